@@ -1,0 +1,1 @@
+"""Figures that a user would feel, each against a floor measured in the same run."""

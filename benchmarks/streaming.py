@@ -1,0 +1,82 @@
+"""A long answer at speed: is it all there, what does it cost on iopub, and how far behind is the kernel at its end?"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .kernels import OURS, PLAIN, TAP, Client, kernel
+from .report import Report
+
+
+@dataclass
+class Stream:
+    """What one kernel sent for one answer."""
+
+    text: str
+    bytes: int
+    messages: int
+    behind: float
+    """Seconds from the agent's last line to the kernel's idle."""
+    outputs: int
+
+
+def run(scale: float = 1.0) -> Report:
+    """1 MB in 10,000 chunks at 1,000 a second."""
+    chunks, rate = max(500, round(10_000 * scale)), 1000
+    size = chunks * 100
+    report = Report("streaming", f"{size:,} bytes in {chunks:,} chunks at {rate:,}/s")
+    ours, plain = (measure(command, f"demo: long {size} {chunks} {rate}") for command in (OURS, PLAIN))
+    report.add("characters lost", abs(len(squeeze(plain.text)) - len(squeeze(ours.text))), "", bound=0)
+    for name, stream, bounds in (
+        ("minimal kernel, stream per chunk", plain, (None, None, None)),
+        ("ours", ours, (8, 0.5, 49)),
+    ):
+        report.add(f"{name}: bytes on iopub per byte of text", stream.bytes / size, "×", bounds[0])
+        report.add(f"{name}: messages on iopub", stream.messages, "")
+        report.add(f"{name}: idle after the agent's last byte", stream.behind, "s", bounds[1])
+        report.add(f"{name}: outputs in the cell", stream.outputs, "", bounds[2])
+    return report
+
+
+def squeeze(text: str) -> str:
+    """Without white space: where a block ends, its last blank line may go."""
+    return re.sub(r"\s+", "", text)
+
+
+def measure(command: tuple[str, ...], prompt: str) -> Stream:
+    """One answer through one kernel, with its agent behind a tap."""
+    with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
+        log = Path(folder) / "tap.jsonl"
+        agent = shlex.join([sys.executable, TAP, str(log), sys.executable, "-m", "copilot_kernel.demo"])
+        with kernel(command, agent) as (client, _):
+            for _ in client.until_idle(client.execute("demo: say ready")):
+                pass
+            return collect(client, client.execute(prompt), log)
+
+
+def collect(client: Client, request: str, log: Path) -> Stream:
+    """Outputs as a front end keeps them: a list, where an update replaces what has its display id."""
+    outputs: dict[Any, str] = {}
+    size = messages = 0
+    at = 0.0
+    for message, length, when in client.until_idle(request):
+        messages, size, at = messages + 1, size + length, when
+        keep(outputs, message)
+    last = [json.loads(line)["at"] for line in log.read_text().splitlines() if '"from": "agent"' in line][-1]
+    return Stream("".join(outputs.values()), size, messages, at - last, len(outputs))
+
+
+def keep(outputs: dict[Any, str], message: dict[str, Any]) -> None:
+    """Streams join, displays replace. A footer is not the agent's text."""
+    kind, content = message["msg_type"], message["content"]
+    if kind == "stream":
+        outputs["stream"] = outputs.get("stream", "") + content["text"]
+    elif kind in ("display_data", "update_display_data") and content["metadata"].get("part") != "footer":
+        outputs[content["transient"].get("display_id", len(outputs))] = content["data"]["text/plain"]

@@ -1,0 +1,78 @@
+"""What we say, from values to JSON: always the specification's own form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .messages import (
+    Audio,
+    Block,
+    Image,
+    Json,
+    Option,
+    PermissionRequest,
+    Resource,
+    ResourceLink,
+    Text,
+    UnknownBlock,
+)
+
+
+def compose_initialize(version: str) -> Json:
+    """The parameters of `initialize`; only what this client really handles is offered (spec: initialization)."""
+    return {
+        "protocolVersion": 1,
+        "clientInfo": {"name": "copilot-kernel", "title": "Copilot Kernel", "version": version},
+        "clientCapabilities": {
+            "fs": {"readTextFile": False, "writeTextFile": False},
+            "terminal": False,
+            "session": {"notices": {}, "compaction": {}},
+        },
+    }
+
+
+def compose_answer(request: PermissionRequest, option: Option | None) -> Json:
+    """The result of `session/request_permission`; None is `cancelled`.
+
+    A request that lacks what the specification requires comes from an agent written for another form of the answer:
+    it gets both forms in one object, which no agent that follows the specification can ever receive.
+    """
+    if option is None:
+        answer: Json = {"outcome": {"outcome": "cancelled"}, "cancelled": True}
+    else:
+        chosen = {"optionId": option.id}
+        answer = {"outcome": {"outcome": "selected", **chosen}, "selected": chosen}
+    return {"outcome": answer["outcome"]} if request.complete else answer
+
+
+def compose_block(block: Block) -> Json:
+    """A content block (spec: content); members that say nothing are left out."""
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Image(data, mime_type, uri):
+            return {"type": "image", "data": data, "mimeType": mime_type, **_given(uri=uri)}
+        case Audio(data, mime_type):
+            return {"type": "audio", "data": data, "mimeType": mime_type}
+        case ResourceLink():
+            return _link(block)
+        case Resource():
+            return {"type": "resource", "resource": _resource(block)}
+        case UnknownBlock(raw):
+            return raw if isinstance(raw, dict) else {"type": "text", "text": str(raw)}
+
+
+def _link(link: ResourceLink) -> Json:
+    """`name` is required."""
+    optional = _given(title=link.title, description=link.description, mimeType=link.mime_type, size=link.size)
+    return {"type": "resource_link", "uri": link.uri, "name": link.name or link.uri, **optional}
+
+
+def _resource(resource: Resource) -> Json:
+    """`text` or `blob` is required."""
+    content = {"text": resource.text or ""} if resource.blob is None else {"blob": resource.blob}
+    return {"uri": resource.uri, **content, **_given(mimeType=resource.mime_type)}
+
+
+def _given(**members: Any) -> Json:
+    return {name: value for name, value in members.items() if value not in ("", None)}

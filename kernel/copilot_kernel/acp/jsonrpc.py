@@ -1,0 +1,256 @@
+"""JSON-RPC 2.0 in lines: bytes in, events out, and messages to bytes, without I/O.
+
+Whatever the other side writes is a value here: what is no message becomes `Garbage`. Texts in an event hold no lone
+surrogates, numbers are finite, and nothing is nested deeper than `MAX_DEPTH`, so that the rooms above may store, show
+and send on what they get. Spec: transports (stdio), JSON-RPC 2.0 without batches.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+MAX_LINE = 64 * 1024 * 1024
+MAX_DEPTH = 200
+EXCERPT = 2_000
+
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
+AUTH_REQUIRED, NOT_FOUND, CANCELLED = -32000, -32002, -32800
+
+Id = int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The other side wants an answer. `params` is any JSON; absent params are `{}`."""
+
+    id: Id
+    method: str
+    params: Any = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """The other side tells something. `params` is any JSON; absent params are `{}`."""
+
+    method: str
+    params: Any = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """An `error` member; `code` is None where the other side gave no number."""
+
+    code: int | None
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to the request `id` of ours; a text of digits is read as the number that we sent."""
+
+    id: Id
+    result: Any = None
+    error: RpcError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """A line that is no message: why, its beginning, and its whole length in bytes."""
+
+    reason: str
+    excerpt: str
+    length: int
+
+
+Event = Request | Notification | Response | Garbage
+Trace = Callable[[str, bytes], None]
+
+
+class RequestFailed(Exception):
+    """Raised by whoever serves a request: the error that the other side gets."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+def method_not_found(method: str) -> RequestFailed:
+    """The answer to a method that we do not know."""
+    return RequestFailed(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+class Peer:
+    """One end of the line. `trace(direction, line)` sees every line: `"<"` came, `">"` goes."""
+
+    def __init__(self, trace: Trace | None = None, max_line: int = MAX_LINE) -> None:
+        self._trace = trace or (lambda direction, line: None)
+        self._lines = _Lines(max_line)
+        self._ids = count()
+
+    def receive(self, data: bytes) -> list[Event]:
+        """The events that `data` completes; the rest of it waits for the next call."""
+        return [event for line in self._lines.feed(data) if (event := self._event(line)) is not None]
+
+    def request(self, method: str, params: Any) -> tuple[int, bytes]:
+        """A request of ours: its id, and the bytes to send."""
+        number = next(self._ids)
+        return number, self._message({"id": number, "method": method, "params": params})
+
+    def notification(self, method: str, params: Any) -> bytes:
+        return self._message({"method": method, "params": params})
+
+    def result(self, id: Id, result: Any) -> bytes:
+        """Raises TypeError or ValueError for a result that is no JSON."""
+        return self._message({"id": id, "result": result})
+
+    def failure(self, id: Id, error: RequestFailed) -> bytes:
+        data = {} if error.data is None else {"data": error.data}
+        return self._message({"id": id, "error": {"code": error.code, "message": error.message, **data}})
+
+    def _event(self, line: bytes | _Skipped) -> Event | None:
+        if isinstance(line, _Skipped):
+            self._trace("<", line.excerpt)
+            return _garbage(f"a line longer than {self._lines.limit} bytes was skipped", line.excerpt, line.length)
+        if not line.strip():
+            return None
+        self._trace("<", line)
+        return _parse(line)
+
+    def _message(self, members: dict[str, Any]) -> bytes:
+        line = json.dumps({"jsonrpc": "2.0", **members}, separators=(",", ":"), allow_nan=False).encode("ascii")
+        self._trace(">", line)
+        return line + b"\n"
+
+
+# -- bytes to lines -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Skipped:
+    excerpt: bytes
+    length: int
+
+
+class _Lines:
+    """Cuts lines out of pieces of any size; a line over `limit` bytes is counted, not kept."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._pieces: list[bytes] = []
+        self._length = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes | _Skipped]:
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._add(data[start:end])
+            yield self._take()
+            start = end + 1
+        self._add(data[start:] if start else data)
+
+    def _add(self, piece: bytes) -> None:
+        if not piece:
+            return
+        self._pieces.append(piece)
+        self._length += len(piece)
+        if self._length > self.limit:
+            self._pieces = [b"".join(piece[:EXCERPT] for piece in self._pieces[:EXCERPT])[:EXCERPT]]
+
+    def _take(self) -> bytes | _Skipped:
+        line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        length, self._pieces, self._length = self._length, [], 0
+        return line if length <= self.limit else _Skipped(line, length)
+
+
+# -- lines to events ----------------------------------------------------------------------------------------------
+
+
+def _parse(line: bytes) -> Event:
+    try:
+        message = _load(line)
+    except (ValueError, RecursionError) as error:
+        return _garbage("no JSON" if isinstance(error, json.JSONDecodeError) else f"no JSON: {error}", line)
+    if not isinstance(message, dict):
+        return _garbage("a batch" if isinstance(message, list) else "no JSON object", line)
+    return _classify(message) or _garbage("no JSON-RPC message", line)
+
+
+def _classify(message: dict[str, Any]) -> Event | None:
+    method, params = message.get("method"), message.get("params")
+    if "id" in message and not _is_id(message["id"]):
+        return None
+    if method is None and "id" in message:
+        return Response(_own_id(message["id"]), message.get("result"), _error(message.get("error")))
+    if not isinstance(method, str):
+        return None
+    params = {} if params is None else params
+    return Request(message["id"], method, params) if "id" in message else Notification(method, params)
+
+
+def _is_id(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
+
+
+def _own_id(value: Id) -> Id:
+    if isinstance(value, str):
+        return int(value) if re.fullmatch("[0-9]{1,18}", value) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _error(raw: Any) -> RpcError | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        return RpcError(None, _words(raw))
+    code = raw.get("code")
+    known = isinstance(code, int) and not isinstance(code, bool)
+    return RpcError(code if known else None, _words(raw.get("message", "")), raw.get("data"))
+
+
+def _words(raw: Any) -> str:
+    return raw if isinstance(raw, str) else json.dumps(raw)
+
+
+def _garbage(reason: str, line: bytes, length: int | None = None) -> Garbage:
+    return Garbage(reason, line[:EXCERPT].decode("utf-8", "replace").strip(), len(line) if length is None else length)
+
+
+def _load(line: bytes) -> Any:
+    """Raises ValueError or RecursionError."""
+    text = line.decode("utf-8-sig", "replace")
+    value = json.loads(text, parse_float=_finite, parse_constant=lambda name: None)
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError(f"nested deeper than {MAX_DEPTH}")
+    return _without_surrogates(value) if _SURROGATE.search(text) else value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [c for v in level if isinstance(v, dict | list) for c in (v.values() if isinstance(v, dict) else v)]
+        if not level:
+            return False
+    return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return value

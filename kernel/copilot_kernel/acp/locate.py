@@ -1,0 +1,105 @@
+"""Which agent the setting means: a program to start, or an address to connect to. Never silently another one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import AgentNotFound, UsageError
+
+INSTALL = """\
+Install it and sign in, in a terminal:
+    npm install -g @github/copilot
+    copilot login
+Or try the demo agent, which needs neither account nor network:
+    COPILOT_KERNEL_AGENT=demo    (in the environment, before Jupyter starts)
+    copilot-kernel demo          (opens JupyterLab on the tour)
+Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start (`argv`, its program an absolute path) or where to connect (`address`); `label` names it."""
+
+    argv: tuple[str, ...] = ()
+    address: tuple[str, int] | None = None
+    label: str = ""
+    is_copilot: bool = False
+
+
+def locate(agent: str, environ: Mapping[str, str]) -> Launch:
+    """The agent that the setting `agent` names; empty means GitHub Copilot CLI.
+
+    Raises AgentNotFound when the program is missing, UsageError when the setting cannot be read.
+    """
+    agent = agent.strip()
+    if not agent:
+        return _copilot(environ)
+    if agent == "demo":
+        return Launch(argv=(sys.executable, "-P", "-m", "copilot_kernel.demo"), label="demo agent")
+    if "://" in agent.split()[0]:
+        return _address(agent)
+    return _command(agent, environ)
+
+
+def _copilot(environ: Mapping[str, str]) -> Launch:
+    program = _which("copilot", environ) or _which(str(_github_cli_copy(environ)), environ)
+    if program is None:
+        raise AgentNotFound("GitHub Copilot CLI is not installed here", INSTALL)
+    return _launch((program,))
+
+
+def _github_cli_copy(environ: Mapping[str, str]) -> Path:
+    """Where `gh copilot` puts the program."""
+    data = environ.get("XDG_DATA_HOME") or Path(_home(environ), ".local", "share")
+    return Path(data, "gh", "copilot", "copilot")
+
+
+def _command(agent: str, environ: Mapping[str, str]) -> Launch:
+    try:
+        name, *arguments = shlex.split(agent)
+    except ValueError as error:
+        raise UsageError(f"The agent's command cannot be read: {agent} ({error})", "Check its quotes.") from error
+    program = _which(name, environ)
+    if program is None:
+        hint = (
+            "Check the setting agent (COPILOT_KERNEL_AGENT) and the PATH of the Jupyter server; or give the whole path."
+        )
+        raise AgentNotFound(f"There is no program {name}, which the setting agent names", hint)
+    return _launch((program, *arguments))
+
+
+def _launch(argv: tuple[str, ...]) -> Launch:
+    name = Path(argv[0]).name
+    if name != "copilot":
+        return Launch(argv=argv, label=name)
+    return Launch(argv if "--acp" in argv else (*argv, "--acp"), label="GitHub Copilot CLI", is_copilot=True)
+
+
+def _which(name: str, environ: Mapping[str, str]) -> str | None:
+    """An absolute path: the agent runs in a folder of its own."""
+    name = _home(environ) + name[1:] if name.startswith("~/") else name
+    found = shutil.which(name, path=environ.get("PATH", os.defpath))
+    return os.path.abspath(found) if found else None
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME") or os.path.expanduser("~")
+
+
+def _address(agent: str) -> Launch:
+    found = _ADDRESS.fullmatch(agent)
+    host, port = (found[1].strip("[]"), int(found[2])) if found else ("", 0)
+    if not 0 < port < 65536:
+        hint = "Write tcp://HOST:PORT, with a port from 1 to 65535."
+        raise UsageError(f"The agent's address cannot be read: {agent}", hint)
+    return Launch(address=(host, port), label=f"agent at {host}:{port}")
+
+
+_ADDRESS = re.compile(r"tcp://([^\s/?#@:\[\]]+|\[[0-9a-fA-F:.]+(?:%\w+)?\]):([0-9]{1,5})")

@@ -1,0 +1,331 @@
+"""What can be said on the wire, as small frozen values that know nothing of its spelling.
+
+`parse.py` reads them from any JSON at all and never raises: what is missing gets a default, what is unknown is kept as
+`Unknown`/`UnknownBlock` with the raw JSON. `compose.py` writes them. Spec: agentclientprotocol.com, schema v1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Speaker = Literal["user", "agent", "thought"]
+KINDS = frozenset({"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"})
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+
+
+# -- content blocks (spec: content) ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text, markdown by convention."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image; `data` is base64."""
+
+    data: str
+    mime_type: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A sound; `data` is base64."""
+
+    data: str
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLink:
+    """A reference to something that the other side can read."""
+
+    uri: str
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Something embedded: `text`, or `blob` in base64."""
+
+    uri: str
+    text: str | None = None
+    blob: str | None = None
+    mime_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownBlock:
+    """A block that this client does not know."""
+
+    raw: Any
+
+
+Block = Text | Image | Audio | ResourceLink | Resource | UnknownBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A change of a file. `old_text` None means a new file; both texts may be fragments of the file."""
+
+    path: str
+    old_text: str | None
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A terminal by id; what the agent tells of its output is in the `meta` of the tool call."""
+
+    terminal_id: str
+
+
+ToolContent = Block | Diff | Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; `line` is 1-based."""
+
+    path: str
+    line: int | None = None
+
+
+# -- session/update (spec: session-update) ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a message: `agent_message_chunk`, `agent_thought_chunk`, `user_message_chunk`."""
+
+    speaker: Speaker
+    block: Block
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallUpdate:
+    """`tool_call` (`begins`) or `tool_call_update`; None means "unchanged", `content` replaces."""
+
+    id: str
+    begins: bool = False
+    title: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    content: tuple[ToolContent, ...] | None = None
+    locations: tuple[Location, ...] | None = None
+    raw_input: Any = None
+    raw_output: Any = None
+    meta: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One step; status pending, in_progress or completed; priority high, medium or low."""
+
+    content: str
+    priority: str = "medium"
+    status: str = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUpdate:
+    """The whole plan, replacing the one before; only a dialect of the protocol gives a plan a description."""
+
+    entries: tuple[PlanEntry, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A slash command that the agent offers; sent as prompt text `/name …`."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandsUpdate:
+    """The whole list of the agent's commands."""
+
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeUpdate:
+    """The agent changed its mode."""
+
+    mode_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigUpdate:
+    """The whole list of the session's options, as raw JSON objects."""
+
+    options: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InfoUpdate:
+    """Title and time of the session; `raw` tells an absent member from a null one."""
+
+    title: str | None
+    updated_at: str | None
+    raw: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageUpdate:
+    """Context used and its size in tokens; cost as raw JSON `{amount, currency}`."""
+
+    used: int
+    size: int
+    cost: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeUpdate:
+    """Something the agent wants the user to know; severity info, warning, error or other."""
+
+    severity: str
+    title: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionUpdate:
+    """The agent shortens its context; None means "unchanged"."""
+
+    id: str
+    status: str | None = None
+    summary: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChunk:
+    """A piece of the summary that replaces the context."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An update that this client does not know: shown as such, with its raw JSON."""
+
+    kind: str
+    raw: Any
+
+
+Update = (
+    Chunk
+    | ToolCallUpdate
+    | PlanUpdate
+    | CommandsUpdate
+    | ModeUpdate
+    | ConfigUpdate
+    | InfoUpdate
+    | UsageUpdate
+    | NoticeUpdate
+    | CompactionUpdate
+    | CompactionChunk
+    | Unknown
+)
+
+
+# -- requests and answers -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer that the agent offers; kind allow_once, allow_always, reject_once, reject_always, or unknown."""
+
+    id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRequest:
+    """`session/request_permission`. `complete` is False for a request that lacks what the spec requires
+    (neither `sessionId` nor `toolCall`): only such a one is answered in both forms."""
+
+    session_id: str | None
+    tool_call: ToolCallUpdate
+    options: tuple[Option, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AuthMethod:
+    """A way to sign in. `command` is set when it is a program that the user runs in a terminal."""
+
+    id: str
+    name: str
+    description: str = ""
+    type: str = "agent"
+    command: tuple[str, ...] = ()
+    raw: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """The answer to `initialize`."""
+
+    protocol_version: Any = 1
+    name: str = ""
+    title: str = ""
+    version: str = ""
+    load_session: bool = False
+    prompt: frozenset[str] = frozenset()
+    """Of image, audio, embeddedContext."""
+    mcp: frozenset[str] = frozenset()
+    """Of http, sse."""
+    session: frozenset[str] = frozenset()
+    """Of list, delete, resume, close, additionalDirectories, fork, …"""
+    auth_methods: tuple[AuthMethod, ...] = ()
+    raw: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A mode that the agent offers."""
+
+    id: str
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What `session/new` told, and what later updates changed."""
+
+    id: str
+    mode: str | None = None
+    modes: tuple[Mode, ...] = ()
+    model: str | None = None
+    options: tuple[Json, ...] = ()
+    raw: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult:
+    """The end of a turn. `stop_reason` may be one that this client does not know."""
+
+    stop_reason: str
+    usage: Json | None = None
+    messages: tuple[Any, ...] = ()
+    raw: Json = field(default_factory=dict)

@@ -1,0 +1,163 @@
+"""How bytes travel: the transport's four methods, the pair in memory, and the one over two file descriptors.
+
+Processes and TCP are in `process.py` and `tcp.py`. A transport raises nothing but `AgentExited`, and its end is `b""`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Protocol
+
+import anyio
+from anyio.lowlevel import checkpoint
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from ..errors import AgentExited
+
+PIECE = 64 * 1024
+"""Bytes read at once."""
+SLICE = 0.004
+"""Seconds of work without a wait, after which the other tasks of the loop get their turn."""
+
+
+class Transport(Protocol):
+    """One end of a connection."""
+
+    async def send(self, data: bytes) -> None:
+        """Raises AgentExited. A cancelled send has sent `data` whole, or not at all, or sends it before the next."""
+
+    async def receive(self) -> bytes:
+        """The next piece of any size; `b""` is the end. Never raises; need not wait."""
+
+    async def close(self) -> None:
+        """End both directions; may be called again. Never takes longer than a few seconds."""
+
+    def last_words(self) -> str:
+        """The last lines of the other side's standard error; empty where there is none."""
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """What the operating system and anyio raise for a broken pipe becomes `AgentExited`."""
+    try:
+        yield
+    except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+        raise AgentExited(f"The connection to the agent is closed ({error or type(error).__name__})") from error
+
+
+@contextmanager
+def single_error() -> Iterator[None]:
+    """A task group wraps what its body raises in a group; this gives the one error back as it was."""
+    try:
+        yield
+        return
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) != 1:
+            raise
+        error = group.exceptions[0]
+    raise error
+
+
+class Pace:
+    """Called after each piece of work, it lets other tasks run when `SLICE` has passed without a wait."""
+
+    def __init__(self) -> None:
+        self._began = monotonic()
+
+    async def __call__(self) -> None:
+        if monotonic() - self._began > SLICE:
+            await checkpoint()
+            self._began = monotonic()
+
+
+class MemoryTransport:
+    """One end of `memory_pair()`."""
+
+    def __init__(self, sender: MemoryObjectSendStream[bytes], receiver: MemoryObjectReceiveStream[bytes]) -> None:
+        self._sender, self._receiver = sender, receiver
+
+    async def send(self, data: bytes) -> None:
+        with translating():
+            await self._sender.send(data)
+
+    async def receive(self) -> bytes:
+        with suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            return await self._receiver.receive()
+        return b""
+
+    async def close(self) -> None:
+        self._sender.close()
+        self._receiver.close()
+
+    def last_words(self) -> str:
+        return ""
+
+
+def memory_pair(pieces: int = 16) -> tuple[MemoryTransport, MemoryTransport]:
+    """Two connected ends; a send waits while `pieces` of them have not been received."""
+    to_right, from_left = anyio.create_memory_object_stream[bytes](pieces)
+    to_left, from_right = anyio.create_memory_object_stream[bytes](pieces)
+    return MemoryTransport(to_right, from_right), MemoryTransport(to_left, from_left)
+
+
+class PipeTransport:
+    """Bytes over two file descriptors, which it makes non-blocking and closes."""
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self._reading, self._writing = reading, writing
+        self._unsent: deque[memoryview] = deque()
+        self._pace = Pace()
+        for descriptor in filter(lambda number: number >= 0, (reading, writing)):
+            os.set_blocking(descriptor, False)
+
+    async def send(self, data: bytes) -> None:
+        """What a cancelled send left goes out first: a message is never cut."""
+        self._unsent.append(memoryview(data))
+        with translating():
+            while self._unsent:
+                await self._write()
+        await self._pace()
+
+    async def receive(self) -> bytes:
+        with suppress(OSError, anyio.ClosedResourceError):
+            while self._reading >= 0:
+                try:
+                    return os.read(self._reading, PIECE)
+                except BlockingIOError:
+                    await anyio.wait_readable(self._reading)
+        return b""
+
+    async def close(self) -> None:
+        self.close_writing()
+        self._reading = _close(self._reading)
+
+    def close_writing(self) -> None:
+        """The other side sees the end of its input; nothing is waited for."""
+        self._writing = _close(self._writing)
+
+    def last_words(self) -> str:
+        return ""
+
+    async def _write(self) -> None:
+        if self._writing < 0:
+            raise anyio.ClosedResourceError
+        try:
+            written = os.write(self._writing, self._unsent[0])
+        except BlockingIOError:
+            await anyio.wait_writable(self._writing)
+            return
+        rest = self._unsent.popleft()[written:]
+        if rest:
+            self._unsent.appendleft(rest)
+
+
+def _close(descriptor: int) -> int:
+    if descriptor >= 0:
+        anyio.notify_closing(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
+    return -1

@@ -1,0 +1,6 @@
+"""One conversation with one agent; the only room that knows the wire, the conversation and the permissions."""
+
+from .chat import Chat
+from .view import Turn, View
+
+__all__ = ["Chat", "Turn", "View"]

@@ -1,0 +1,41 @@
+"""What a door gives to a turn (`View`), and what it gets back (`Turn`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..acp.messages import UsageUpdate
+from ..conversation.model import Entry, ToolCall
+from ..permissions.question import Answer, Question
+
+
+class View(Protocol):
+    """What a door shows of one turn. Neither method may raise; `show` must not block."""
+
+    def show(self, entry: Entry) -> None:
+        """`entry` is new or changed. It belongs to this view's turn; it may come after the turn's end."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Put `question` to a person and return the one answer; cancelled when the question is withdrawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know."""
+
+    number: int
+    stop_reason: str
+    text: str
+    """All that the agent said, as markdown; its messages are separated by a blank line."""
+    tool_calls: tuple[ToolCall, ...]
+    session_id: str
+    agent: str
+    """The agent's own name, for the footer."""
+    model: str = ""
+    mode: str = ""
+    usage: dict[str, Any] | None = None
+    """Tokens, as the agent told them with the end of the turn."""
+    context: UsageUpdate | None = None
+    """The context in use, in tokens, if the agent tells it."""
+    seconds: float = 0.0

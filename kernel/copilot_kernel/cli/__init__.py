@@ -1,0 +1,37 @@
+"""The command line `copilot-kernel`: what may be typed, and how a failure ends it.
+
+Each command is a module of this package with the command's name and one function, `run(arguments) -> exit code`.
+Exit codes: 0 all right, 1 something failed, 2 a mistake in what was typed or set, 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import CopilotError, UsageError
+from .advice import complaint
+from .exits import CANCELLED, FAILED, MISUSED
+from .parser import build
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    arguments = build(__version__).parse_args(argv)
+    try:
+        return _run(arguments)
+    except CopilotError as error:
+        print(complaint(error), file=sys.stderr)
+        return MISUSED if isinstance(error, UsageError) else FAILED
+    except KeyboardInterrupt:
+        return CANCELLED
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    module = importlib.import_module(f"{__name__}.{arguments.command}")
+    return int(module.run(arguments))

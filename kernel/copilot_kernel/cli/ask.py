@@ -1,0 +1,118 @@
+"""`copilot-kernel ask`: one turn in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+
+from .. import config
+from ..acp.messages import Text
+from ..chat import Chat, Turn
+from ..config import Settings
+from ..conversation.model import ToolCall
+from ..errors import CopilotError, UsageError
+from .advice import next_steps
+from .exits import CANCELLED, FAILED, MISUSED
+from .paper import Paper
+from .terminal import Terminal
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask, show or print the answer; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        outcome = anyio.run(_ask, _settings(arguments), _prompt(arguments.prompt), arguments.json)
+    except UsageError as error:
+        outcome = error
+    if arguments.json:
+        print(json.dumps(_failure(outcome) if isinstance(outcome, CopilotError) else _answer(outcome)))
+    elif isinstance(outcome, CopilotError):
+        raise outcome
+    return _code(outcome)
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    settings = config.load()
+    for problem in settings.problems:
+        print(f"copilot-kernel: {problem}", file=sys.stderr)
+    return settings if arguments.agent is None else replace(settings, agent=arguments.agent.strip())
+
+
+def _prompt(text: str) -> str:
+    prompt = sys.stdin.read() if text == "-" else text
+    if not prompt.strip():
+        raise UsageError("there is nothing to ask", 'For example: copilot-kernel ask "What does this folder hold?"')
+    return prompt
+
+
+async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotError:
+    async with anyio.create_task_group() as tasks:
+        async with Chat(settings) as chat:
+            terminal = _terminal(chat, quiet)
+            await tasks.start(_cancel_on_signal, chat)
+            outcome = await _turn(chat, prompt, terminal)
+        tasks.cancel_scope.cancel()
+    return outcome
+
+
+async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotError:
+    """The error as a value: a task group would wrap it in a group."""
+    outcome: Turn | CopilotError
+    try:
+        outcome = await chat.ask([Text(prompt)], terminal)
+    except CopilotError as error:
+        outcome = error
+    terminal.finish(outcome.stop_reason if isinstance(outcome, Turn) else "end_turn")
+    return outcome
+
+
+def _terminal(chat: Chat, quiet: bool) -> Terminal:
+    paper = Paper(sys.stdout, sys.stderr, on_lost=chat.cancel)
+    return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet)
+
+
+async def _cancel_on_signal(chat: Chat, *, task_status: TaskStatus[None]) -> None:
+    """The first one cancels the turn, the second ends the agent."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        task_status.started()
+        async for _ in signals:
+            chat.cancel()
+
+
+def _code(outcome: Turn | CopilotError) -> int:
+    match outcome:
+        case UsageError():
+            return MISUSED
+        case CopilotError():
+            return FAILED
+    return CANCELLED if outcome.stop_reason == "cancelled" else 0
+
+
+def _answer(turn: Turn) -> dict[str, Any]:
+    calls = [_call(call) for call in turn.tool_calls]
+    return {"text": turn.text, "stop_reason": turn.stop_reason, "tool_calls": calls, "session_id": turn.session_id}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {
+        "id": call.call_id,
+        "title": call.title,
+        "kind": call.kind,
+        "status": call.status,
+        "decision": call.decision,
+        "locations": [{"path": place.path, "line": place.line} for place in call.locations],
+        "raw_input": call.raw_input,
+        "raw_output": call.raw_output,
+    }
+
+
+def _failure(error: CopilotError) -> dict[str, Any]:
+    return {"error": {"type": type(error).__name__, "message": str(error), "hint": next_steps(error)}}

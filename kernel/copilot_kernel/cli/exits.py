@@ -1,0 +1,3 @@
+"""What the exit codes mean, the same for every command."""
+
+FAILED, MISUSED, CANCELLED = 1, 2, 130

@@ -1,0 +1,1 @@
+"""What else the user may type: a cell is a prompt or a command."""

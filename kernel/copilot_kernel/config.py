@@ -1,0 +1,131 @@
+"""One Settings value, and where each of its fields came from.
+
+Precedence: environment (`COPILOT_KERNEL_*`) over the config file (`copilot_kernel.json` in Jupyter's config path)
+over defaults. A value that cannot be read is reported in `Settings.problems` and the default stands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+CONFIG_FILE = "copilot_kernel.json"
+PREFIX = "COPILOT_KERNEL_"
+PERMISSION_MODES = ("default", "bypassPermissions")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may set. `origins` names the source of each field, `problems` what could not be read."""
+
+    agent: str = ""
+    """Command line (shell words), `tcp://host:port`, or `demo`; empty: GitHub Copilot CLI, if it is found."""
+    cwd: str = ""
+    """Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder."""
+    permission_mode: str = "default"
+    """`default` (nothing without a question) or `bypassPermissions` (everything)."""
+    allow: tuple[str, ...] = ()
+    """What is allowed without a question: `Read`, `Edit`, `Bash`."""
+    start_timeout: float = 30.0
+    """Seconds until the agent must have answered `initialize` and `session/new`."""
+    cancel_grace: float = 5.0
+    """Seconds that a cancelled turn may take to end before the agent is ended."""
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+    problems: tuple[str, ...] = field(default=(), compare=False)
+
+
+def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None) -> Settings:
+    """Settings from the environment and the first config file of `paths` (default: Jupyter's config path)."""
+    environ = os.environ if environ is None else environ
+    found: dict[str, Any] = {}
+    origins = {name: "default" for name in _READERS}
+    problems: list[str] = []
+    for origin, values in (*_files(_config_paths() if paths is None else paths, problems), _environment(environ)):
+        for name, raw in values.items():
+            _read(name, raw, origin, found, origins, problems)
+    return Settings(**found, origins=origins, problems=tuple(problems))
+
+
+def _read(
+    name: str, raw: Any, origin: str, found: dict[str, Any], origins: dict[str, str], problems: list[str]
+) -> None:
+    reader = _READERS.get(name)
+    if reader is None:
+        problems.append(f"{origin}: there is no setting {name!r}")
+        return
+    try:
+        found[name] = reader(raw)
+        origins[name] = origin
+    except (ValueError, TypeError) as error:
+        problems.append(f"{origin}: {name}: {error}")
+
+
+def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    names = {PREFIX + name.upper(): name for name in _READERS}
+    return "environment", {names[key]: value for key, value in environ.items() if key in names}
+
+
+def _config_paths() -> list[Path]:
+    from jupyter_core.paths import jupyter_config_path
+
+    return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
+
+
+def _files(paths: list[Path], problems: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Jupyter's path begins with the most personal folder: read it last, so that it wins."""
+    read = []
+    for path in reversed(paths):
+        try:
+            values = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            problems.append(f"{path}: {error}")
+            continue
+        if isinstance(values, dict):
+            read.append((str(path), values))
+        else:
+            problems.append(f"{path}: must hold one JSON object")
+    return read
+
+
+def _text(raw: Any) -> str:
+    if not isinstance(raw, str):
+        raise ValueError("must be text")
+    return raw.strip()
+
+
+def _mode(raw: Any) -> str:
+    if raw not in PERMISSION_MODES:
+        raise ValueError(f"{raw!r} is not one of {', '.join(PERMISSION_MODES)}; default is used")
+    return str(raw)
+
+
+def _words(raw: Any) -> tuple[str, ...]:
+    value = json.loads(raw) if isinstance(raw, str) else raw
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError('must be a JSON list of texts, such as ["Read", "Edit"]')
+    return tuple(value)
+
+
+def _seconds(raw: Any) -> float:
+    value = float(raw)
+    if not 0 < value <= 3600:
+        raise ValueError("must be a number of seconds between 0 and 3600")
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "agent": _text,
+    "cwd": _text,
+    "permission_mode": _mode,
+    "allow": _words,
+    "start_timeout": _seconds,
+    "cancel_grace": _seconds,
+}
+
+assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems"}

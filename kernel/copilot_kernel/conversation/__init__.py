@@ -1,0 +1,1 @@
+"""What was said: an update and a conversation in, the next conversation out."""

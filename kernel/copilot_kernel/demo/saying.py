@@ -1,0 +1,168 @@
+"""Directives that say something: text of all kinds, pictures, sounds, links, and the session's state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+
+from . import protocol, samples
+from .script import numbers, read_json, unescape
+from .stage import Directive, Stage
+
+
+async def say(stage: Stage, argument: str) -> None:
+    """`say TEXT`: one chunk of the answer."""
+    await stage.say(unescape(argument))
+
+
+async def text(stage: Stage, argument: str) -> None:
+    """`text TEXT`: the same, word by word with short pauses."""
+    await stage.stream(unescape(argument))
+
+
+async def think(stage: Stage, argument: str) -> None:
+    """`think TEXT`: one chunk of a thought."""
+    await stage.think(unescape(argument))
+
+
+async def slow(stage: Stage, argument: str) -> None:
+    """`slow N [SECONDS]`: N chunks, that many seconds apart (0.2)."""
+    amount, seconds = numbers(argument, (10, 0.2), "slow N [SECONDS]")
+    for number in range(1, int(amount) + 1):
+        await stage.say(f"{number} ")
+        await anyio.sleep(seconds)
+
+
+async def flood(stage: Stage, argument: str) -> None:
+    """`flood N`: N tiny chunks (`1 `, `2 `, …), as fast as they go."""
+    for number in range(1, int(numbers(argument, (1000,), "flood N")[0]) + 1):
+        await stage.say(f"{number} ")
+
+
+async def long(stage: Stage, argument: str) -> None:
+    """`long BYTES CHUNKS RATE`: markdown of that many bytes, RATE chunks a second (0: as fast as they go)."""
+    size, pieces, rate = numbers(argument, (10_000, 100, 0), "long BYTES CHUNKS RATE")
+    start = anyio.current_time()
+    for number, piece in enumerate(samples.cut(samples.passage(int(size)), int(pieces))):
+        if rate:
+            await anyio.sleep(max(0.0, start + number / rate - anyio.current_time()))
+        await stage.say(piece)
+
+
+async def echo(stage: Stage, argument: str) -> None:
+    """`echo`: says what blocks the prompt has."""
+    await stage.say("\n".join(f"- {_described(block)}" for block in stage.blocks))
+
+
+def _described(block: Any) -> str:
+    match block:
+        case {"type": "text", "text": str(words)}:
+            return f"text: {words!r}"
+        case {"type": "image" | "audio" as kind, "mimeType": mime, "data": str(data)}:
+            return f"{kind}: {mime}, {len(data)} characters of base64"
+        case {"type": "resource_link", "uri": uri}:
+            return f"resource_link: {uri}"
+        case {"type": "resource", "resource": {"uri": uri, "text": str(words)}}:
+            return f"resource: {uri}: {words!r}"
+    return f"other: {json.dumps(block)}"
+
+
+async def remember(stage: Stage, argument: str) -> None:
+    """`remember`: says how many prompts this session has had, and the first."""
+    prompts = stage.session.prompts
+    await stage.say(f"This is prompt {len(prompts)} of this session; the first was {prompts[0]!r}.")
+
+
+async def image(stage: Stage, argument: str) -> None:
+    """`image`: a small PNG."""
+    await stage.send(protocol.chunk({"type": "image", "mimeType": "image/png", "data": samples.PICTURE}))
+
+
+async def audio(stage: Stage, argument: str) -> None:
+    """`audio`: a short WAV."""
+    await stage.send(protocol.chunk({"type": "audio", "mimeType": "audio/wav", "data": samples.sound()}))
+
+
+async def link(stage: Stage, argument: str) -> None:
+    """`link [URI]`: a resource link."""
+    uri = argument or "https://example.org/demo.txt"
+    await stage.send(protocol.chunk({"type": "resource_link", "uri": uri, "name": uri.rpartition("/")[2]}))
+
+
+async def resource(stage: Stage, argument: str) -> None:
+    """`resource [TEXT]`: an embedded text."""
+    embedded = {"uri": "demo://note.txt", "mimeType": "text/plain", "text": unescape(argument) or "A note.\n"}
+    await stage.send(protocol.chunk({"type": "resource", "resource": embedded}))
+
+
+async def late(stage: Stage, argument: str) -> None:
+    """`late TEXT`: a chunk that comes after the prompt's answer."""
+    stage.late.append(protocol.chunk(protocol.text_block(unescape(argument) or "demo agent: one more thing")))
+
+
+async def plan(stage: Stage, argument: str) -> None:
+    """`plan A;B;C [/ DONE]`: the whole plan, of which DONE steps are done (0)."""
+    words, _, number = argument.partition(" / ")
+    (done,) = numbers(number, (0,), "plan A;B;C [/ DONE]")
+    steps = [step.strip() for step in words.split(";") if step.strip()]
+    await stage.send(protocol.plan(steps, int(done)))
+
+
+async def notice(stage: Stage, argument: str) -> None:
+    """`notice SEVERITY TITLE[: DESCRIPTION]`: a notice."""
+    severity, _, words = argument.partition(" ")
+    title, _, description = words.partition(": ")
+    more = {"description": description} if description else {}
+    await stage.send({"sessionUpdate": "notice", "severity": severity or "info", "title": title or "A notice", **more})
+
+
+async def usage(stage: Stage, argument: str) -> None:
+    """`usage USED [SIZE]`: the context used."""
+    used, size = numbers(argument, (1000, protocol.CONTEXT_SIZE), "usage USED [SIZE]")
+    await stage.send(protocol.usage(int(used), int(size)))
+
+
+async def mode(stage: Stage, argument: str) -> None:
+    """`mode ID`: changes the session's mode by itself."""
+    stage.session.chosen["mode"] = argument or "plan"
+    await stage.send(protocol.mode_update(stage.session.chosen["mode"]))
+
+
+async def commands(stage: Stage, argument: str) -> None:
+    """`commands [NAME …]`: other slash commands; none without names."""
+    await stage.send(
+        protocol.commands([{"name": name, "description": f"The {name} command"} for name in argument.split()])
+    )
+
+
+async def raw(stage: Stage, argument: str) -> None:
+    """`raw JSON`: that update, whatever it is."""
+    await stage.send(read_json(argument))
+
+
+SAYING: dict[str, Directive] = {
+    directive.__name__: directive
+    for directive in (
+        say,
+        text,
+        think,
+        slow,
+        flood,
+        long,
+        echo,
+        remember,
+        image,
+        audio,
+        link,
+        resource,
+        late,
+        plan,
+        notice,
+        usage,
+        mode,
+        commands,
+        raw,
+    )
+}

@@ -1,0 +1,172 @@
+"""What the demo agent does with an ordinary prompt: a scene, chosen by the prompt's words.
+
+Scenes read, change and run real files, but only in the scratch project (`project.py`), which a session's first scene
+resets; so a notebook gives the same answers when it is run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
+from . import files, project, protocol, saying
+from .directives import together
+from .script import texts
+from .shell import shell
+from .stage import Stage, TurnEnded, die
+from .words import CRASH, EXPLAINED, FAILING, FIXED, GONE, HELP, OVERVIEW_THOUGHT, PASSING, PLANNED, READ, REFUSED
+
+Scene = Callable[[Stage], Awaitable[None]]
+
+PLAN = ("Read the code", "Read its tests", "Choose the arguments", "Write the plan down")
+THINKING = 0.3
+"""Seconds between two steps of a plan."""
+
+
+async def play(stage: Stage) -> None:
+    """Play the scene that the prompt asks for. Raises TurnEnded, RequestFailed."""
+    prompt = (texts(stage.blocks) or [""])[-1]
+    scene = choose(prompt)
+    try:
+        if scene in PROJECT_SCENES and stage.session.fresh:
+            project.reset(stage.session.cwd)
+            stage.session.fresh = False
+        await scene(stage)
+    except (project.NotOurs, OSError) as error:
+        await stage.say(f"demo agent: {error}.")
+
+
+def choose(prompt: str) -> Scene:
+    """The first scene of SCENES that one of the prompt's words names."""
+    words = set(re.findall(r"[a-z]+", prompt.lower()))
+    return next((scene for names, scene in SCENES if words & names), introduce)
+
+
+# -- the first notebook: an answer, a plan, a thought, a file ----------------------------------------------------
+
+
+async def introduce(stage: Stage) -> None:
+    """Who I am, and what to ask me."""
+    await stage.stream(HELP)
+
+
+async def explain(stage: Stage) -> None:
+    """A streamed answer with a heading, a list, code and a table, after a thought and a look at the files."""
+    await stage.think(OVERVIEW_THOUGHT)
+    await files.read(stage, project.CODE)
+    await files.read(stage, project.TESTS)
+    await stage.stream(EXPLAINED)
+
+
+async def make_plan(stage: Stage) -> None:
+    """A plan whose steps get done one by one."""
+    for done in range(len(PLAN) + 1):
+        await stage.send(protocol.plan(PLAN, done))
+        if done < 2:
+            await files.read(stage, (project.CODE, project.TESTS)[done])
+        await anyio.sleep(THINKING)
+    await stage.stream(PLANNED)
+
+
+async def read_notes(stage: Stage) -> None:
+    """One file, read without a question."""
+    await files.read(stage, project.NOTES)
+    await stage.stream(READ)
+
+
+async def picture(stage: Stage) -> None:
+    """A picture."""
+    await stage.stream("Five bars, drawn by the demo agent:")
+    await saying.image(stage, "")
+
+
+async def remember(stage: Stage) -> None:
+    """What was said before."""
+    await saying.remember(stage, "")
+
+
+# -- the second notebook: questions, diffs, commands -------------------------------------------------------------
+
+
+async def fix(stage: Stage) -> None:
+    """An edit that is asked for, with its diff; the file is the wrong one again at the start."""
+    project.reset(stage.session.cwd, project.CODE)
+    await files.read(stage, project.CODE)
+    await stage.think("Each number must be the sum of the two before it, but this adds the last one to itself.")
+    await stage.stream("The loop adds the last number to itself. I correct that line.")
+    await files.edit(stage, project.CODE, project.WRONG, project.RIGHT)
+    await stage.stream(FIXED)
+
+
+async def run_tests(stage: Stage) -> None:
+    """A command that is asked for, with its output and exit code."""
+    code = await shell(stage, f"cd {project.FOLDER} && python3 test_fibonacci.py", "Run the tests")
+    await stage.stream(FAILING if code else PASSING)
+
+
+async def two_at_once(stage: Stage) -> None:
+    """Two commands at the same time, so two questions."""
+    await together(stage, f"shell head -n 1 {project.CODE} ;; shell head -n 1 {project.TESTS}")
+    await stage.stream("Both files begin with a sentence that says what they are for.")
+
+
+async def delete_notes(stage: Stage) -> None:
+    """Something to say no to; the file is there again at the start."""
+    project.reset(stage.session.cwd, project.NOTES)
+    await files.delete(stage, project.NOTES)
+    await stage.stream(GONE)
+
+
+# -- the third notebook: trouble ---------------------------------------------------------------------------------
+
+
+async def fail(stage: Stage) -> None:
+    """A JSON-RPC error."""
+    details = {"details": "demo agent: this is a pretended error; nothing is wrong"}
+    raise RequestFailed(INTERNAL_ERROR, "The model could not be reached", details)
+
+
+async def crash(stage: Stage) -> None:
+    """The process ends in the middle of an answer."""
+    await stage.stream(CRASH)
+    die("1")
+
+
+async def refuse(stage: Stage) -> None:
+    """The agent does not want to."""
+    await stage.stream(REFUSED)
+    raise TurnEnded("refusal")
+
+
+async def count(stage: Stage) -> None:
+    """An answer to be stopped; as many numbers as the prompt says."""
+    prompt = "\n".join(texts(stage.blocks))
+    amount = min(int(next(iter(re.findall(r"\d{1,4}", prompt)), "20")), 1000)
+    pause = 0.5 if "slow" in prompt.lower() else 0.1
+    for number in range(1, amount + 1):
+        await stage.say(f"{number} ")
+        await anyio.sleep(pause)
+
+
+SCENES: tuple[tuple[frozenset[str], Scene], ...] = tuple(
+    (frozenset(names.split()), scene)
+    for names, scene in (
+        ("plan", make_plan),
+        ("fix correct bug edit", fix),
+        ("delete remove", delete_notes),
+        ("both", two_at_once),
+        ("crash die", crash),
+        ("error trouble", fail),
+        ("refuse refusal", refuse),
+        ("count", count),
+        ("test tests check checks run", run_tests),
+        ("notes", read_notes),
+        ("picture image draw chart", picture),
+        ("remember earlier", remember),
+        ("explain describe project", explain),
+    )
+)
+PROJECT_SCENES = frozenset({explain, make_plan, read_notes, fix, run_tests, two_at_once, delete_notes})

@@ -1,0 +1,72 @@
+"""Everything that can go wrong, in one tree.
+
+CopilotError                what happened (`str`), and what to do next (`hint`)
+├─ AgentError               the agent, or the pipe to it
+│  ├─ AgentNotFound         no such command
+│  ├─ AgentStartFailed      it started, but did not answer `initialize` or `session/new` in time or at all
+│  ├─ AgentExited           the process or the connection ended while we were waiting
+│  ├─ AgentRefused          it answered with a JSON-RPC error
+│  │  └─ AuthRequired       it wants a sign-in first (code -32000)
+│  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
+└─ UsageError               the user typed or configured something that we do not understand
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CopilotError(Exception):
+    """What happened, in words for the user; `hint` says what to do next and may be empty."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class AgentError(CopilotError):
+    """The agent, or the pipe to it, failed."""
+
+
+class AgentNotFound(AgentError):
+    """There is no such command or host."""
+
+
+class AgentStartFailed(AgentError):
+    """The agent was started but did not become ready; `stderr` holds its last lines."""
+
+    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+        super().__init__(message, hint)
+        self.stderr = stderr
+
+
+class AgentExited(AgentError):
+    """The agent ended while we were waiting; `stderr` holds its last lines."""
+
+    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+        super().__init__(message, hint)
+        self.stderr = stderr
+
+
+class AgentRefused(AgentError):
+    """The agent answered a request with a JSON-RPC error (spec: error codes)."""
+
+    def __init__(self, method: str, code: int | None, message: str, data: Any = None, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.method, self.code, self.data = method, code, data
+
+
+class AuthRequired(AgentRefused):
+    """The agent wants a sign-in first; `methods` are its own `authMethods`, as they came."""
+
+    def __init__(self, method: str, message: str, data: Any = None, methods: tuple[Any, ...] = ()) -> None:
+        super().__init__(method, -32000, message, data)
+        self.methods = methods
+
+
+class ProtocolUnsupported(AgentError):
+    """The agent speaks another version of the protocol than 1."""
+
+
+class UsageError(CopilotError):
+    """The user typed or configured something that we do not understand."""

@@ -1,0 +1,29 @@
+"""The kernel's process: ipykernel's, without what only a kernel that runs the user's Python needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ipykernel.kernelapp import IPKernelApp
+
+from .kernel import CopilotKernel
+
+
+class CopilotApp(IPKernelApp):
+    """Launched with `-f {connection_file}`."""
+
+    name = "copilot-kernel"
+
+    def __init__(self, **options: Any) -> None:
+        # Only a cell speaks in a cell: what a library prints goes to the server's terminal.
+        options = {"kernel_class": CopilotKernel, "outstream_class": None, **options}
+        super().__init__(**options)  # type: ignore[no-untyped-call]
+
+    def init_path(self) -> None:
+        """The notebook's folder stays out of `sys.path`: a file there must not become one of our modules."""
+
+    def init_pdb(self) -> None:
+        """No debugger."""
+
+    def init_poller(self) -> None:
+        """See `lifetime.py`."""

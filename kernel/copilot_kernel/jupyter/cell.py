@@ -1,0 +1,106 @@
+"""What one cell may send: every message names the cell's own request as its parent, whenever it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import zmq
+
+from .clean import clean
+from .comms import owned_by
+
+if TYPE_CHECKING:
+    from .dispatch import ConcurrentKernel, Request
+
+Bundle = dict[str, Any]
+
+_END_OF_INPUT = "\x04"
+_POLL_SECONDS = 0.02
+
+
+class Cell:
+    """One `execute_request`.
+
+    `live`: somebody is watching and can be asked; False in batch (nbclient, nbval, papermill). `cell_id`: the notebook
+    cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
+    """
+
+    def __init__(self, kernel: ConcurrentKernel, request: Request, *, live: bool, cell_id: str | None) -> None:
+        self._kernel, self._request = kernel, request
+        self._asking = asyncio.Lock()
+        self.live, self.cell_id = live, cell_id
+        self.widgets = live and cell_id is not None and kernel.widgets_work
+
+    @property
+    def widgets_seen(self) -> bool:
+        """The front end has shown that it has the widgets extension; if it has not, it still may have it."""
+        return self._kernel.comm_manager.widgets_seen
+
+    def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+        """Show `data`; with a `display_id` it can be updated later."""
+        self._send("display_data", _output(data, display_id, metadata))
+
+    def update(self, data: Bundle, *, display_id: str, metadata: dict[str, Any] | None = None) -> None:
+        """Put `data` in the place of what was displayed with `display_id`."""
+        self._send("update_display_data", _output(data, display_id, metadata))
+
+    def stream(self, text: str, name: str = "stdout") -> None:
+        """Plain text; `name` is stdout or stderr."""
+        self._send("stream", {"name": name, "text": text})
+
+    def error(self, ename: str, evalue: str, traceback: list[str]) -> None:
+        """The cell has failed. JupyterLab shows only `traceback`."""
+        self._send("error", {"ename": ename, "evalue": evalue, "traceback": traceback})
+
+    @contextmanager
+    def owning(self) -> Iterator[None]:
+        """Widgets that are made, changed and closed inside belong to this cell."""
+        with owned_by(self._request.parent):
+            yield
+
+    async def input(self, prompt: str) -> str:
+        """Ask for a line of text, one at a time; raises EOFError if there is nobody to ask, or at the end of input."""
+        if not self.live:
+            raise EOFError("this front end does not support input requests")
+        async with self._asking:
+            return await self._answer(prompt)
+
+    async def _answer(self, prompt: str) -> str:
+        kernel, socket = self._kernel, self._kernel.stdin_socket
+        _purge(socket)
+        content = clean({"prompt": prompt, "password": False})
+        kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
+        while (value := self._received()) is None:
+            await asyncio.sleep(_POLL_SECONDS)
+        if value == _END_OF_INPUT:
+            raise EOFError("the end of input")
+        return value
+
+    def _received(self) -> str | None:
+        """The reply, if it is there; one that nobody can read (a bad signature, no text) counts as none."""
+        try:
+            _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
+        except ValueError:
+            return None
+        value = reply["content"].get("value") if reply else None
+        return value if isinstance(value, str) else None
+
+    def _send(self, msg_type: str, content: dict[str, Any]) -> None:
+        kernel = self._kernel
+        topic = kernel._topic(msg_type)  # type: ignore[no-untyped-call]
+        kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self._request.parent, ident=topic)
+
+
+def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:
+    transient = {"display_id": display_id} if display_id else {}
+    return {"data": data, "metadata": metadata or {}, "transient": transient}
+
+
+def _purge(socket: zmq.Socket[bytes]) -> None:
+    """Replies to questions that were withdrawn must not answer the next one."""
+    with suppress(zmq.Again):
+        while True:
+            socket.recv_multipart(zmq.NOBLOCK)

@@ -1,0 +1,43 @@
+"""Completion: our `%commands` and the agent's `/commands`, at the beginning of a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..acp.messages import Command
+from ..commands.parse import COMMANDS
+
+_BEGUN = re.compile(r"^[ \t]*([%/]\S*)\Z", re.MULTILINE)
+
+
+def known_commands(agents: Iterable[Command]) -> dict[str, str]:
+    """What can be typed, with `%` or `/`, and what it is for."""
+    ours = {f"%{name}": line for name, line in COMMANDS.items()}
+    theirs = {f"/{command.name}": _about(command) for command in agents}
+    return ours | theirs
+
+
+def complete(code: str, cursor: int, commands: Mapping[str, str]) -> dict[str, Any]:
+    """The content of a `complete_reply`; `cursor` counts characters."""
+    begun = _BEGUN.search(code[:cursor])
+    word = begun[1] if begun else ""
+    matches = [name for name in sorted(commands) if word and name.startswith(word)]
+    start = cursor - len(word)
+    return {
+        "status": "ok",
+        "matches": matches,
+        "cursor_start": start,
+        "cursor_end": cursor,
+        "metadata": {
+            "_jupyter_types_experimental": [
+                {"start": start, "end": cursor, "text": name, "type": "command"} for name in matches
+            ]
+        },
+    }
+
+
+def _about(command: Command) -> str:
+    usage = f"/{command.name} {command.hint}\n\n" if command.hint else ""
+    return usage + command.description

@@ -1,0 +1,104 @@
+"""A cell's output where nothing can be drawn again (Jupyter console): text as it comes, everything else once.
+
+A tool call is printed when it is over, thoughts and plans when the agent goes on to something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from ..conversation.model import FINAL, Entry, Message, Notice, Plan, ToolCall
+from ..rendering.entry import render
+from .cell import Bundle, Cell
+
+INTERVAL = 0.05
+"""Seconds between two pieces of text."""
+
+
+class Console:
+    """Everything that one cell prints."""
+
+    def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
+        self._cell, self._cwd = cell, cwd
+        self._waiting: dict[int, Entry] = {}
+        self._printed: set[int] = set()
+        self._read: dict[int, int] = {}
+        self._text = ""
+        self._line_ended = True
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self._rest = 0.0
+        """No text is to be sent before this time of the loop."""
+
+    def put(self, entry: Entry) -> None:
+        """Print what is new of `entry`, or keep it until it is over."""
+        if entry.id not in self._printed and entry.id not in self._waiting:
+            self._print_waiting(calls=False)
+        if isinstance(entry, Message) and entry.speaker == "agent":
+            self._put_text(entry)
+        elif entry.id not in self._printed:
+            self._waiting[entry.id] = entry
+            if _is_over(entry):
+                self._print(entry)
+
+    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
+        """Print a question. What was decided is said by the tool call itself."""
+        self._display(bundle)
+        return lambda line: None
+
+    def settle(self) -> None:
+        """Print everything that waits."""
+        self._print_waiting(calls=True)
+        self._flush()
+
+    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
+        """Print one thing more."""
+        self._display(bundle, metadata)
+
+    def _put_text(self, message: Message) -> None:
+        if message.id not in self._printed:
+            self._end_line()
+            self._printed.add(message.id)
+        self._text += "".join(message.text.parts(self._read.get(message.id, 0)))
+        self._read[message.id] = message.text.count
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._rest, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._text:
+            self._rest = self._loop.time() + INTERVAL
+            self._line_ended = self._text.endswith("\n")
+            self._cell.stream(self._text)
+            self._text = ""
+
+    def _end_line(self) -> None:
+        self._flush()
+        if not self._line_ended:
+            self._cell.stream("\n")
+            self._line_ended = True
+
+    def _display(self, bundle: Bundle, metadata: dict[str, Any] | None = None) -> None:
+        self._end_line()
+        self._cell.display(bundle, metadata=metadata)
+
+    def _print(self, entry: Entry) -> None:
+        self._waiting.pop(entry.id, None)
+        self._printed.add(entry.id)
+        self._display(render(entry, self._cwd))
+
+    def _print_waiting(self, calls: bool) -> None:
+        for entry in list(self._waiting.values()):
+            if calls or not isinstance(entry, ToolCall):
+                self._print(entry)
+
+
+def _is_over(entry: Entry) -> bool:
+    """Nothing that matters will be added to it."""
+    if isinstance(entry, ToolCall):
+        return entry.status in FINAL
+    return not isinstance(entry, Message | Plan)

@@ -1,0 +1,90 @@
+"""What a cell shows of its turn: entries go to its page, questions to whoever can answer them.
+
+A page is a notebook's (`page.py`: slots that are drawn again) or a console's (`console.py`: lines that are printed).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ..conversation.model import Attachment, Entry, Message, Notice
+from ..permissions.question import Answer, Question
+from ..rendering.footer import render_footer
+from .asking import Asking
+from .cell import Bundle, Cell
+from .console import Console
+from .page import Page
+from .slots import MOST_QUESTIONS
+
+if TYPE_CHECKING:
+    from ..chat import Turn
+
+_log = logging.getLogger(__name__)
+
+
+class Display:
+    """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it."""
+
+    def __init__(
+        self, cell: Cell, asking: Asking, *, cwd: str = "", loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self._cell, self._asking = cell, asking
+        page = Console if cell.live and cell.cell_id is None else Page
+        self._page = page(cell, loop or asyncio.get_running_loop(), cwd or os.getcwd())
+        self._seats = anyio.Semaphore(MOST_QUESTIONS)
+
+    def show(self, entry: Entry) -> None:
+        """`entry` is new or changed; what the user said is the cell itself."""
+        if isinstance(entry, Message | Attachment) and entry.speaker == "user":
+            return
+        try:
+            self._page.put(entry)
+        except Exception:
+            _log.exception("an entry could not be shown: %r", entry)
+
+    async def ask(self, question: Question) -> Answer:
+        """The one answer to `question`; if this is cancelled, the question is withdrawn."""
+        async with self._seats:
+            return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Answer:
+        answer = Answer(None, "cancel", "withdrawn")
+        closing: list[Callable[[Notice], None]] = []
+
+        def put(bundle: Bundle, withdraw: Callable[[], None]) -> None:
+            closing.append(self._page.open_question(question.call.id, bundle, withdraw))
+
+        try:
+            answer = await self._asking.ask(question, put)
+            return answer
+        finally:
+            line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.title)
+            for close in closing:
+                close(line)
+
+    def finish(self, turn: Turn) -> None:
+        """The turn is over: send what waits, and the footer, if there is anything to say."""
+        self._page.settle()
+        used, size = (turn.context.used, turn.context.size) if turn.context else (None, None)
+        footer = render_footer(
+            agent=turn.agent,
+            model=turn.model,
+            mode=turn.mode,
+            stop_reason=turn.stop_reason,
+            used=used,
+            size=size,
+            seconds=turn.seconds,
+            person_present=self._cell.live,
+        )
+        if footer is not None:
+            self._page.add(footer, {"part": "footer"})
+
+    def close(self) -> None:
+        """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""
+        self._page.settle()

@@ -1,0 +1,240 @@
+"""The kernel: a cell's text becomes a turn of the conversation. How messages reach it is `dispatch.py`'s business."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..commands.parse import COMMANDS, Command, Empty, Prompt, parse
+from ..errors import CopilotError
+from . import comms, lifetime
+from .cell import Cell
+from .dispatch import ConcurrentKernel
+from .history import History
+from .home import Home
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+
+Reply = dict[str, Any]
+
+REPORT = "This is a bug of Copilot Kernel. Please report it, with the lines above."
+NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
+
+
+class CopilotKernel(ConcurrentKernel):
+    """A Jupyter kernel whose language is what you say to an agent."""
+
+    implementation = "copilot_kernel"
+    implementation_version = __version__
+    banner = (
+        f"Copilot Kernel {__version__}: each cell is a prompt to a coding agent, which works in this notebook's folder."
+    )
+    language_info = {  # noqa: RUF012
+        "name": "copilot",
+        "version": __version__,
+        "mimetype": "text/x-markdown",
+        "file_extension": ".md",
+        "pygments_lexer": "markdown",
+        "codemirror_mode": "markdown",
+    }
+    help_links = [  # noqa: RUF012
+        {"text": "GitHub Copilot CLI", "url": "https://docs.github.com/copilot/concepts/agents/about-copilot-cli"},
+        {"text": "Agent Client Protocol", "url": "https://agentclientprotocol.com"},
+    ]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        comms.install(self)
+        self.home = Home(self._make_chat)
+        self.history = History()
+        self._turn: asyncio.Task[Reply] | None = None
+        self._notices: list[str] = []
+        if not self.widgets_work:
+            self._notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
+
+    # -- a cell ---------------------------------------------------------------------------------------------------
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: Any = None,
+        allow_stdin: bool = False,
+        *,
+        cell_meta: Any = None,
+        cell_id: str | None = None,
+    ) -> Reply:
+        """One cell; the content of its `execute_reply`."""
+        assert self.running is not None
+        if silent:
+            return self._silent(code)
+        if store_history and code.strip():
+            self.history.add(self.execution_count, code)
+        cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
+        self._turn = asyncio.create_task(self._run(cell, code))
+        await asyncio.wait({self._turn})
+        turn, self._turn = self._turn, None
+        if turn.cancelled():
+            return self._cancelled(cell)
+        bug = turn.exception()
+        return self._broken(cell, bug) if bug else turn.result()
+
+    async def _run(self, cell: Cell, code: str) -> Reply:
+        try:
+            match parse(code):
+                case Prompt(text):
+                    return await self._prompt(cell, text)
+                case Command(name, _):
+                    self._command(cell, name)
+                case Empty():
+                    pass
+        except CopilotError as error:
+            return self._failed(cell, error)
+        return self._ok()
+
+    async def _prompt(self, cell: Cell, text: str) -> Reply:
+        from ..acp.messages import Text
+        from .asking import Asking
+        from .display import Display
+
+        self._tell_notices(cell)
+        display = Display(cell, Asking(cell))
+        try:
+            turn = await self.home.ask([Text(text)], display)
+            display.finish(turn)
+        finally:
+            display.close()
+        self._tell_notices(cell)
+        return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
+
+    def _command(self, cell: Cell, name: str) -> None:
+        lines = [f"%{each}  {about}" for each, about in COMMANDS.items()]
+        cell.stream("\n".join([*lines, "Anything else is a prompt to the agent.", ""]))
+
+    def _make_chat(self) -> Chat:
+        from .. import config
+        from ..chat import Chat
+
+        settings = config.load()
+        self._notices += [f"Setting ignored: {problem}\n" for problem in settings.problems]
+        return Chat(settings)
+
+    def _tell_notices(self, cell: Cell) -> None:
+        notices, self._notices = self._notices, []
+        for notice in notices:
+            cell.stream(notice, "stderr")
+
+    # -- how a cell ends ------------------------------------------------------------------------------------------
+
+    def _ok(self) -> Reply:
+        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def _silent(self, code: str) -> Reply:
+        """What nobody sees is not sent: front ends probe kernels with silent Python, and an agent would act on it."""
+        if not code.strip():
+            return self._ok()
+        return self._error("UsageError", "A silent request is not sent to the agent.", [])
+
+    def _failed(self, cell: Cell, error: CopilotError) -> Reply:
+        """The one picture of a CopilotError: a card, and an error with nothing that the card says already."""
+        from ..rendering.failure import render_failure
+
+        name = type(error).__name__
+        cell.display(render_failure(error))
+        return self._error(name, str(error), [name], cell)
+
+    def _cancelled(self, cell: Cell) -> Reply:
+        """An error, so that the cells that wait behind this one do not run."""
+        return self._error("Cancelled", "The turn was cancelled.", ["Cancelled"], cell)
+
+    def _broken(self, cell: Cell, error: BaseException) -> Reply:
+        self.log.error("A cell failed", exc_info=error)
+        lines = "".join(format_exception(error)).splitlines()
+        return self._error(type(error).__name__, str(error), [*lines, REPORT], cell)
+
+    def _error(self, ename: str, evalue: str, traceback: list[str], cell: Cell | None = None) -> Reply:
+        if cell is not None:
+            cell.error(ename, evalue, traceback)
+        failure = {"ename": ename, "evalue": evalue, "traceback": traceback}
+        return {"status": "error", "execution_count": self.execution_count, **failure}
+
+    # -- beside the cells -----------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """Cancel at the agent, or whatever else the cell waits for."""
+        if not self.home.cancel() and self._turn is not None:
+            self._turn.cancel()
+
+    async def do_complete(self, code: str, cursor_pos: int) -> Reply:
+        """See `completion.py`."""
+        from .completion import complete
+
+        return complete(code, cursor_pos, self._commands())
+
+    async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
+        """See `inspection.py`."""
+        from .inspection import inspect
+
+        return inspect(code, cursor_pos, self._commands())
+
+    def _commands(self) -> dict[str, str]:
+        from .completion import known_commands
+
+        conversation = self.home.conversation
+        return known_commands(conversation.commands if conversation else ())
+
+    async def do_is_complete(self, code: str) -> Reply:
+        """Only an open code fence asks for more lines."""
+        fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
+        return {"status": "incomplete", "indent": ""} if fences % 2 else {"status": "complete"}
+
+    async def do_history(
+        self,
+        hist_access_type: str,
+        output: bool,
+        raw: bool,
+        session: Any = None,
+        start: int | None = None,
+        stop: int | None = None,
+        n: int | None = None,
+        pattern: str | None = None,
+        unique: bool = False,
+    ) -> Reply:
+        """See `history.py`."""
+        lines = self.history.select(hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
+        return {"status": "ok", "history": lines}
+
+    # -- the process ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Listen for messages, for signals and for the parent's end."""
+        super().start()  # type: ignore[no-untyped-call]
+        loop = self.io_loop.asyncio_loop
+        lifetime.listen(loop, self.interrupt, self.leave)
+        lifetime.watch_parent(int(os.environ.get("JPY_PARENT_PID") or 0), loop, self.leave)
+
+    def leave(self) -> None:
+        """End the agent and this process, without being asked on a channel."""
+        lifetime.exit_within(lifetime.EXIT_LIMIT)
+        self._leaving = self.io_loop.asyncio_loop.create_task(self._leave())
+
+    async def _leave(self) -> None:
+        await self.close()
+        self.io_loop.stop()
+
+    async def close(self) -> None:
+        """End the agent, in bounded time."""
+        if self._turn is not None:
+            self._turn.cancel()
+        await self.home.close(lifetime.CLOSE_LIMIT)
+
+    async def do_shutdown(self, restart: bool) -> Reply:
+        """Runs in the control thread; the agent lives on the kernel's loop."""
+        closing = asyncio.run_coroutine_threadsafe(self.close(), self.io_loop.asyncio_loop)
+        await asyncio.wait({asyncio.wrap_future(closing)}, timeout=lifetime.EXIT_LIMIT)
+        return {"status": "ok", "restart": restart}

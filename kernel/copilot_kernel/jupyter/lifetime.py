@@ -1,0 +1,49 @@
+"""How the kernel's process is told to stop: signals, and the death of the process that started it.
+
+ipykernel's own watch over the parent leaves with `os._exit`, which would leave the agent behind; this one calls `end`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+CLOSE_LIMIT = 3.0
+"""Seconds that ending the agent may take when the kernel ends."""
+EXIT_LIMIT = 5.0
+"""Seconds after which the process is gone, whatever hangs."""
+_WATCH_SECONDS = 0.5
+
+
+def listen(loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None], end: Callable[[], None]) -> None:
+    """Call `interrupt` on SIGINT and `end` on SIGTERM, on `loop`. Does nothing outside the main thread."""
+    with suppress(ValueError, RuntimeError, NotImplementedError):
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        loop.add_signal_handler(signal.SIGTERM, end)
+
+
+def watch_parent(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
+    """Call `end` on `loop` when process `parent` is gone; 0 and 1 mean that there is none to watch."""
+    if parent > 1:
+        threading.Thread(target=_watch, args=(parent, loop, end), name="Parent watch", daemon=True).start()
+
+
+def _watch(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
+    """Started through a wrapper, we are not the parent's child: then only the adoption by init is a sign."""
+    is_child = os.getppid() == parent
+    while os.getppid() == parent if is_child else os.getppid() != 1:
+        time.sleep(_WATCH_SECONDS)
+    with suppress(RuntimeError):  # the loop is closed: the process is ending already
+        loop.call_soon_threadsafe(end)
+
+
+def exit_within(seconds: float) -> None:
+    """End the process hard if it still lives after `seconds`."""
+    timer = threading.Timer(seconds, os._exit, (1,))
+    timer.daemon = True
+    timer.start()

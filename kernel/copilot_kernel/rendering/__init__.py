@@ -1,0 +1,1 @@
+"""How it looks: an entry of the conversation in, a MIME bundle out."""

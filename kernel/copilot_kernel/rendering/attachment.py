@@ -1,0 +1,120 @@
+"""What is no text: images, sounds, links, resources, and blocks of a kind that we do not know. Nothing is fetched."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from ..acp.messages import Audio, Block, Image, Resource, ResourceLink, Text, UnknownBlock
+from ..conversation.model import Attachment
+from .markdown import to_html
+from .markup import Bundle, bundle, card, escape, fold, muted, pre, row, span
+from .output import shortened
+from .plain import clean, one_line
+from .raw import as_json
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_DRAWING = "image/svg+xml"
+_SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/webm", "audio/flac"})
+_LARGEST = 20_000_000
+"""Characters of base64; what is larger is named, not shown."""
+_WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
+
+
+def render_attachment(entry: Attachment) -> Bundle:
+    """An image has its own MIME type, everything else HTML."""
+    block = entry.block
+    if isinstance(block, Image) and block.mime_type in _PICTURES and (data := _valid(block.data)):
+        return {block.mime_type: data, "text/plain": attachment_text(block)}
+    return bundle(attachment_html(block), attachment_text(block))
+
+
+def attachment_html(block: Block) -> str:
+    """Any block as HTML."""
+    match block:
+        case Text(text=text):
+            return to_html(text)
+        case Image():
+            return image_html(block)
+        case Audio(data=data, mime_type=mime_type):
+            return _sound_html(data, mime_type)
+        case ResourceLink():
+            return card(row("⇗", _link_html(block), muted(_remarks(block))))
+        case Resource():
+            return _resource_html(block)
+        case UnknownBlock(raw=raw):
+            return card(fold(muted("something that this client does not know"), pre(escape(shortened(as_json(raw))))))
+
+
+def attachment_text(block: Block) -> str:
+    """Any block for a terminal."""
+    match block:
+        case Text(text=text):
+            return clean(text)
+        case Image(mime_type=mime_type, data=data) | Audio(mime_type=mime_type, data=data):
+            return f"[{one_line(mime_type) or 'data'}, {_size(data)}]"
+        case ResourceLink():
+            return f"[{_name(block)}] {one_line(block.uri)} {_remarks(block)}".rstrip()
+        case Resource(uri=uri, text=None, blob=blob, mime_type=mime_type):
+            return f"[{one_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
+        case Resource(uri=uri, text=text):
+            return f"[{one_line(uri)}]\n{clean(shortened(text or ''))}".rstrip()
+        case UnknownBlock(raw=raw):
+            return f"[something that this client does not know]\n{clean(shortened(as_json(raw)))}"
+
+
+def image_html(image: Image) -> str:
+    """The image itself from its data; a drawing too, for an `img` runs no script."""
+    data = _valid(image.data) if image.mime_type in _PICTURES | {_DRAWING} else ""
+    if not data:
+        return card(row("▨", muted(f"{attachment_text(image)} cannot be shown")))
+    return f'<img src="data:{image.mime_type};base64,{data}" alt="{escape(image.mime_type)}">'
+
+
+def _sound_html(data: str, mime_type: str) -> str:
+    valid = _valid(data) if mime_type in _SOUNDS else ""
+    if not valid:
+        return card(row("♪", muted(f"[{one_line(mime_type)}, {_size(data)}] cannot be played")))
+    return f'<audio controls="controls" src="data:{mime_type};base64,{valid}"></audio>'
+
+
+def _resource_html(resource: Resource) -> str:
+    name = f"▤ {span(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
+    if resource.text is None:
+        return card(row(name, muted(_size(resource.blob or ""))))
+    return card(fold(name, pre(escape(shortened(resource.text)))))
+
+
+def _link_html(link: ResourceLink) -> str:
+    if not _WEB.match(link.uri):
+        return f"{span(_name(link), 'font-weight:bold')} {muted(link.uri)}"
+    return (
+        f'<a href="{escape(link.uri)}" target="_blank" rel="noopener noreferrer nofollow">{escape(_name(link))}</a>'
+        f" {muted(link.uri)}"
+    )
+
+
+def _name(link: ResourceLink) -> str:
+    return one_line(link.title) or one_line(link.name) or "link"
+
+
+def _remarks(link: ResourceLink) -> str:
+    size = f"{link.size:,} bytes" if link.size is not None else ""
+    return " · ".join(filter(None, (one_line(link.description), one_line(link.mime_type), size)))
+
+
+def _valid(data: str) -> str:
+    """`data` as strict base64 without white space, or nothing."""
+    compact = "".join(data.split())
+    if not compact or len(compact) > _LARGEST or not compact.isascii():
+        return ""
+    try:
+        base64.b64decode(compact, validate=True)
+    except (binascii.Error, ValueError):
+        return ""
+    return compact
+
+
+def _size(data: str) -> str:
+    return f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes"

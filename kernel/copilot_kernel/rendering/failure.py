@@ -1,0 +1,102 @@
+"""An error as a card: what happened, what to do next, commands to copy, the agent's last words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..acp.messages import AuthMethod
+from ..errors import AgentRefused, AuthRequired, CopilotError
+from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from .output import SHORT, shortened
+from .plain import clean, one_line
+from .raw import as_json
+
+_AGAIN = "Then run this cell again."
+
+
+def render_failure(error: CopilotError) -> Bundle:
+    """The card for `error`; everything in it is for the user."""
+    title, ways = _title(error), list(_ways(error))
+    said = _details(error)
+    html = lines((
+        row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
+        f"<div>{_with_code(error.hint)}</div>" if error.hint else "",
+        *(way.html() for way in ways),
+        row(escape(_AGAIN)) if ways else "",
+        _details_html(said),
+    ))  # fmt: skip
+    text = (f"✗ {clean(title)}", clean(error.hint), *(way.text() for way in ways), _AGAIN if ways else "", clean(said))
+    return bundle(card(html, RED), lines(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to sign in."""
+
+    name: str
+    description: str
+    command: str
+
+    def html(self) -> str:
+        """Name and description, and the command as a block that is easily copied."""
+        words = row(_with_code(self.name), f'<span style="color:{GREY}">{_with_code(self.description)}</span>')
+        return words + (pre(escape(self.command)) if self.command else "")
+
+    def text(self) -> str:
+        """The same for a terminal."""
+        words = " · ".join(filter(None, (one_line(self.name), one_line(self.description))))
+        return lines((words, f"  {clean(self.command)}" if self.command else ""))
+
+
+def _title(error: CopilotError) -> str:
+    if isinstance(error, AuthRequired):
+        return "The agent wants you to sign in first" + (f": {error}" if str(error) else "")
+    return str(error) or type(error).__name__
+
+
+def _with_code(hint: str) -> str:
+    return "".join(code(part) if index % 2 else escape(part) for index, part in enumerate(hint.split("`")))
+
+
+def _ways(error: CopilotError) -> Iterator[_Way]:
+    if not isinstance(error, AuthRequired):
+        return
+    for method in error.methods:
+        if isinstance(method, AuthMethod):
+            yield _Way(method.name or method.id, method.description, shlex.join(method.command))
+        elif isinstance(method, Mapping):
+            yield _way(method)
+    if not error.methods:
+        yield _Way("The agent names no way to do so; see its own documentation.", "", "")
+
+
+def _way(method: Mapping[Any, Any]) -> _Way:
+    name = str(method.get("name") or method.get("id") or "sign in")
+    return _Way(name, str(method.get("description") or ""), _terminal_command(method.get("_meta")))
+
+
+def _terminal_command(meta: Any) -> str:
+    terminal = meta.get("terminal-auth") if isinstance(meta, Mapping) else None
+    if not isinstance(terminal, Mapping) or not isinstance(terminal.get("command"), str):
+        return ""
+    args = terminal.get("args")
+    return shlex.join([terminal["command"], *(map(str, args) if isinstance(args, list) else ())])
+
+
+def _details(error: CopilotError) -> str:
+    """The agent's last lines on stderr, or the data of its error."""
+    stderr = str(getattr(error, "stderr", "")).strip("\n")
+    if stderr or not isinstance(error, AgentRefused) or isinstance(error, AuthRequired):
+        return shortened(stderr)
+    code = f"{error.method}: error {error.code}" if error.code is not None else error.method
+    return shortened(lines((code, as_json(error.data) if error.data is not None else "")))
+
+
+def _details_html(said: str) -> str:
+    if not said:
+        return ""
+    body = pre(escape(said))
+    return fold(muted("what the agent wrote last"), body) if said.count("\n") >= SHORT else body

@@ -1,0 +1,92 @@
+"""The few pieces of HTML that everything here is made of; all text from outside passes `escape`.
+
+Styles are inline and use only what JupyterLab's sanitiser keeps when a saved notebook is opened untrusted: no `var()`,
+no style sheet, no ARIA (so a word stands beside every mark). Colours are translucent, or have about the same
+contrast (4.3:1, the most that one colour can have on both) on white and on #111.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from typing import Any
+
+from .plain import clean, visible
+
+Bundle = dict[str, Any]
+"""MIME type to data; there is always `text/plain`."""
+
+GREY, RED, GREEN, AMBER, BLUE = "#797979", "#d74540", "#298a41", "#9f7010", "#3479cf"
+TINT, LINE = "#8881", "#8884"
+ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
+MONO = "ui-monospace, Menlo, Consolas, monospace"
+NO_MATHS = "mathjax_ignore tex2jax_ignore"
+PRE = f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap"
+CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;font-family:{MONO}"
+CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid"
+
+
+def escape(text: object) -> str:
+    """`text` for an element's content or a quoted attribute."""
+    return html.escape(clean(text), quote=True)
+
+
+def span(text: object, style: str, title: object = "") -> str:
+    """Escaped `text` in a style of ours, with an escaped tooltip."""
+    return f'<span style="{style}"{_title(title)}>{escape(text)}</span>'
+
+
+def muted(text: object, title: object = "") -> str:
+    """Escaped `text` that stands back; nothing for no text."""
+    return span(text, f"color:{GREY}", title) if text else ""
+
+
+def code(text: object, title: object = "") -> str:
+    """Escaped `text` in the middle of a line, in a fixed-width font."""
+    return f'<code style="{CODE}"{_title(title)}>{escape(text)}</code>'
+
+
+def pre(body: str, style: str = "") -> str:
+    """HTML `body` as preformatted lines."""
+    first = "\n" if body.startswith("\n") else ""  # HTML drops one line feed there
+    return f'<pre style="{PRE}{";" + style if style else ""}">{first}{body}</pre>'
+
+
+def fold(summary: str, body: str) -> str:
+    """HTML `body` that the reader opens; `summary` is HTML too."""
+    return f'<details><summary style="cursor:pointer">{summary}</summary>{body}</details>'
+
+
+def card(body: str, colour: str = LINE) -> str:
+    """HTML `body` as a block of its own, in which nothing is taken for maths."""
+    return f'<div class="{NO_MATHS}" style="{CARD} {colour}">{body}</div>'
+
+
+def row(*parts: str) -> str:
+    """The parts that are not empty, on one line."""
+    return f"<div>{' '.join(part for part in parts if part)}</div>"
+
+
+def exposed(text: object) -> str:
+    """Escaped `text` in which every hidden character is a marked, named code."""
+    return "".join(_expose(shown, name) for shown, name in visible(text))
+
+
+def bundle(body: str, plain: str) -> Bundle:
+    """HTML and what a terminal shows instead."""
+    return {"text/html": body, "text/plain": plain}
+
+
+def lines(parts: Iterable[str]) -> str:
+    """The parts that are not empty, one below the other."""
+    return "\n".join(part for part in parts if part)
+
+
+def _expose(shown: str, name: str) -> str:
+    if not name:
+        return html.escape(shown, quote=True)
+    return f'<span style="background-color:{HIDDEN}" title="{html.escape(name)}">{html.escape(shown)}</span>'
+
+
+def _title(text: object) -> str:
+    return f' title="{escape(text)}"' if text else ""

@@ -1,0 +1,73 @@
+"""Text from outside, made fit for a wire, a terminal and an eye.
+
+`clean` is for everything that is shown; `visible` is for what a person decides about.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STRING_SEQUENCE = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
+ESCAPE = re.compile(rf"{_STRING_SEQUENCE}|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
+"""A terminal's escape sequence: a string such as a window title, a CSI sequence, or a short one."""
+_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_HARMLESS = frozenset(" \t\n")
+_LONGEST_GAP = 3
+_RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_LONGEST_GAP},}}|[ -~]+)")
+
+
+def whole(text: str) -> str:
+    """`text` without lone surrogates, which no encoder takes; a pair that was cut in two is one character again."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def clean(text: object) -> str:
+    """`text` with plain line ends and without surrogates, terminal sequences and control characters."""
+    readable = ESCAPE.sub("", whole(str(text))).replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", readable)
+
+
+def one_line(text: object) -> str:
+    """`clean(text)` with every run of white space as one space."""
+    return " ".join(clean(text).split())
+
+
+def visible(text: object) -> Iterator[tuple[str, str]]:
+    """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
+
+    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and
+    more empty lines in a row than a reader would scroll past.
+    """
+    for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
+        if not run.strip() and run.count("\n") > _LONGEST_GAP:
+            yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
+        elif run and run.isascii() and run.isprintable():
+            yield run, ""
+        else:
+            yield from map(_unit, run)
+
+
+def visible_text(text: object) -> str:
+    """`visible(text)` as one string."""
+    return "".join(shown for shown, _ in visible(text))
+
+
+def _unit(character: str) -> tuple[str, str]:
+    if character in _HARMLESS or not _is_hidden(character):
+        return character, ""
+    code = f"U+{ord(character):04X}"
+    return f"⟨{code}⟩", f"{code} {unicodedata.name(character, 'control character')}"
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character)[0] in "CZ" or character in _BLANK or _is_variation(character)
+
+
+def _is_variation(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"

@@ -1,0 +1,183 @@
+"""A tool call: one line that says what and how it went, and its command, changes and output beneath."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..acp.messages import Diff, Location, Terminal, Text, ToolContent
+from ..conversation.model import ToolCall
+from . import raw
+from .attachment import attachment_html, attachment_text, image_html
+from .diff import Change, parse_unified
+from .diff_view import change_of, diff_html, diff_text
+from .highlight import diff_lines
+from .markup import GREY, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from .output import LONG, SHORT, output_html, output_text
+from .place import place, shown_path
+from .plain import clean, one_line
+from .status import Look, icon_html, look
+
+_QUIET_KINDS = frozenset({"read", "search", "fetch"})
+"""Their output is for the agent: folded even when it is short."""
+_FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_WORDS = re.compile(r"[^\s`'\":,()]+")
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
+    """The call as it stands; paths inside `cwd` are shown relative to it."""
+    shown = _shown(call, cwd)
+    html = card(lines((_headline(shown), *_details(shown))), shown.look.edge)
+    return bundle(html, lines(_plain(shown)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A call and what was found in it."""
+
+    call: ToolCall
+    cwd: str
+    output: str
+    look: Look
+    commands: tuple[str, ...]
+    changes: tuple[tuple[str, Change], ...]
+    """Path and change of each diff."""
+    input: str
+
+
+def _shown(call: ToolCall, cwd: str) -> _Shown:
+    output = _output(call)
+    exit_code = raw.exit_code(call, output)
+    return _Shown(
+        call=call,
+        cwd=cwd,
+        output=output if exit_code is None else raw.without_exit_line(output),
+        look=look(call, exit_code),
+        commands=raw.commands(call.raw_input),
+        changes=tuple(_changes(call, cwd)),
+        input=_input(call),
+    )
+
+
+def _output(call: ToolCall) -> str:
+    """Text among the content, else in the raw output; of a failed call both, for one may hold the reason."""
+    texts = [text for part in call.content if (text := _content_text(call, part))]
+    if call.status == "failed" or not (texts or _diffs(call)):
+        said = raw.output_text(call.raw_output)
+        texts += [said] if said and not any(said.strip() in text for text in texts) else []
+    return "\n".join(texts) or raw.terminal_text(call.meta)
+
+
+def _content_text(call: ToolCall, part: ToolContent) -> str:
+    match part:
+        case Text(text=text):
+            fence = _FENCED.match(text)
+            return fence[2] if fence else text
+        case Terminal(terminal_id=terminal_id):
+            return raw.terminal_text(call.meta, terminal_id) or f"(terminal {terminal_id}: no output was sent)"
+        case _:
+            return ""
+
+
+def _diffs(call: ToolCall) -> list[Diff]:
+    return [part for part in call.content if isinstance(part, Diff)]
+
+
+def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
+    """Of each diff; without one, what a unified diff in the input says."""
+    for diff in _diffs(call):
+        yield shown_path(diff.path, cwd), _best_change(call, diff)
+    if not _diffs(call) and (change := parse_unified(raw.unified_diff(call.raw_input).strip("\n"))):
+        yield ", ".join(shown_path(path, cwd) for path in raw.paths(call)) or "a file", change
+
+
+def _best_change(call: ToolCall, diff: Diff) -> Change:
+    """The agent's own unified diff if it says the same, for that has the numbers of the file."""
+    change = change_of(diff)
+    for text in (raw.unified_diff(call.raw_input), raw.unified_diff(call.raw_output)):
+        theirs = parse_unified(text.strip("\n"))
+        if theirs is not None and theirs.same_edit(change):
+            return theirs
+    return change
+
+
+def _input(call: ToolCall) -> str:
+    """What else the tool was given, but not what the title, the content and the changes say already."""
+    texts = [part.text for part in call.content if isinstance(part, Text)]
+    left = raw.rest(call.raw_input, {call.title, *texts})
+    return "" if not left or _diffs(call) else raw.as_json(left)
+
+
+def _headline(shown: _Shown) -> str:
+    call = shown.call
+    places = (muted(place(location, shown.cwd), location.path) for location in _unnamed(shown))
+    title = code(f"$ {call.title}") if _is_title(shown) else _title_html(call)
+    return row(icon_html(call.kind), title, *places, shown.look.html(), muted(call.decision))
+
+
+def _title(call: ToolCall) -> str:
+    return one_line(call.title) or one_line(call.name) or one_line(call.kind) or "tool call"
+
+
+def _title_html(call: ToolCall) -> str:
+    parts = enumerate(_CODE.split(_title(call)))
+    return "".join(code(part) if index % 2 else span(part, "font-weight:bold") for index, part in parts if part)
+
+
+def _is_title(shown: _Shown) -> bool:
+    """The only command stands in the title, whole."""
+    return shown.commands == (shown.call.title,) == (one_line(shown.call.title),)
+
+
+def _unnamed(shown: _Shown) -> Iterator[Location]:
+    """Places that neither the title nor the changes name."""
+    call = shown.call
+    words = _WORDS.findall(call.title)
+    lines = {location.path: location for location in call.locations}
+    named = {shown.cwd, *(diff.path for diff in _diffs(call))}
+    for path in raw.paths(call):
+        location = lines.get(path, Location(path))
+        is_first = location.line in (None, 0, 1)
+        if not (is_first and (path in named or shown_path(path, shown.cwd) in words)):
+            yield location
+
+
+def _details(shown: _Shown) -> Iterator[str]:
+    call = shown.call
+    if not _is_title(shown):
+        yield from (pre(f'<span style="color:{GREY}">$ </span>{escape(command)}') for command in shown.commands)
+    yield from (diff_html(change, path) for path, change in shown.changes)
+    if not shown.changes and (text := clean(raw.unified_diff(call.raw_input))):
+        yield pre(diff_lines(text))
+    yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
+    yield from map(image_html, raw.images(call.raw_output))
+    if shown.input:
+        yield fold(muted("input"), pre(escape(shown.input)))
+    yield output_html(shown.output, short=0 if _is_quiet(call) else SHORT)
+
+
+def _is_quiet(call: ToolCall) -> bool:
+    return call.kind in _QUIET_KINDS and call.status == "completed"
+
+
+def _plain(shown: _Shown) -> Iterator[str]:
+    call = shown.call
+    places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
+    title = f"$ {one_line(call.title)}" if _is_title(shown) else _title(call)
+    head = " · ".join(filter(None, (title, *places, shown.look.words, one_line(call.decision))))
+    yield f"{shown.look.mark} {head}"
+    if not _is_title(shown):
+        yield from (_indented(f"$ {clean(command)}") for command in shown.commands)
+    yield from (_indented(diff_text(change, path)) for path, change in shown.changes)
+    if not shown.changes:
+        yield _indented(clean(raw.unified_diff(call.raw_input)).strip("\n"))
+    others = (part for part in call.content if not isinstance(part, Text | Diff | Terminal))
+    yield from (_indented(attachment_text(part)) for part in (*others, *raw.images(call.raw_output)))
+    yield _indented(output_text(shown.input, SHORT))
+    yield _indented(output_text(shown.output, SHORT if _is_quiet(call) else LONG))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.split("\n")) if text else ""

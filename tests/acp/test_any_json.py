@@ -1,0 +1,160 @@
+"""No JSON whatever can make the readers raise, and no message of a real agent is a surprise to them."""
+
+import copy
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copilot_kernel.acp import parse
+from copilot_kernel.acp.messages import Unknown, UnknownBlock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[1]
+READERS = [
+    parse.parse_update,
+    parse.parse_block,
+    parse.parse_permission,
+    parse.parse_initialize,
+    parse.parse_session,
+    parse.parse_prompt_result,
+]
+
+
+def transcripts() -> list[Path]:
+    return sorted((ROOT / "transcripts").glob("*.jsonl"))
+
+
+def said_by_the_agent(path: Path) -> list[dict[str, Any]]:
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return [line["message"] for line in lines if line["from"] == "agent"]
+
+
+def payload(message: dict[str, Any]) -> Any:
+    params = message.get("params")
+    return params.get("update", params) if isinstance(params, dict) else message.get("result")
+
+
+def examples() -> list[Any]:
+    data = [json.loads(path.read_text("utf-8")) for path in sorted((Path(__file__).parent / "data").glob("*.json"))]
+    written = [value for example in data for value in [*example.pop("updates", []), *example.values()]]
+    return [*written, *(payload(message) for path in transcripts()[::5] for message in said_by_the_agent(path))]
+
+
+def names(value: Any) -> set[str]:
+    """The protocol's own words: members, and short texts such as kinds and statuses."""
+    if isinstance(value, dict):
+        return {*value, *(name for inner in value.values() for name in names(inner))}
+    if isinstance(value, list):
+        return {name for inner in value for name in names(inner)}
+    return {value} if isinstance(value, str) and len(value) < 25 else set()
+
+
+EXAMPLES = examples()
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+words = st.sampled_from(sorted(names(EXAMPLES)))
+any_json = st.recursive(
+    scalars | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words | st.text(max_size=3), inner, max_size=6),
+    max_leaves=25,
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> Any:
+    """A message that some agent really sends, with a few of its parts gone or replaced by anything."""
+    message = copy.deepcopy(draw(st.sampled_from(EXAMPLES)))
+    for _ in range(draw(st.integers(1, 3))):
+        where = draw(st.sampled_from([*containers(message), None]))
+        if where is None:
+            continue
+        key = draw(st.sampled_from(list(where) if isinstance(where, dict) else range(len(where))))
+        if draw(st.booleans()):
+            del where[key]
+        else:
+            where[key] = draw(any_json)
+    return message
+
+
+def containers(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return ([value] if inner else []) + [found for item in inner for found in containers(item)]
+
+
+@given(any_json)
+@settings(max_examples=300, deadline=None)
+def test_nothing_that_json_can_say_raises(raw: Any) -> None:
+    for reader in READERS:
+        reader(raw)
+
+
+@given(mutated())
+@settings(max_examples=300, deadline=None)
+def test_no_damaged_message_raises(raw: Any) -> None:
+    for reader in READERS:
+        reader(raw)
+
+
+@given(any_json)
+@settings(max_examples=200, deadline=None)
+def test_what_cannot_be_read_is_kept_as_it_came(raw: Any) -> None:
+    for read in (parse.parse_update(raw), parse.parse_block(raw)):
+        if isinstance(read, Unknown | UnknownBlock):
+            assert read.raw is raw
+
+
+@pytest.mark.parametrize("depth", [50, 900])
+def test_deep_json_is_no_trouble(depth: int) -> None:
+    deep = json.loads('{"a":' * depth + "1" + "}" * depth)
+    for name in ("content", "rawInput", "rawOutput", "_meta", "plan", "kind", "locations", "options", "toolCall"):
+        for reader in READERS:
+            reader({"sessionUpdate": "tool_call", "toolCallId": "t", name: deep})
+
+
+def test_huge_and_impossible_numbers_are_no_trouble() -> None:
+    for number in (10**400, -(10**400), float("inf"), float("nan"), 1e308, True):
+        raw = {"sessionUpdate": "usage_update", "used": number, "size": number, "protocolVersion": number}
+        for reader in READERS:
+            reader(raw)
+
+
+def test_there_are_transcripts_of_several_agents() -> None:
+    assert {"copilot", "opencode", "gemini"} <= {path.name.split("-")[0] for path in transcripts()}
+
+
+@pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)
+def test_every_update_that_a_real_agent_sent_is_understood(path: Path) -> None:
+    updates = [
+        parse.parse_update(message["params"]["update"])
+        for message in said_by_the_agent(path)
+        if message.get("method") == "session/update"
+    ]
+    assert Counter(update.kind for update in updates if isinstance(update, Unknown)) == {}
+    assert [update for update in updates if "UnknownBlock" in repr(update)] == []
+
+
+@pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)
+def test_every_question_that_a_real_agent_asked_can_be_answered(path: Path) -> None:
+    for message in said_by_the_agent(path):
+        if message.get("method") == "session/request_permission":
+            request = parse.parse_permission(message["params"])
+            raw = message["params"]["options"]
+            assert [(option.id, option.name, option.kind) for option in request.options] == [
+                (option["optionId"], option["name"], option["kind"]) for option in raw
+            ]
+            assert (request.session_id, request.tool_call.id, request.complete) == (
+                (message["params"]["sessionId"], message["params"]["toolCall"]["toolCallId"], True)
+            )
+
+
+@pytest.mark.parametrize("path", [p for p in transcripts() if "signed-out" not in p.name], ids=lambda path: path.stem)
+def test_every_session_of_a_real_agent_has_an_id_and_a_mode(path: Path) -> None:
+    results = [m["result"] for m in said_by_the_agent(path) if isinstance(m.get("result"), dict)]
+    (started,) = [parse.parse_session(result) for result in results if "sessionId" in result]
+    (agent,) = [parse.parse_initialize(result) for result in results if "protocolVersion" in result]
+    assert started.id
+    assert started.mode in {mode.id for mode in started.modes}
+    assert (agent.protocol_version, bool(agent.name)) == (1, True)

@@ -1,0 +1,131 @@
+"""Bytes over file descriptors and in memory: whole, in order, and with an end."""
+
+import os
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from copilot_kernel.acp.transport import Pace, PipeTransport, memory_pair, single_error
+from copilot_kernel.errors import AgentExited
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
+
+
+def pipes():
+    (here, from_there), (there, from_here) = os.pipe(), os.pipe()
+    return PipeTransport(here, from_here), PipeTransport(there, from_there)
+
+
+@asynccontextmanager
+async def connected(make):
+    left, right = make()
+    try:
+        yield left, right
+    finally:
+        await left.close()
+        await right.close()
+
+
+both = pytest.mark.parametrize("make", [memory_pair, pipes])
+
+
+async def read(transport, length):
+    data = b""
+    with anyio.fail_after(5):
+        while len(data) < length and (piece := await transport.receive()):
+            data += piece
+    return data
+
+
+@both
+async def test_bytes_arrive_in_order_in_both_directions(make):
+    async with connected(make) as (left, right):
+        await left.send(b"one ")
+        await left.send(b"two")
+        await right.send(b"back")
+        assert (await read(right, 7), await read(left, 4)) == (b"one two", b"back")
+        assert (left.last_words(), right.last_words()) == ("", "")
+
+
+@both
+async def test_closing_one_end_ends_the_other(make):
+    async with connected(make) as (left, right):
+        await left.send(b"last")
+        await left.close()
+        assert [await right.receive(), await right.receive(), await right.receive()] == [b"last", b"", b""]
+        with pytest.raises(AgentExited):
+            await right.send(b"into the void")
+
+
+@both
+async def test_a_closed_end_neither_sends_nor_receives(make):
+    async with connected(make) as (left, _):
+        await left.close()
+        await left.close()
+        assert await left.receive() == b""
+        with pytest.raises(AgentExited):
+            await left.send(b"x")
+
+
+@both
+async def test_closing_ends_a_receive_that_waits(make):
+    async with connected(make) as (left, right), anyio.create_task_group() as tasks:
+        received = []
+
+        async def receive():
+            received.append(await left.receive())
+
+        tasks.start_soon(receive)
+        await anyio.lowlevel.checkpoint()
+        await right.close()
+        await left.close()
+        with anyio.fail_after(5):
+            while not received:
+                await anyio.lowlevel.checkpoint()
+        assert received == [b""]
+
+
+@both
+async def test_much_more_than_a_pipe_holds_goes_through_while_it_is_read(make):
+    async with connected(make) as (left, right), anyio.create_task_group() as tasks:
+        data = bytes(range(256)) * 20_000
+        tasks.start_soon(left.send, data)
+        assert await read(right, len(data)) == data
+
+
+async def test_a_cancelled_send_does_not_cut_a_message():
+    async with connected(pipes) as (left, right), anyio.create_task_group() as tasks:
+        first, second = b"a" * 300_000 + b"\n", b"b" * 10 + b"\n"
+        with anyio.move_on_after(0.05) as scope:
+            await left.send(first)
+        assert scope.cancelled_caught
+        tasks.start_soon(left.send, second)
+        assert await read(right, len(first) + len(second)) == first + second
+
+
+async def test_pace_gives_the_others_a_turn_when_the_slice_is_used_up():
+    turns = 0
+
+    async def count():
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count)
+        pace = Pace()
+        with anyio.fail_after(5):
+            while turns < 10:
+                await pace()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_single_error_leaves_its_group_and_several_stay_together():
+    one, two = ValueError("one"), KeyError("two")
+    with pytest.raises(ValueError, match="one") as caught, single_error():
+        raise ExceptionGroup("", [one])
+    assert caught.value is one
+    with pytest.raises(ExceptionGroup) as group, single_error():
+        raise ExceptionGroup("", [one, two])
+    assert group.value.exceptions == (one, two)

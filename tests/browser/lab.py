@@ -1,0 +1,201 @@
+"""A real JupyterLab and a real browser, for tests and for the pictures in the documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+
+LIMIT = 30_000
+"""Milliseconds that any wait in the page may take."""
+
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+KERNEL_STATUS = """() => {
+  const widget = window.jupyterapp.shell.currentWidget;
+  return widget?.sessionContext?.session?.kernel?.status ?? 'none';
+}"""
+
+
+def find_chromium() -> str | None:
+    """The program, or None."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running server; notebooks lie in `root`."""
+
+    url: str
+    token: str
+    root: Path
+
+    def address(self, notebook: str = "") -> str:
+        """Where the browser goes; a workspace that nobody used before."""
+        path = f"/lab/tree/{notebook}" if notebook else "/lab"
+        return f"{self.url}{path}?token={self.token}&reset"
+
+    def write(self, name: str, *cells: str, kernel: str = "copilot") -> Path:
+        """A notebook with these cells."""
+        spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
+        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": spec})
+        notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, path)
+        return path
+
+
+@contextmanager
+def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator[Lab]:
+    """JupyterLab on loopback with its settings under `root`, ended with the block."""
+    work, private = root / "work", root / "private"
+    work.mkdir(parents=True)
+    port, token = free_port(), "secret"
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}", "--ServerApp.allow_root=True"]
+    command += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+    settings = {f"JUPYTER{key}": str(private / key.lower()) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
+    settings |= {f"JUPYTERLAB{key}": str(private / key.lower()) for key in ("_SETTINGS_DIR", "_WORKSPACES_DIR")}
+    quiet_lab(private / "_settings_dir")
+    everything = {**os.environ, **settings, "COPILOT_KERNEL_AGENT": agent, **environment}
+    log = (root / "server.log").open("w")
+    server = subprocess.Popen(command, env=everything, stdout=log, stderr=log, cwd=work, start_new_session=True)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/api", server)
+        yield Lab(f"http://127.0.0.1:{port}", token, work)
+    finally:
+        server.terminate()
+        server.wait(20)
+        log.close()
+
+
+def quiet_lab(settings: Path) -> None:
+    """No question about news, which would cover the page."""
+    folder = settings / "@jupyterlab" / "apputils-extension"
+    folder.mkdir(parents=True)
+    quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+    (folder / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
+
+
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    """Until the server answers; raises when it ends or takes too long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise RuntimeError(f"JupyterLab ended with {server.returncode}")
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise TimeoutError("JupyterLab does not answer")
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Headless Chromium."""
+    program = find_chromium()
+    assert program is not None
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(QUIET), headless=True)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Notebook:
+    """The notebook in front, as its user sees it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.set_default_timeout(LIMIT)
+
+    @classmethod
+    def open(cls, context: BrowserContext, lab: Lab, name: str) -> Notebook:
+        """Open an existing notebook and wait for its kernel."""
+        notebook = cls(context.new_page())
+        notebook.page.goto(lab.address(name))
+        notebook.wait_ready()
+        return notebook
+
+    def wait_ready(self) -> None:
+        """Until cells are shown and the kernel is idle."""
+        self.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+        self.wait_status("idle")
+
+    def wait_status(self, status: str, seconds: float = 30) -> None:
+        """Until the kernel's status is `status`."""
+        self.page.wait_for_function(f"() => ({KERNEL_STATUS})() === {json.dumps(status)}", timeout=seconds * 1000)
+
+    def status(self) -> str:
+        """The kernel's status as the front end believes it."""
+        return str(self.page.evaluate(KERNEL_STATUS))
+
+    def run(self, index: int, wait: bool = True) -> None:
+        """Select a cell and run it, by its menu command; returns at once unless `wait`."""
+        script = """async ([index, wait]) => {
+          const widget = window.jupyterapp.shell.currentWidget;
+          widget.content.activeCellIndex = index; widget.content.deselectAll();
+          const done = window.jupyterapp.commands.execute('notebook:run-cell');
+          if (wait) await done;
+        }"""
+        self.page.evaluate(script, [index, wait])
+
+    def cell(self, index: int) -> Locator:
+        """A code cell."""
+        return self.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").nth(index)
+
+    def output(self, index: int) -> Locator:
+        """Where a cell shows its outputs."""
+        return self.cell(index).locator(".jp-Cell-outputArea")
+
+    def button(self, index: int, name: str | re.Pattern[str]) -> Locator:
+        """A button in a cell's output."""
+        return self.output(index).get_by_role("button", name=name)
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """A command of JupyterLab."""
+        script = "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }"
+        self.page.evaluate(script, [name, arguments])
+
+    def save(self) -> None:
+        """Save, and wait until it is saved."""
+        self.command("docmanager:save")
+
+    def theme(self, name: str) -> None:
+        """`JupyterLab Light` or `JupyterLab Dark`."""
+        self.command("apputils:change-theme", theme=name)
+        self.page.wait_for_function(f"() => document.body.dataset.jpThemeName === {json.dumps(name)}")

@@ -1,0 +1,144 @@
+"""What a newcomer does in JupyterLab, from the launcher to the reloaded notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab, Notebook
+
+pytestmark = pytest.mark.browser
+
+DEAD_WIDGET = ".jp-Notebook .jp-OutputArea .jupyter-widgets, .jp-Notebook .jp-OutputArea .jupyter-button"
+
+
+def outputs(path: Path, index: int) -> list[dict[str, Any]]:
+    """The saved outputs of a code cell."""
+    return list(json.loads(path.read_text())["cells"][index]["outputs"])
+
+
+def plain(path: Path, index: int) -> str:
+    """What a saved cell says in plain text."""
+    texts = [output["data"]["text/plain"] for output in outputs(path, index) if "data" in output]
+    return "\n".join("".join(text) for text in texts)
+
+
+def test_from_the_launcher_to_an_answer_that_streams(context: BrowserContext, lab: Lab) -> None:
+    notebook = Notebook(context.new_page())
+    page = notebook.page
+    page.goto(lab.address())
+    page.locator(".jp-LauncherCard[title='Copilot'], .jp-LauncherCard:has-text('Copilot')").first.click()
+    notebook.wait_ready()
+    page.locator(".jp-Cell .cm-content").first.click()
+    page.keyboard.type("demo: say First words.\\n\\n\nslow 40\nsay Last words.", delay=1)
+    page.keyboard.press("Shift+Enter")
+    expect(notebook.output(0)).to_contain_text("First words.")
+    assert notebook.status() == "busy"
+    expect(notebook.output(0)).not_to_contain_text("Last words.")
+    expect(notebook.output(0)).to_contain_text("Last words.")
+    notebook.wait_status("idle")
+
+
+def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads_well(
+    context: BrowserContext, lab: Lab
+) -> None:
+    path = lab.write("question.ipynb", "demo: create note.txt one\\ntwo\nsay Done.", "demo: say Next.")
+    notebook = Notebook.open(context, lab, "question.ipynb")
+    notebook.run(0, wait=False)
+    notebook.run(1, wait=False)
+    allow = notebook.button(0, "Allow once")
+    expect(allow).to_be_visible()
+    expect(notebook.output(0)).to_contain_text("note.txt")
+    assert notebook.status() == "busy"
+    assert not (lab.root / "note.txt").exists()
+    allow.click()
+    expect(notebook.output(0)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(0)).to_contain_text("Done.")
+    expect(notebook.output(1)).to_contain_text("Next.")
+    assert (lab.root / "note.txt").read_text().split() == ["one", "two"]
+
+    notebook.save()
+    assert "Allowed: Allow once" in plain(path, 0)
+    assert "+one" in plain(path, 0).replace(" ", "")
+    assert "widgets" not in json.loads(path.read_text())["metadata"]
+    assert all("application/vnd.jupyter.widget-view+json" not in o.get("data", {}) for o in outputs(path, 0))
+
+    notebook.page.reload()
+    notebook.wait_ready()
+    expect(notebook.output(0)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(0)).to_contain_text("note.txt")
+    expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
+
+
+def test_a_question_can_be_answered_with_the_keyboard(context: BrowserContext, lab: Lab) -> None:
+    lab.write("keyboard.ipynb", "demo: ask\nsay After the question.")
+    notebook = Notebook.open(context, lab, "keyboard.ipynb")
+    notebook.run(0, wait=False)
+    reject = notebook.button(0, re.compile("Deny|Reject"))
+    expect(reject).to_be_visible()
+    assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
+    reject.focus()
+    notebook.page.keyboard.press("Enter")
+    expect(notebook.output(0)).to_contain_text("Rejected:")
+    notebook.wait_status("idle")
+
+
+def test_two_questions_are_open_at_once(context: BrowserContext, lab: Lab) -> None:
+    lab.write("two.ipynb", "demo: ask2\nsay Both answered.")
+    notebook = Notebook.open(context, lab, "two.ipynb")
+    notebook.run(0, wait=False)
+    buttons = notebook.button(0, "Allow once")
+    expect(buttons).to_have_count(2)
+    buttons.nth(1).click()
+    expect(buttons).to_have_count(1)
+    buttons.first.click()
+    expect(notebook.output(0)).to_contain_text("Both answered.")
+
+
+def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, lab: Lab) -> None:
+    lab.write("stop.ipynb", "demo: say Working.\\n\\n\nask", "demo: say Never said.", "demo: say Alive.")
+    notebook = Notebook.open(context, lab, "stop.ipynb")
+    notebook.run(0, wait=False)
+    notebook.run(1, wait=False)
+    expect(notebook.button(0, "Allow once")).to_be_visible()
+    notebook.page.locator(
+        "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
+    ).first.click()
+    expect(notebook.output(0)).to_contain_text("Cancelled")
+    expect(notebook.button(0, "Allow once")).to_have_count(0)
+    notebook.wait_status("idle")
+    expect(notebook.output(1)).to_have_text("")
+    notebook.run(2)
+    expect(notebook.output(2)).to_contain_text("Alive.")
+
+
+def test_a_reloaded_page_still_shows_the_open_question(context: BrowserContext, lab: Lab) -> None:
+    lab.write("reload.ipynb", "demo: ask\nsay Answered after the reload.")
+    notebook = Notebook.open(context, lab, "reload.ipynb")
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, "Allow once")).to_be_visible()
+    notebook.save()
+    notebook.page.reload()
+    notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+    button = notebook.button(0, "Allow once")
+    expect(button).to_be_visible()
+    button.click()
+    notebook.wait_status("idle")
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, "Allow once")).to_be_visible()
+
+
+def test_a_missing_agent_is_a_card_and_no_traceback(context: BrowserContext, tmp_path: Path) -> None:
+    from .lab import running_lab
+
+    with running_lab(tmp_path, agent="no-such-agent --acp") as lab:
+        lab.write("missing.ipynb", "Hello?")
+        notebook = Notebook.open(context, lab, "missing.ipynb")
+        notebook.run(0, wait=False)
+        expect(notebook.output(0)).to_contain_text("no-such-agent")
+        expect(notebook.output(0)).not_to_contain_text("Traceback")

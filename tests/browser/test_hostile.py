@@ -1,0 +1,133 @@
+"""Hostile text in every field that an agent controls, in a real JupyterLab: nothing runs, nothing leaves, all is readable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab, Notebook
+
+pytestmark = pytest.mark.browser
+
+PAYLOADS = (
+    "<script>window.hostile=1</script>",
+    "<img src=x onerror='window.hostile=1'>",
+    "<img src='https://evil.example/pixel.png'>",
+    "![pixel](https://evil.example/pixel.png)",
+    "![pixel][p]\n\n[p]: https://evil.example/pixel.png",
+    "[press](javascript:window.hostile=1)",
+    "[press](JaVa&#115;cript:window.hostile=1)",
+    "[press](data:text/html,<script>window.hostile=1</script>)",
+    "<a href='javascript:window.hostile=1'>press</a>",
+    "<svg onload='window.hostile=1'><script>window.hostile=1</script></svg>",
+    "<iframe srcdoc='<script>parent.hostile=1</script>'></iframe>",
+    "<style>body{background:url(https://evil.example/s.css)}</style>",
+    "<div style='position:fixed;inset:0;background:url(https://evil.example/b.png)'>over</div>",
+    "<form action='https://evil.example'><button>Allow once</button></form>",
+    "<button data-commandlinker-command='notebook:run-cell'>Allow once</button>",
+    "<details open ontoggle='window.hostile=1'>x</details>",
+    "<link rel=stylesheet href='https://evil.example/l.css'>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "<video src='https://evil.example/v.mp4' autoplay></video>",
+    "`</code><script>window.hostile=1</script>`",
+    "```html\n</code></pre><script>window.hostile=1</script>\n```",
+    "<!--<img src=x onerror='window.hostile=1'>-->",
+    "$\\href{javascript:window.hostile=1}{x}$",
+    "\u202egnitirw\u202c and \u200binvisible",
+    "\u001b[31mred\u001b[0m \u0007bell \u0000null",
+)
+
+READABLE = "readable-{}"
+
+
+def fields(text: str) -> list[dict[str, Any]]:
+    """Updates that carry `text` in each field that the agent controls."""
+    call = {"toolCallId": text, "title": text, "kind": "execute", "status": "completed"}
+    block = {"type": "text", "text": text}
+    return [
+        {"sessionUpdate": "agent_message_chunk", "content": block},
+        {"sessionUpdate": "agent_thought_chunk", "content": block},
+        {"sessionUpdate": "plan", "entries": [{"content": text, "priority": text, "status": text}]},
+        {
+            "sessionUpdate": "tool_call",
+            **call,
+            "rawInput": {"command": text, text: text},
+            "rawOutput": {"output": text, "stderr": text},
+            "locations": [{"path": text, "line": 1}],
+            "content": [
+                {"type": "content", "content": block},
+                {"type": "diff", "path": text, "oldText": f"a\n{text}\nb", "newText": f"a\n{text}{text}\nc"},
+                {"type": "terminal", "terminalId": text},
+                {"type": text, text: text},
+            ],
+        },
+        {"sessionUpdate": "tool_call", "toolCallId": f"{text}2", "title": text, "kind": text, "rawInput": {text: text}},
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "resource_link", "uri": text, "name": text}},
+        {
+            "sessionUpdate": "agent_message_chunk",
+            "content": {"type": "resource", "resource": {"uri": text, "text": text}},
+        },
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "mimeType": text, "data": text}},
+        {
+            "sessionUpdate": "agent_message_chunk",
+            "content": {"type": "image", "mimeType": "image/svg+xml", "data": SVG},
+        },
+        {"sessionUpdate": "notice", "severity": text, "title": text, "description": text},
+        {"sessionUpdate": "session_info_update", "title": text},
+        {"sessionUpdate": "current_mode_update", "currentModeId": text},
+        {"sessionUpdate": text, "anything": text},
+    ]
+
+
+SVG = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0icGFyZW50Lmhvc3RpbGU9MSI+PHNjcmlwdD5wYXJlbnQuaG9zdGlsZT0xPC9zY3JpcHQ+PC9zdmc+"
+
+
+def prompt(index: int, payload: str) -> str:
+    """One turn with this payload everywhere, and a harmless word by which we see that the text is there."""
+    text = f"{READABLE.format(index)} {payload}"
+    return "demo: say start\\n\\n\n" + "\n".join("raw " + json.dumps(update) for update in fields(text))
+
+
+def test_no_script_runs_no_request_leaves_and_the_text_stays_readable(context: BrowserContext, lab: Lab) -> None:
+    lab.write("hostile.ipynb", *(prompt(index, payload) for index, payload in enumerate(PAYLOADS)))
+    notebook = Notebook.open(context, lab, "hostile.ipynb")
+    dialogs: list[str] = []
+    notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    check(notebook, dialogs, run=True)
+    notebook.save()
+    notebook.page.reload()
+    notebook.wait_ready()
+    check(notebook, dialogs, run=False)
+
+
+def check(notebook: Notebook, dialogs: list[str], run: bool) -> None:
+    """Look at every cell, press what can be pressed, and see that nothing happened."""
+    for index in range(len(PAYLOADS)):
+        if run:
+            notebook.run(index)
+        output = notebook.output(index)
+        output.scroll_into_view_if_needed()
+        expect(output).to_contain_text(READABLE.format(index))
+        assert output.locator("script, iframe, form, object, embed, style, link, video").count() == 0
+        assert output.locator("a[href^='javascript' i], a[href^='data:' i]").count() == 0
+        assert output.get_by_role("button", name="Allow once").count() == 0
+    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
+    assert dialogs == []
+
+
+def test_hostile_names_in_a_question_are_text_on_its_buttons(context: BrowserContext, lab: Lab) -> None:
+    names = ["<img src=x onerror='window.hostile=1'>Yes", "Allow \u202eecno", "x" * 400]
+    options = [{"optionId": f"o{i}", "name": name, "kind": "allow_once"} for i, name in enumerate(names)]
+    lab.write("names.ipynb", f"demo: options {json.dumps(options)}\nask\nsay over")
+    notebook = Notebook.open(context, lab, "names.ipynb")
+    notebook.run(0, wait=False)
+    buttons = notebook.output(0).locator("button.jupyter-button, .jupyter-button")
+    expect(buttons).to_have_count(len(names))
+    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
+    assert "\u202e" not in buttons.nth(1).inner_text()
+    buttons.first.click()
+    expect(notebook.output(0)).to_contain_text("over")
+    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0

@@ -1,0 +1,102 @@
+"""What `install` writes, and that it never writes over somebody else's kernel."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from copilot_kernel.cli import main
+
+
+def spec_of(prefix: Path, name: str) -> dict[str, object]:
+    folder = prefix / "share" / "jupyter" / "kernels" / name
+    return json.loads((folder / "kernel.json").read_text("utf-8"))
+
+
+def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, capsys):
+    code = main(
+        [
+            "install",
+            "--prefix",
+            str(tmp_path),
+            "--name",
+            "Guest",
+            "--display-name",
+            "A guest",
+            "--agent",
+            "sh -c 'exit 3'",
+        ]
+    )
+    folder = tmp_path / "share" / "jupyter" / "kernels" / "guest"
+    assert (code, spec_of(tmp_path, "guest")) == (
+        0,
+        {
+            "argv": [sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}"],
+            "display_name": "A guest",
+            "language": "copilot",
+            "interrupt_mode": "message",
+            "metadata": {"debugger": False, "supported_encryption": ["curve"]},
+            "env": {"COPILOT_KERNEL_AGENT": "sh -c 'exit 3'"},
+        },
+    )
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "kernel.json",
+        "logo-32x32.png",
+        "logo-64x64.png",
+        "logo-svg.svg",
+    ]
+    assert capsys.readouterr() == (
+        f"Installed 'guest' in {folder}\nTo take it away: jupyter kernelspec remove guest\n",
+        "",
+    )
+
+
+def test_without_an_agent_no_environment_is_written(tmp_path):
+    assert main(["install", "--prefix", str(tmp_path)]) == 0
+    assert "env" not in spec_of(tmp_path, "copilot")
+
+
+def test_installing_twice_replaces_what_we_wrote(tmp_path):
+    assert main(["install", "--prefix", str(tmp_path), "--display-name", "Old"]) == 0
+    assert main(["install", "--prefix", str(tmp_path)]) == 0
+    assert spec_of(tmp_path, "copilot")["display_name"] == "Copilot"
+
+
+def test_for_the_user_is_the_default(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    assert main(["install"]) == 0
+    assert (tmp_path / "data" / "kernels" / "copilot" / "kernel.json").exists()
+
+
+def test_somebody_elses_kernel_is_not_written_over(tmp_path, capsys):
+    theirs = tmp_path / "share" / "jupyter" / "kernels" / "python3"
+    theirs.mkdir(parents=True)
+    (theirs / "kernel.json").write_text('{"argv": ["python", "-m", "ipykernel_launcher"]}')
+    assert main(["install", "--prefix", str(tmp_path), "--name", "Python3"]) == 2
+    assert capsys.readouterr().err == (
+        f"copilot-kernel: {theirs} holds another kernel\nChoose another name with --name.\n"
+    )
+    assert spec_of(tmp_path, "python3") == {"argv": ["python", "-m", "ipykernel_launcher"]}
+
+
+@pytest.mark.parametrize(("options", "complaint"), [
+    (["--name", "../up"], "Invalid kernel name '../up'"),
+    (["--agent", "sh -c 'open"], "The agent's command cannot be read"),
+    (["--agent", "tcp://nowhere"], "The agent's address cannot be read"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_refused_before_anything_is_written(tmp_path, capsys, options, complaint):
+    assert main(["install", "--prefix", str(tmp_path), *options]) == 2
+    assert capsys.readouterr().err.startswith(f"copilot-kernel: {complaint}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_agent_that_is_not_here_yet_is_noted_but_installed(tmp_path, capsys):
+    assert main(["install", "--prefix", str(tmp_path), "--agent", "no-such-agent-here"]) == 0
+    assert capsys.readouterr().err == "Note: There is no program no-such-agent-here, which the setting agent names.\n"
+    assert spec_of(tmp_path, "copilot")["env"] == {"COPILOT_KERNEL_AGENT": "no-such-agent-here"}
+
+
+def test_a_place_that_cannot_be_written_is_an_error_with_a_way_out(tmp_path, capsys):
+    (tmp_path / "share").write_text("in the way")
+    assert main(["install", "--prefix", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith("\nUse --user or --prefix for another place.\n")

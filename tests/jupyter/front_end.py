@@ -1,0 +1,197 @@
+"""A front end on a real kernel process, as tests drive it; every wait has a limit."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import psutil
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+LIMIT = 10.0
+START_LIMIT = 30.0
+ARGV = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
+
+Message = dict[str, Any]
+
+
+def until(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
+    """Poll something that no event tells about (processes, files)."""
+    end = time.monotonic() + limit
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not within {limit} s: {what}"
+        time.sleep(0.01)
+    return value
+
+
+@dataclass
+class Outcome:
+    """One cell's end: its reply, and what it published besides status and input."""
+
+    reply: Message
+    outputs: list[Message]
+
+    @property
+    def status(self) -> str:
+        return str(self.reply["content"]["status"])
+
+    @property
+    def error(self) -> tuple[str, str]:
+        content = self.reply["content"]
+        return content["ename"], content["evalue"]
+
+    @property
+    def text(self) -> str:
+        """All that a reader of plain text sees at the end, with what was updated in its last state."""
+        seen: dict[object, str] = {}
+        for message in self.outputs:
+            content = message["content"]
+            if message["msg_type"] == "stream":
+                seen[object()] = content["text"]
+            elif message["msg_type"] in ("display_data", "update_display_data"):
+                seen[content["transient"].get("display_id", object())] = content["data"].get("text/plain", "")
+        return "\n".join(seen.values())
+
+
+@dataclass
+class FrontEnd:
+    """A notebook front end on one kernel. `published` is all of iopub, in order; `log` the kernel's stderr."""
+
+    manager: KernelManager
+    log: Path
+    published: list[Message] = field(default_factory=list)
+    replies: dict[str, Message] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=START_LIMIT)
+
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self.manager.provisioner.pid)
+
+    def send(self, msg_type: str, content: Message | None = None, metadata: Message | None = None) -> str:
+        """Send on the shell channel; the message's id."""
+        message = self.client.session.msg(msg_type, content or {}, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def execute(self, code: str, *, live: bool = True, cell_id: str | None = "cell", **more: Any) -> str:
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
+        content |= {"allow_stdin": live, "stop_on_error": True, **more}
+        return self.send("execute_request", content, {"cellId": cell_id} if cell_id else {})
+
+    def control(self, msg_type: str, content: Message | None = None) -> Message:
+        """Send on the control channel; the content of the reply."""
+        message = self.client.session.msg(msg_type, content or {})
+        self.client.control_channel.send(message)
+        while (reply := self.client.get_control_msg(timeout=LIMIT))["parent_header"]["msg_id"] != message["msg_id"]:
+            pass
+        return dict(reply["content"])
+
+    def see(self, wanted: Callable[[Message], bool], limit: float = LIMIT, start: int = 0) -> Message:
+        """The first message on iopub, from number `start` on, that is wanted."""
+        end = time.monotonic() + limit
+        for index in range(start, 1_000_000):
+            while index >= len(self.published):
+                try:
+                    self.published.append(self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic())))
+                except Empty:
+                    raise AssertionError(f"nothing such within {limit} s; the last: {self.published[-5:]}") from None
+            if wanted(self.published[index]):
+                return self.published[index]
+        raise AssertionError("a flood")
+
+    def idle(self, request: str, limit: float = LIMIT) -> Message:
+        return self.see(lambda m: is_status(m, "idle") and parent(m) == request, limit)
+
+    def reply(self, request: str, limit: float = LIMIT) -> Message:
+        end = time.monotonic() + limit
+        while request not in self.replies:
+            message = self.client.get_shell_msg(timeout=max(0.0, end - time.monotonic()))
+            self.replies[parent(message)] = message
+        return self.replies[request]
+
+    def finish(self, request: str, limit: float = LIMIT) -> Outcome:
+        reply = self.reply(request, limit)
+        self.idle(request)
+        return Outcome(reply, self.outputs(request))
+
+    def outputs(self, request: str) -> list[Message]:
+        return [m for m in self.published if is_output(m, request)]
+
+    def run(self, code: str, limit: float = LIMIT, **options: Any) -> Outcome:
+        return self.finish(self.execute(code, **options), limit)
+
+    def ask(self, msg_type: str, content: Message | None = None) -> Message:
+        """Send a request on the shell channel; the content of the reply."""
+        return dict(self.reply(self.send(msg_type, content))["content"])
+
+    def shows(self, text: str, request: str) -> Message:
+        """Wait until the cell shows `text`."""
+        return self.see(lambda m: is_output(m, request) and text in str(m["content"]))
+
+    def button(self, name: str, since: int = 0) -> str:
+        """The model id of the button that says `name`."""
+
+        def wanted(message: Message) -> bool:
+            state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
+            return state.get("_model_name") == "ButtonModel" and state.get("description") == name
+
+        return str(self.see(wanted, start=since)["content"]["comm_id"])
+
+    def click(self, model: str) -> str:
+        return self.comm(model, {"method": "custom", "content": {"event": "click"}})
+
+    def comm(self, comm_id: str, data: Message) -> str:
+        return self.send("comm_msg", {"comm_id": comm_id, "data": data})
+
+    def children(self) -> list[psutil.Process]:
+        return [child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def parent(message: Message) -> str:
+    return str(message["parent_header"].get("msg_id"))
+
+
+def is_output(message: Message, request: str) -> bool:
+    return parent(message) == request and message["msg_type"] not in ("status", "execute_input")
+
+
+def is_status(message: Message, state: str) -> bool:
+    return message["msg_type"] == "status" and message["content"]["execution_state"] == state
+
+
+@contextmanager
+def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
+    log = folder / "kernel.log"
+    env = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", **environ}
+    manager = KernelManager(connection_file=str(folder / "connection.json"))
+    manager._kernel_spec = KernelSpec(
+        argv=list(argv), display_name="Copilot", language="copilot", interrupt_mode="message"
+    )
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    with log.open("wb") as stderr:
+        manager.start_kernel(cwd=str(work), env=env, stderr=stderr)
+        front_end = FrontEnd(manager, log)
+        try:
+            yield front_end
+        finally:
+            front_end.client.stop_channels()
+            manager.shutdown_kernel(now=True)
+            manager.cleanup_resources()
+
+
+def no_settings(folder: Path) -> dict[str, str]:
+    """No settings and no profile of whoever runs the tests."""
+    return {name: str(folder / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}

@@ -1,0 +1,293 @@
+"""One question, one answer: by a click, by a typed line, or by nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import warnings
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import comm
+import pytest
+from comm.base_comm import BaseComm, CommManager
+from copilot_kernel.acp.messages import Location, Option
+from copilot_kernel.jupyter.asking import ATTEMPTS, Asking
+from copilot_kernel.permissions.question import Answer, Question
+from copilot_kernel.rendering.question import question_html, question_text
+from ipywidgets import Widget
+
+from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
+
+pytestmark = pytest.mark.anyio
+
+EDIT = call(1, "waiting", "Edit notes.txt", kind="edit", locations=(Location("/project/notes.txt"),))
+QUESTION = question(EDIT)
+NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
+
+
+class Models:
+    """The widget models that a front end holds."""
+
+    def __init__(self) -> None:
+        self.manager = CommManager()
+        self.open: dict[str, dict[str, Any]] = {}
+
+    def receive(self, kind: str, comm_id: str, data: dict[str, Any]) -> None:
+        if kind == "comm_open":
+            self.open[comm_id] = data["state"]
+        elif kind == "comm_close":
+            del self.open[comm_id]
+
+    def buttons(self, name: str) -> list[str]:
+        return [key for key, state in self.open.items() if state.get("description") == name]
+
+    def click(self, comm_id: str) -> None:
+        data = {"method": "custom", "content": {"event": "click"}}
+        self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
+    models = Models()
+
+    class Comm(BaseComm):
+        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
+            models.receive(msg_type, self.comm_id, data)
+
+    monkeypatch.setattr(comm, "create_comm", Comm)
+    monkeypatch.setattr(comm, "get_comm_manager", lambda: models.manager)
+    yield models
+    Widget.close_all()
+
+
+class Place:
+    """Where questions stand."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, Any]] = []
+        self.withdraw: list[Callable[[], None]] = []
+
+    def show(self, bundle: dict[str, Any], withdraw: Callable[[], None]) -> None:
+        self.shown.append(bundle)
+        self.withdraw.append(withdraw)
+
+
+class Asked:
+    """A question that waits for its answer."""
+
+    def __init__(self, asked: Coroutine[Any, Any, Answer]) -> None:
+        self.task = asyncio.create_task(asked)
+
+    async def wait(self) -> Answer:
+        return await asyncio.wait_for(self.task, 5)
+
+
+async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
+    """Ask, and come back when the question stands there."""
+    waiting = Asked(Asking(cell, "/project").ask(asked, place.show))  # type: ignore[arg-type]
+    before = len(place.shown)
+    while len(place.shown) == before and not waiting.task.done():
+        await asyncio.sleep(0)
+    return waiting
+
+
+# -- buttons --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_click_is_the_answer(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    asked = await ask(cell, place)
+    models.click(models.buttons("Reject")[0])
+    assert await asked.wait() == Answer(REJECT, "you")
+    assert cell.prompts == []
+
+
+async def test_only_the_first_click_counts(models: Models) -> None:
+    asked = await ask(RecordingCell(), Place())
+    allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
+    for button in (reject, reject, allow):
+        models.click(button)
+    assert await asked.wait() == Answer(REJECT, "you")
+    models.click(allow)
+
+
+async def test_a_click_from_another_thread_is_the_answer(models: Models) -> None:
+    asked = await ask(RecordingCell(), Place())
+    clicking = threading.Thread(target=models.click, args=models.buttons("Allow once"))
+    clicking.start()
+    assert await asked.wait() == Answer(ALLOW, "you")
+    clicking.join()
+
+
+async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    first = await ask(cell, place)
+    second = await ask(cell, place, question(call(2), key=2))
+    buttons = models.buttons("Allow once")
+    models.click(buttons[1])
+    assert await second.wait() == Answer(ALLOW, "you")
+    assert not first.task.done()
+    models.click(models.buttons("Reject")[0])
+    assert await first.wait() == Answer(REJECT, "you")
+
+
+async def test_what_is_shown_has_the_widget_and_the_question_in_words_and_html(models: Models) -> None:
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    view = place.shown[0].pop("application/vnd.jupyter.widget-view+json")
+    assert place.shown == [{"text/plain": question_text(QUESTION), "text/html": question_html(QUESTION)}]
+    assert view["model_id"] in models.open
+    asked.task.cancel()
+
+
+async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    asked = await ask(cell, place)
+    models.click(models.buttons("Allow once")[0])
+    await asked.wait()
+    place.withdraw[0]()
+    with warnings.catch_warnings(action="ignore"):
+        assert (cell.owned, models.open, dict(Widget.widgets)) == (2, {}, {})
+
+
+async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    button = models.buttons("Allow once")[0]
+    asked.task.cancel()
+    models.click(button)
+    with pytest.raises(asyncio.CancelledError):
+        await asked.wait()
+    place.withdraw[0]()
+    models.click(button)
+    assert models.open == {}
+
+
+async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: Models) -> None:
+    sneaky = Option("x", "Reject\u202e\x1b[2K", "allow_always")
+    asked = await ask(RecordingCell(), Place(), question(EDIT, options=(sneaky, Option("y", "Later", "postpone"))))
+    states = [state for state in models.open.values() if "button_style" in state]
+    assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
+        (
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K",
+            "warning",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K: allows this and what the agent takes for the same from now on",
+        ),
+        ("Later", "", "Later"),
+    ]
+    asked.task.cancel()
+
+
+async def test_without_ipywidgets_the_question_is_asked_in_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "copilot_widgets.permission", None)
+    cell, place = RecordingCell(), Place()
+    cell.typed.put_nowait("1")
+    asked = await ask(cell, place)
+    assert await asked.wait() == Answer(ALLOW, "you")
+    assert place.shown == [{"text/plain": question_text(QUESTION), "text/html": question_html(QUESTION)}]
+    assert [record.getMessage() for record in caplog.records] == ["no buttons, the question is asked in words"]
+
+
+# -- buttons and a line of input, where nobody knows whether there are widgets --------------------------------------
+
+
+async def test_in_doubt_a_click_withdraws_the_line_of_input(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask(cell, Place())
+    models.click(models.buttons("Allow once")[0])
+    assert await asked.wait() == Answer(ALLOW, "you")
+
+
+async def test_in_doubt_a_typed_answer_wins_over_a_later_click(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask(cell, Place())
+    cell.typed.put_nowait("3")
+    assert await asked.wait() == Answer(REJECT, "you")
+    models.click(models.buttons("Allow once")[0])
+
+
+async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask(cell, Place())
+    cell.typed.put_nowait(None)
+    while cell.typed.qsize():
+        await asyncio.sleep(0)
+    models.click(models.buttons("Allow once")[0])
+    assert await asked.wait() == Answer(ALLOW, "you")
+
+
+# -- a line of input ------------------------------------------------------------------------------------------------
+
+PROMPT = "1) Allow once  2) Always allow  3) Reject: "
+
+
+async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer, RecordingCell]:
+    cell = RecordingCell(cell_id=None)
+    for line in lines:
+        cell.typed.put_nowait(line)
+    return await (await ask(cell, Place(), asked)).wait(), cell
+
+
+@pytest.mark.parametrize(
+    ("line", "option"), [("1", ALLOW), (" 2 ", ALWAYS), ("reject", REJECT), (" ALLOW  ONCE\n", ALLOW)]
+)
+async def test_a_number_or_a_name_is_the_answer(line: str, option: Option) -> None:
+    answer, cell = await typed(line)
+    assert (answer, cell.prompts) == (Answer(option, "you"), [PROMPT])
+
+
+async def test_nonsense_is_asked_again() -> None:
+    answer, cell = await typed("", "yes!", "0", "4", "-1", "Allow", "1 2", "3")
+    assert (answer, cell.prompts) == (Answer(REJECT, "you"), [PROMPT] * 8)
+
+
+async def test_a_name_that_two_options_have_is_no_answer() -> None:
+    twins = (Option("a", "Yes", "allow_once"), Option("b", "Yes", "allow_always"))
+    answer, cell = await typed("yes", "2", asked=question(EDIT, options=twins))
+    assert (answer, len(cell.prompts)) == (Answer(twins[1], "you"), 2)
+
+
+async def test_at_the_end_of_input_the_question_is_not_answered() -> None:
+    assert (await typed("what?", None))[0] == NOT_ANSWERED
+
+
+async def test_nothing_but_nonsense_is_no_answer_in_the_end() -> None:
+    answer, cell = await typed(*["what?"] * ATTEMPTS)
+    assert (answer, len(cell.prompts)) == (NOT_ANSWERED, ATTEMPTS)
+
+
+# -- nobody ---------------------------------------------------------------------------------------------------------
+
+
+async def rejected(asked: Question) -> Answer:
+    place = Place()
+    answer = await (await ask(RecordingCell(live=False), place, asked)).wait()
+    assert place.shown == []
+    return answer
+
+
+BYPASS = "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"
+
+
+async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
+    reason = f"nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]' or {BYPASS}"
+    assert await rejected(QUESTION) == Answer(REJECT, "nobody", reason)
+
+
+async def test_a_rule_that_would_not_allow_it_is_not_named() -> None:
+    outside = call(1, "waiting", "Edit passwd", kind="edit", locations=(Location("/etc/passwd"),))
+    reason = f"nobody can be asked here; to allow it, set {BYPASS}"
+    assert await rejected(question(outside)) == Answer(REJECT, "nobody", reason)
+
+
+async def test_without_a_way_to_reject_it_is_cancelled() -> None:
+    answer = await rejected(question(EDIT, options=(ALLOW,)))
+    assert (answer.option, answer.by) == (None, "nobody")
+
+
+async def test_a_question_without_options_is_cancelled() -> None:
+    answer = await rejected(question(EDIT, options=()))
+    assert answer == Answer(None, "cancel", "the agent offered no answer")

@@ -1,0 +1,27 @@
+"""What front ends may ask of the history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.jupyter.history import History
+
+
+@pytest.mark.parametrize(
+    ("access", "choice", "numbers"),
+    [
+        ("tail", {"n": 2}, [4, 5]),
+        ("tail", {}, [1, 2, 4, 5]),
+        ("range", {"start": 2, "stop": 5}, [2, 4]),
+        ("search", {"pattern": "say*"}, [1, 2, 5]),
+        ("search", {"pattern": "say*", "n": 1}, [5]),
+        ("search", {"pattern": "*", "unique": True}, [2, 4, 5]),
+        ("search", {"pattern": "[x"}, []),
+    ],
+)
+def test_history_is_given_oldest_first(access: str, choice: dict[str, Any], numbers: list[int]) -> None:
+    history = History()
+    for number, code in ((1, "say hello"), (2, "say more"), (4, "%help"), (5, "say hello")):
+        history.add(number, code)
+    assert [line[1] for line in history.select(access, **choice)] == numbers

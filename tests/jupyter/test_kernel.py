@@ -1,0 +1,282 @@
+"""What a cell does, seen from a front end; the agent is the demo agent, a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from jupyter_client.blocking import BlockingKernelClient
+from jupyter_client.connect import write_connection_file
+
+from .conftest import StartKernel
+from .front_end import ARGV, FrontEnd, parent, until
+
+CANCELLED = ("Cancelled", "The turn was cancelled.")
+
+
+def by_message(front_end: FrontEnd) -> None:
+    front_end.manager.interrupt_kernel()
+
+
+def by_signal(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGINT)
+
+
+def gone(process: psutil.Process) -> bool:
+    """Nobody may be there to bury it."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+# -- what a cell may be -----------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_shown_in_the_cell(front_end: FrontEnd) -> None:
+    outcome = front_end.run("demo: say Hello there.")
+    assert (outcome.status, "Hello there." in outcome.text) == ("ok", True)
+
+
+def test_the_agent_works_in_the_folder_of_the_notebook(front_end: FrontEnd) -> None:
+    work = front_end.process.cwd()
+    assert work in front_end.run("demo: unasked pwd").text
+
+
+def test_an_empty_cell_does_nothing(front_end: FrontEnd) -> None:
+    outcome = front_end.run(" \n ")
+    assert (outcome.status, outcome.outputs) == ("ok", [])
+
+
+def test_help_lists_the_commands(front_end: FrontEnd) -> None:
+    assert "%help" in front_end.run("%help").text
+
+
+def test_an_unknown_command_does_not_reach_the_agent(front_end: FrontEnd) -> None:
+    outcome = front_end.run("%hepl")
+    assert outcome.error == ("UsageError", "There is no command %hepl.")
+    assert "Did you mean %help?" in outcome.text
+
+
+def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:
+    outcome = front_end.run("print('are you Python?')", silent=True)
+    assert (outcome.error[0], outcome.outputs) == ("UsageError", [])
+    assert front_end.run("", silent=True).status == "ok"
+
+
+def test_a_cell_that_ends_in_an_open_fence_is_incomplete(front_end: FrontEnd) -> None:
+    asked = [front_end.ask("is_complete_request", {"code": code})["status"] for code in ("```\nx", "```\nx\n```", "x")]
+    assert asked == ["incomplete", "complete", "complete"]
+
+
+def test_history_holds_what_was_to_be_stored(front_end: FrontEnd) -> None:
+    front_end.run("demo: say stored")
+    front_end.run("demo: say unstored", store_history=False)
+    wanted = {"hist_access_type": "search", "output": False, "raw": True, "pattern": "demo: say *stored", "n": 5}
+    assert [line[2] for line in front_end.ask("history_request", wanted)["history"]] == ["demo: say stored"]
+
+
+def test_the_agents_commands_can_be_completed_and_inspected(front_end: FrontEnd) -> None:
+    front_end.run("demo: commands review reset plan")
+    completed = front_end.ask("complete_request", {"code": "/re", "cursor_pos": 3})
+    inspected = front_end.ask("inspect_request", {"code": "/review it", "cursor_pos": 4, "detail_level": 0})
+
+    assert (completed["matches"], completed["cursor_start"], completed["cursor_end"]) == (["/reset", "/review"], 0, 3)
+    assert inspected["data"] == {"text/plain": "The review command"}
+
+
+# -- order, errors ------------------------------------------------------------------------------------------------
+
+
+def test_cells_run_in_order(front_end: FrontEnd) -> None:
+    cells = [front_end.execute(f"demo: slow 3 0.01\nsay end of {name}") for name in ("one", "two", "three")]
+    counts = [front_end.finish(cell).reply["content"]["execution_count"] for cell in cells]
+    shown = [parent(m) for m in front_end.published if "end of" in str(m["content"].get("data")) and parent(m) in cells]
+
+    assert counts == sorted(counts)
+    assert list(dict.fromkeys(shown)) == cells
+
+
+def test_after_an_error_the_cells_that_wait_are_aborted(front_end: FrontEnd) -> None:
+    cells = [
+        front_end.execute(code) for code in ("demo: slow 3 0.05", "demo: error -32603 No such luck", "demo: say x")
+    ]
+    assert [front_end.finish(cell).status for cell in cells] == ["ok", "error", "aborted"]
+    assert front_end.run("demo: say again").status == "ok"
+
+
+def test_an_error_is_a_card_and_one_short_line(front_end: FrontEnd) -> None:
+    outcome = front_end.run("demo: error -32603 No such luck")
+    cards = [m["content"]["data"] for m in outcome.outputs if "No such luck" in str(m["content"].get("data"))]
+
+    assert [set(card) for card in cards] == [{"text/plain", "text/html"}]
+    assert outcome.reply["content"]["traceback"] == ["AgentRefused"]
+    assert [m["content"]["traceback"] for m in outcome.outputs if m["msg_type"] == "error"] == [["AgentRefused"]]
+
+
+def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(front_end: FrontEnd) -> None:
+    cell = front_end.execute("demo: say Alive\ndie 3")
+    front_end.shows("Alive", cell)
+    outcome = front_end.finish(cell, limit=2)
+
+    assert outcome.error[0] == "AgentExited"
+    assert front_end.run("demo: say Back").status == "ok"
+
+
+def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
+    outcome = start_kernel(COPILOT_KERNEL_AGENT="no-such-agent --acp").run("hello")
+    assert outcome.error[0] == "AgentNotFound"
+    assert "no-such-agent" in outcome.text
+
+
+def test_settings_that_cannot_be_read_are_named_in_the_first_cell(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_START_TIMEOUT="soon")
+    assert "start_timeout" in front_end.run("demo: say one").text
+    assert "start_timeout" not in front_end.run("demo: say two").text
+
+
+BROKEN = """
+from copilot_kernel.chat import Chat
+async def ask(self, blocks, view):
+    raise ZeroDivisionError("a slip of ours")
+Chat.ask = ask
+from copilot_kernel.__main__ import main
+main()
+"""
+
+
+def test_a_bug_of_ours_ends_the_cell_and_not_the_kernel(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(argv=(sys.executable, "-P", "-c", BROKEN, "-f", "{connection_file}"))
+    outcome = front_end.run("hello")
+
+    assert outcome.error == ("ZeroDivisionError", "a slip of ours")
+    assert "report" in outcome.reply["content"]["traceback"][-1]
+    assert front_end.run("%help").status == "ok"
+
+
+# -- interrupt ----------------------------------------------------------------------------------------------------
+
+BUSY = {
+    "streaming": ("demo: slow 1000 0.02", "2 "),
+    "in a tool": ("demo: say Start.\nunasked sleep 60", "sleep 60"),
+    "asking": ("demo: ask Something", "Allow once"),
+    "silent": ("demo: say Start.\nwait", "Start."),
+}
+
+
+@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+@pytest.mark.parametrize("doing", BUSY)
+def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
+    front_end: FrontEnd, doing: str, interrupt: Callable[[FrontEnd], None]
+) -> None:
+    code, sign = BUSY[doing]
+    cell, queued = front_end.execute(code), front_end.execute("demo: say Never")
+    front_end.shows(sign, cell)
+    interrupt(front_end)
+
+    assert front_end.finish(cell).error == CANCELLED
+    assert front_end.finish(queued).status == "aborted"
+    assert [child for child in front_end.children() if "sleep" in child.name()] == []
+    assert front_end.run("demo: say Next").status == "ok"
+
+
+@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt: Callable[[FrontEnd], None]) -> None:
+    interrupt(front_end)
+    assert front_end.run("demo: say Still here").status == "ok"
+
+
+def test_an_interrupt_while_the_agent_starts_ends_the_cell(start_kernel: StartKernel, tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    front_end = start_kernel(COPILOT_KERNEL_AGENT=f"sh -c 'touch {began}; exec sleep 60'")
+    cell = front_end.execute("hello")
+    until(began.exists, "the agent is started")
+    front_end.manager.interrupt_kernel()
+
+    assert front_end.finish(cell).error == CANCELLED
+
+
+# -- the end of the process ---------------------------------------------------------------------------------------
+
+
+def by_request(front_end: FrontEnd) -> None:
+    assert front_end.control("shutdown_request", {"restart": False})["status"] == "ok"
+
+
+def by_termination(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGTERM)
+
+
+def by_kill(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", [by_request, by_termination, by_kill])
+def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
+    start_kernel: StartKernel, end: Callable[[FrontEnd], None]
+) -> None:
+    front_end = start_kernel()
+    cell = front_end.execute("demo: say Begun.\nhang")
+    front_end.shows("Begun.", cell)
+    processes = [front_end.process, *front_end.children()]
+    end(front_end)
+
+    assert len(processes) > 1
+    until(lambda: all(gone(process) for process in processes), "the end of kernel and agent", limit=6)
+
+
+STARTER = """
+import os, subprocess, sys
+kernel = subprocess.Popen(sys.argv[1:], env={**os.environ, "JPY_PARENT_PID": str(os.getpid())})
+print(kernel.pid, flush=True)
+kernel.wait()
+"""
+
+
+def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None:
+    file, _ = write_connection_file(str(tmp_path / "connection.json"))
+    argv = [word.format(connection_file=file) for word in ARGV]
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COPILOT_KERNEL_AGENT": "demo"},
+        cwd=tmp_path,
+    ) as starter:
+        assert starter.stdout is not None
+        kernel = psutil.Process(int(starter.stdout.readline()))
+        client = BlockingKernelClient(connection_file=file)
+        client.load_connection_file()
+        client.start_channels()
+        client.wait_for_ready(timeout=30)
+        client.execute("demo: wait")
+        agent = until(kernel.children, "the agent is started")[0]
+        starter.kill()
+    until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent", limit=6)
+    client.stop_channels()
+
+
+# -- starting -----------------------------------------------------------------------------------------------------
+
+
+def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
+    program = "import sys; from copilot_kernel.jupyter import app; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    heavy = {"anyio", "ipywidgets", "markdown_it", "nh3", "debugpy", "copilot_widgets", "copilot_kernel.chat"}
+
+    assert heavy & set(found.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("flags", [("-P",), ()])
+def test_a_file_in_the_notebooks_folder_does_not_become_one_of_our_modules(
+    start_kernel: StartKernel, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    (tmp_path / "work").mkdir()
+    for module in ("anyio", "ipywidgets", "markdown_it"):
+        (tmp_path / "work" / f"{module}.py").write_text("raise SystemExit('imported from the folder')")
+    front_end = start_kernel(argv=(sys.executable, *flags, "-m", "copilot_kernel", "-f", "{connection_file}"))
+
+    assert front_end.run("demo: say Hello").status == "ok"

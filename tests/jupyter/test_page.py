@@ -1,0 +1,381 @@
+"""Entries in, sends out: which output shows what, and when it is sent."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.messages import Image
+from copilot_kernel.conversation.model import Attachment, Entry, Message
+from copilot_kernel.conversation.text import Growing
+from copilot_kernel.jupyter.page import MOST_PER_SECOND, SECONDS_PER_CHARACTER, Page
+from copilot_kernel.jupyter.slots import MOST, MOST_QUESTIONS
+from copilot_kernel.rendering.blocks import Blocks
+from copilot_kernel.rendering.entry import render, render_group
+from copilot_kernel.rendering.message import render_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .recording import Loop, RecordingCell, call, notice, said, spoken
+
+LONG_AGO = 60.0
+"""Seconds after which everything that waited has been sent."""
+
+
+def page(live: bool = True) -> tuple[Page, RecordingCell, Loop]:
+    cell, loop = RecordingCell(live), Loop()
+    return Page(cell, loop), cell, loop  # type: ignore[arg-type]
+
+
+def shown(*entries: Entry, live: bool = True) -> RecordingCell:
+    sheet, cell, loop = page(live)
+    for entry in entries:
+        sheet.put(entry)
+        loop.pass_time(LONG_AGO)
+    sheet.settle()
+    return cell
+
+
+def group(*entries: Any) -> dict[str, Any]:
+    return render(entries[0]) if len(entries) == 1 else render_group(entries)
+
+
+def text(source: str) -> dict[str, Any]:
+    return render_text("agent", source)
+
+
+def picture(entry_id: int) -> Attachment:
+    return Attachment(entry_id, 1, "agent", Image("iVBORw0KGgo=", "image/png"))
+
+
+# -- what shares an output ----------------------------------------------------------------------------------------
+
+
+def test_tool_calls_thoughts_and_notices_in_a_row_share_one_output() -> None:
+    entries = [call(1), spoken(2, "thought", "Hm."), notice(3, "Low on disk"), call(4)]
+    assert shown(*entries).outputs == [group(*entries)]
+
+
+def test_a_message_stands_between_what_came_before_it_and_what_came_after() -> None:
+    assert shown(call(1), said(2, "So."), call(3)).outputs == [group(call(1)), text("So."), group(call(3))]
+
+
+def test_an_image_has_an_output_of_its_own() -> None:
+    assert shown(call(1), picture(2), call(3)).outputs == [group(call(1)), render(picture(2)), group(call(3))]
+
+
+def test_a_late_change_is_drawn_where_its_entry_is() -> None:
+    cell = shown(call(1, "in_progress"), said(2, "So."), call(1, "completed"))
+    assert cell.outputs == [group(call(1)), text("So.")]
+
+
+def test_a_message_of_nothing_but_blanks_has_no_output() -> None:
+    assert shown(said(1, "", "\n\n"), call(2)).outputs == [group(call(2))]
+
+
+def test_a_message_that_goes_on_after_a_tool_call_goes_on_in_its_own_output() -> None:
+    cell = shown(said(1, "One"), call(2), said(1, "One", " more"))
+    assert cell.outputs == [text("One more"), group(call(2))]
+
+
+def test_finished_pieces_of_a_long_message_are_never_sent_again() -> None:
+    sheet, cell, loop = page()
+    paragraphs = [f"Paragraph {number} " + "word " * 300 + "\n\n" for number in range(60)]
+    whole, message = "".join(paragraphs), said(1)
+    for paragraph in paragraphs:
+        message = Message(1, 1, "agent", message.text.append(paragraph))
+        sheet.put(message)
+        loop.pass_time(1.0)
+    sheet.settle()
+    cutter = Blocks()
+    pieces = [*cutter.feed(whole), cutter.tail]
+    assert cell.outputs == [text(piece) for piece in pieces]
+    last_sent = {data["text/plain"]: number for number, (_, data) in enumerate(cell.sent)}
+    order = [last_sent[piece] for piece in pieces]
+    assert order == sorted(order)
+    assert len(pieces) > 4
+
+
+# -- the limit ------------------------------------------------------------------------------------------------------
+
+
+def test_two_hundred_tool_calls_between_messages_stay_under_the_limit_and_nothing_is_lost() -> None:
+    entries = [call(n, title=f"step{n}") if n % 2 else said(n, f"word{n}") for n in range(1, 401)]
+    cell = shown(*entries)
+    everything = "\n".join(cell.plain).split()
+    assert len(cell.outputs) == MOST
+    assert all(everything.count(word) == 1 for n in range(1, 401) for word in [f"step{n}" if n % 2 else f"word{n}"])
+
+
+def test_images_after_the_limit_share_the_last_output() -> None:
+    cell = shown(*(picture(number) for number in range(MOST + 5)))
+    assert cell.outputs == [render(picture(0))] * (MOST - 1) + [render_group([picture(0)] * 6)]
+    assert cell.outputs[-1]["text/html"].count("<img ") == 6
+
+
+# -- when it is sent ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_change_goes_out_at_once_and_the_next_ones_together() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    loop.pass_time()
+    assert cell.plain == ["a"]
+    for end in range(2, 9):
+        sheet.put(said(1, *"abcdefgh"[:end]))
+        loop.pass_time(0.001)
+    assert cell.plain == ["a"]
+    loop.pass_time(1 / MOST_PER_SECOND)
+    assert (cell.kinds, cell.plain) == (["display", "update"], ["abcdefgh"])
+
+
+def test_what_comes_in_one_piece_from_the_agent_goes_out_in_one() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    sheet.put(said(1, "a", "b"))
+    sheet.put(call(2, "pending"))
+    sheet.put(call(2, "in_progress"))
+    loop.pass_time()
+    assert cell.sent == [("display", text("ab")), ("display", group(call(2, "in_progress")))]
+
+
+def test_an_entry_that_looks_as_it_did_is_not_sent_again() -> None:
+    sheet, cell, loop = page()
+    for _ in range(5):
+        sheet.put(call(1))
+        loop.pass_time(LONG_AGO)
+    assert cell.kinds == ["display"]
+
+
+def test_what_did_not_change_is_not_sent_when_something_else_does() -> None:
+    cell = shown(call(1), said(2, "a"), said(2, "a", "b"), call(3), said(2, "a", "b", "c"))
+    assert [data for _, data in cell.sent].count(group(call(1))) == 1
+
+
+def test_at_most_twenty_sends_a_second_whatever_changes() -> None:
+    sheet, cell, loop = page()
+    for tick in range(2000):
+        entry_id = tick % 30
+        sheet.put(said(entry_id, f"{tick}" * 3) if entry_id % 2 else call(entry_id, title=f"Step {tick}"))
+        loop.pass_time(0.001)
+    assert len(cell.sent) <= 2 * MOST_PER_SECOND + 30
+
+
+def test_a_large_output_rests_longer_and_does_not_hold_up_a_small_one() -> None:
+    sheet, cell, loop = page()
+    size = 200_000
+    sheet.put(said(1, "x " * (size // 2)))
+    loop.pass_time()
+    rest = SECONDS_PER_CHARACTER * size
+    cell.sent.clear()
+    sheet.put(said(1, "x " * (size // 2), "more"))
+    sheet.put(call(2))
+    loop.pass_time(rest / 2)
+    assert cell.sent == [("display", group(call(2)))]
+    loop.pass_time(LONG_AGO)
+    assert cell.kinds == ["display", "update"]
+
+
+def test_a_megabyte_at_full_speed_costs_a_few_bytes_each_and_comes_whole() -> None:
+    sheet, cell, loop = page()
+    sample = "Some **words** of an answer, `code` too, and a little more of it.\n- an item\n- another one\n\n" * 11_000
+    source, parts = sample[:1_000_000], Growing()
+    for start in range(0, len(source), 100):
+        parts = parts.append(source[start : start + 100])
+        sheet.put(Message(1, 1, "agent", parts))
+        loop.pass_time(0.001)
+    sheet.settle()
+    sent = sum(len(str(value).encode()) for _, data in cell.sent for value in data.values())
+    assert "".join("".join(cell.plain).split()) == "".join(source.split())
+    assert sent / len(source) < 7.5
+    assert len(cell.sent) <= 10 * MOST_PER_SECOND + len(cell.outputs)
+
+
+def test_settling_sends_what_rests() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    loop.pass_time()
+    sheet.put(said(1, "a", "b"))
+    sheet.put(call(2))
+    sheet.settle()
+    assert cell.outputs == [text("ab"), group(call(2))]
+    loop.pass_time(LONG_AGO)
+    assert len(cell.sent) == 3
+
+
+def test_what_comes_after_the_end_is_drawn_where_it_belongs() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "in_progress"))
+    sheet.settle()
+    sheet.put(call(1, "completed"))
+    sheet.put(notice(2, "Late"))
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1), notice(2, "Late"))]
+
+
+def test_the_metadata_of_an_output_never_changes() -> None:
+    cell = shown(said(1, "a"), said(1, "a", "b"), call(2, "pending"), call(2))
+    assert cell.metadata == [None] * len(cell.sent)
+
+
+def test_an_output_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(entry: Any, cwd: str) -> Any:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("copilot_kernel.jupyter.page.render", fail)
+    cell = shown(call(1), said(2, "So."))
+    assert cell.plain == ["(This output could not be drawn; the kernel's log says why.)", "So."]
+    assert [record.getMessage() for record in caplog.records] == ["an output could not be drawn"]
+
+
+# -- questions ------------------------------------------------------------------------------------------------------
+
+QUESTION = {"text/plain": "May it?", "text/html": "<p>May it?</p>"}
+
+
+def test_a_question_stands_where_its_call_stood_alone_and_makes_way_for_it() -> None:
+    sheet, cell, loop = page()
+    withdrawn: list[int] = []
+    sheet.put(said(1, "I edit."))
+    sheet.put(call(2, "waiting"))
+    loop.pass_time(LONG_AGO)
+    close = sheet.open_question(2, QUESTION, lambda: withdrawn.append(len(cell.sent)))
+    loop.pass_time()
+    assert (cell.outputs, withdrawn) == ([text("I edit."), QUESTION], [])
+    close(notice(-1, "Allowed"))
+    sheet.put(call(2, decision="Allowed: Allow once (you)"))
+    loop.pass_time()
+    decided = group(call(2, decision="Allowed: Allow once (you)"))
+    assert (cell.outputs, withdrawn) == ([text("I edit."), decided], [len(cell.sent)])
+
+
+def test_a_question_about_one_of_several_calls_takes_it_to_an_output_of_its_own() -> None:
+    sheet, cell, loop = page()
+    for entry in (call(1), call(2, "waiting")):
+        sheet.put(entry)
+    loop.pass_time(LONG_AGO)
+    close = sheet.open_question(2, QUESTION, lambda: None)
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1)), QUESTION]
+    close(notice(-1, "Allowed"))
+    sheet.put(call(2))
+    sheet.put(call(3))
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1)), group(call(2), call(3))]
+
+
+def test_nothing_joins_an_open_question() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "waiting"))
+    sheet.open_question(1, QUESTION, lambda: None)
+    sheet.put(call(2))
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [QUESTION, group(call(2))]
+
+
+def test_two_questions_about_one_call_have_an_output_each_and_the_second_leaves_a_line() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "waiting"))
+    first = sheet.open_question(1, QUESTION, lambda: None)
+    other = {"text/plain": "Really?"}
+    second = sheet.open_question(1, other, lambda: None)
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [QUESTION, other]
+    second(notice(-2, "Rejected"))
+    first(notice(-1, "Allowed"))
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1, "waiting")), group(notice(-2, "Rejected"))]
+
+
+def test_a_question_is_drawn_at_once_however_much_was_sent() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "x " * 500_000))
+    sheet.put(call(2, "waiting"))
+    loop.pass_time()
+    sheet.open_question(2, QUESTION, lambda: None)
+    loop.pass_time()
+    assert cell.outputs[-1] == QUESTION
+
+
+def test_a_hundred_questions_stay_under_the_limit_and_every_call_is_in_the_cell() -> None:
+    sheet, cell, loop = page()
+    for number in range(100):
+        sheet.put(call(number, "waiting", f"step{number}"))
+        loop.pass_time(0.1)
+        close = sheet.open_question(number, {"text/plain": f"May{number}?"}, lambda: None)
+        loop.pass_time(0.1)
+        assert f"May{number}?" in cell.plain
+        close(notice(-number - 1, f"line{number}"))
+        sheet.put(call(number, "completed", f"step{number}"))
+        loop.pass_time(0.1)
+    sheet.settle()
+    words = " ".join(cell.plain).replace("?", " ").split()
+    assert len(cell.outputs) <= MOST + MOST_QUESTIONS
+    assert [number for number in range(100) if words.count(f"step{number}") != 1] == []
+    assert [word for word in words if word.startswith("May")] == []
+
+
+def test_open_questions_have_each_an_output_after_the_limit_too() -> None:
+    sheet, cell, loop = page()
+    for number in range(100):
+        sheet.put(call(number) if number % 2 else said(number, "word"))
+    bundles = [{"text/plain": f"May{number}?"} for number in range(MOST_QUESTIONS)]
+    closes = [sheet.open_question(99 - 2 * number, bundle, lambda: None) for number, bundle in enumerate(bundles)]
+    loop.pass_time(LONG_AGO)
+    assert [output for output in cell.outputs if output in bundles] == bundles
+    for number, close in enumerate(closes):
+        close(notice(-number - 1, f"line{number}"))
+    loop.pass_time(LONG_AGO)
+    assert len(cell.outputs) <= MOST + MOST_QUESTIONS
+    assert [word in " ".join(cell.plain) for word in ("May0?", "line0", "line5")] == [False, True, True]
+
+
+# -- batch ----------------------------------------------------------------------------------------------------------
+
+
+def test_in_batch_each_output_is_sent_once_at_the_end() -> None:
+    sheet, cell, loop = page(live=False)
+    sheet.put(call(1, "pending"))
+    sheet.put(said(2, "So."))
+    sheet.put(call(1, "completed"))
+    loop.pass_time(LONG_AGO)
+    assert cell.sent == []
+    sheet.settle()
+    sheet.settle()
+    assert cell.sent == [("display", group(call(1))), ("display", text("So."))]
+
+
+SCRIPT: list[tuple[int, str]] = [
+    (1, "# Title\n\nI look.\n\n" + "Some words that fill a page. " * 900 + "\n\n```python\nx = 1\n\ny = 2\n```\n"),
+    (2, ""),
+    (3, "Then I change it.\n\n- one\n- two\n"),
+    (4, ""),
+    (5, "Done."),
+]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.booleans())
+def test_the_outputs_depend_on_what_was_said_alone(seed: int, live: bool) -> None:
+    chance = random.Random(seed)
+    whole = shown(*(said(n, words) if words else call(n) for n, words in SCRIPT), live=live).outputs
+    sheet, cell, loop = page(live)
+    for number, words in SCRIPT:
+        if not words:
+            for status in chance.choice([["completed"], ["pending", "in_progress", "completed"]]):
+                sheet.put(call(number, status))
+                loop.pass_time(chance.random())
+            continue
+        growing = Growing()
+        while words:
+            step = chance.choice([1, 3, 80, 5000])
+            growing, words = growing.append(words[:step]), words[step:]
+            sheet.put(Message(number, 1, "agent", growing))
+            if chance.random() < 0.1:
+                loop.pass_time(chance.random() / 4)
+    sheet.settle()
+    assert cell.outputs == whole
+    assert live or set(cell.kinds) == {"display"}

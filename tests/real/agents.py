@@ -1,0 +1,213 @@
+"""The real agents: where each one is found, how it is started against the scripted model, what its tools are called.
+
+They come from npm (`npm install --prefix tests/peers`, which runs no package's scripts); a program of the same
+name on PATH will do as well. An agent that is not `pinned` is not installed: it is for whoever has it.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+Tool = tuple[str, Json]
+PEERS = Path(__file__).parents[1] / "peers" / "node_modules"
+INSTALL = "npm install --prefix tests/peers"
+
+EDITS = ("edit-allowed", "edit-rejected", "create")
+EVERY_SCENE = ("text", "plan", *EDITS, "shell", "cancel-text", "cancel-question", "two-turns")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One real agent; `shell`, `edit`, `create` and `read` make a call of its tool for that.
+
+    `plan` are calls, one a step, that make a plan of two entries and then finish the first. `allow` and `reject`
+    are its words for the options that count once.
+    """
+
+    name: str
+    programs: tuple[str, ...]
+    arguments: tuple[str, ...]
+    configure: Callable[[Path, str], dict[str, str]]
+    shell: Callable[[str], Tool]
+    edit: Callable[[Path, str, str], Tool]
+    create: Callable[[Path, str], Tool]
+    read: Callable[[Path], Tool]
+    plan: tuple[Tool, ...]
+    allow: str
+    reject: str
+    scenes: tuple[str, ...]
+    pinned: bool = True
+
+    def find(self) -> str | None:
+        """The program, or None when it is not installed."""
+        places = (str(PEERS / program) for program in self.programs)
+        return next((place for place in places if os.access(place, os.X_OK)), None) or shutil.which(self.name)
+
+    def command(self) -> list[str]:
+        """The command line; raises FileNotFoundError that says what to install."""
+        program = self.find()
+        if program is None:
+            raise FileNotFoundError(self.missing())
+        return [program, *self.arguments]
+
+    def missing(self) -> str:
+        return f"{self.name} is not installed: {INSTALL}"
+
+
+def _copilot(home: Path, model: str) -> dict[str, str]:
+    provider = {"BASE_URL": f"{model}/v1", "TYPE": "openai", "API_KEY": "none"}
+    return {
+        "COPILOT_HOME": str(home / "copilot"),
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_MODEL": "scripted",
+        **{f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()},
+    }
+
+
+COPILOT = Agent(
+    name="copilot",
+    programs=("@github/copilot-linux-x64/copilot", "@github/copilot-linux-arm64/copilot", ".bin/copilot"),
+    arguments=("--acp",),
+    configure=_copilot,
+    shell=lambda command: ("bash", {"command": command, "description": "Run a command"}),
+    edit=lambda path, old, new: ("edit", {"path": str(path), "old_str": old, "new_str": new}),
+    create=lambda path, text: ("create", {"path": str(path), "file_text": text}),
+    read=lambda path: ("view", {"path": str(path)}),
+    plan=(
+        (
+            "sql",
+            {
+                "query": "INSERT INTO todos (id, title, status) VALUES ('1', 'Read the notes', 'in_progress'), "
+                "('2', 'Change them', 'pending')",
+                "description": "Plan",
+            },
+        ),
+        ("sql", {"query": "UPDATE todos SET status = 'done' WHERE id = '1'", "description": "One step done"}),
+    ),
+    allow="Allow once",
+    reject="Deny",
+    scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out"),
+)
+
+
+_PROGRESS = ("in_progress", "completed")
+
+
+def _todos(words: str, first: str, **more: str) -> list[Json]:
+    entries = (("Read the notes", first), ("Change them", "pending"))
+    return [{words: text, "status": status, **more} for text, status in entries]
+
+
+def _opencode(home: Path, model: str) -> dict[str, str]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Scripted",
+        "options": {"baseURL": f"{model}/v1", "apiKey": "none"},
+        "models": {"scripted": {"name": "scripted", "tool_call": True, "reasoning": True}},
+    }
+    settings = {
+        "model": "scripted/scripted",
+        "small_model": "scripted/scripted",
+        "provider": {"scripted": provider},
+        "permission": {"edit": "ask", "bash": "ask"},
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    quiet = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(settings), **{f"OPENCODE_DISABLE_{name}": "true" for name in quiet}}
+
+
+OPENCODE = Agent(
+    name="opencode",
+    programs=("opencode-linux-x64/bin/opencode", "opencode-linux-arm64/bin/opencode", ".bin/opencode"),
+    arguments=("acp",),
+    configure=_opencode,
+    shell=lambda command: ("bash", {"command": command, "description": "Run a command"}),
+    edit=lambda path, old, new: ("edit", {"filePath": str(path), "oldString": old, "newString": new}),
+    create=lambda path, text: ("write", {"filePath": str(path), "content": text}),
+    read=lambda path: ("read", {"filePath": str(path)}),
+    plan=tuple(("todowrite", {"todos": _todos("content", first, priority="high")}) for first in _PROGRESS),
+    allow="Allow once",
+    reject="Reject",
+    scenes=(*EVERY_SCENE, "cancel-shell"),
+)
+
+
+def _gemini(home: Path, model: str) -> dict[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+    }
+    (home / ".gemini").mkdir(parents=True, exist_ok=True)
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    return {
+        "GEMINI_API_KEY": "none",
+        "GEMINI_MODEL": "gemini-2.5-pro",
+        "GOOGLE_GEMINI_BASE_URL": model,
+        "GEMINI_CLI_NO_RELAUNCH": "true",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+
+
+GEMINI = Agent(
+    name="gemini",
+    programs=(".bin/gemini",),
+    arguments=("--acp",),
+    configure=_gemini,
+    shell=lambda command: ("run_shell_command", {"command": command, "description": "Run a command"}),
+    edit=lambda path, old, new: (
+        "replace",
+        {"file_path": str(path), "old_string": old, "new_string": new, "instruction": "Change the line."},
+    ),
+    create=lambda path, text: ("write_file", {"file_path": str(path), "content": text}),
+    read=lambda path: ("read_file", {"file_path": str(path)}),
+    plan=tuple(("write_todos", {"todos": _todos("description", first)}) for first in _PROGRESS),
+    allow="Allow",
+    reject="Reject",
+    scenes=EVERY_SCENE,
+)
+
+
+def _claude(home: Path, model: str) -> dict[str, str]:
+    return {
+        "ANTHROPIC_BASE_URL": model,
+        "ANTHROPIC_API_KEY": "none",
+        "ANTHROPIC_MODEL": "scripted",
+        "CLAUDE_CONFIG_DIR": str(home / "claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+    }
+
+
+CLAUDE = Agent(
+    name="claude-agent-acp",
+    programs=(".bin/claude-agent-acp",),
+    arguments=(),
+    configure=_claude,
+    shell=lambda command: ("Bash", {"command": command, "description": "Run a command"}),
+    edit=lambda path, old, new: ("Edit", {"file_path": str(path), "old_string": old, "new_string": new}),
+    create=lambda path, text: ("Write", {"file_path": str(path), "content": text}),
+    read=lambda path: ("Read", {"file_path": str(path)}),
+    plan=(
+        ("TaskCreate", {"subject": "Read the notes", "description": "All of them", "activeForm": "Reading the notes"}),
+        ("TaskCreate", {"subject": "Change them", "description": "The second line"}),
+        ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
+        ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+    ),
+    allow="Allow",
+    reject="Reject",
+    scenes=EVERY_SCENE,
+    pinned=False,
+)
+
+AGENTS = {agent.name: agent for agent in (COPILOT, OPENCODE, GEMINI, CLAUDE)}

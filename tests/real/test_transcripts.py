@@ -1,0 +1,153 @@
+"""What real agents said is in the cell: every transcript, spoken again by the replay agent to our kernel."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..jupyter.front_end import FrontEnd, Outcome, kernel_process
+
+Json = dict[str, Any]
+REPLAY = Path(__file__).with_name("replay.py")
+TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+SIGNED_OUT = [path for path in TRANSCRIPTS if path.stem.endswith("signed-out")]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One prompt of a transcript, and everything until its answer."""
+
+    records: list[Json]
+
+    @property
+    def updates(self) -> list[Json]:
+        return [record["message"]["params"]["update"] for record in self.records if _is(record, "session/update")]
+
+    @property
+    def questions(self) -> dict[int, Json]:
+        """The permission requests by id."""
+        asked = (record["message"] for record in self.records if _is(record, "session/request_permission"))
+        return {message["id"]: message["params"] for message in asked}
+
+    @property
+    def clicks(self) -> Iterator[tuple[str, int]]:
+        """The buttons that the client pressed: a name, and how many buttons of that name came before it."""
+        questions = self.questions
+        for message in (record["message"] for record in self.records if record["from"] == "client"):
+            chosen = message.get("result", {}).get("outcome", {}).get("optionId")
+            if chosen is not None:
+                yield _name(questions[message["id"]], chosen), [*questions].index(message["id"])
+
+    @property
+    def cancelled(self) -> bool:
+        return any(_is(record, "session/cancel") for record in self.records)
+
+    def before_cancel(self) -> str:
+        """The last words of the agent when the client cancelled."""
+        at = next(at for at, record in enumerate(self.records) if _is(record, "session/cancel"))
+        last = self.records[at - 1]["message"]["params"]
+        return _last_words(last.get("update") or last["toolCall"])
+
+
+def _is(record: Json, method: str) -> bool:
+    return bool(record["message"].get("method") == method)
+
+
+def _name(question: Json, option: str) -> str:
+    return str(next(each["name"] for each in question["options"] if each["optionId"] == option))
+
+
+def _last_words(update: Json) -> str:
+    content = update.get("content")
+    if isinstance(content, dict):
+        return str(content["text"]).strip()
+    return str(content[0]["content"]["text"]).strip() if content else str(update["title"])
+
+
+def _turns(path: Path) -> list[Turn]:
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    starts = [at for at, record in enumerate(records) if _is(record, "session/prompt")]
+    return [Turn(records[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def _played(front_end: FrontEnd, turn: Turn) -> Outcome:
+    since = len(front_end.published)
+    cell = front_end.execute("Follow the transcript.")
+    for name, number in turn.clicks:
+        front_end.click(_buttons(front_end, name, since, number + 1)[number])
+    if turn.cancelled:
+        front_end.shows(turn.before_cancel(), cell)
+        front_end.manager.interrupt_kernel()
+    return front_end.finish(cell)
+
+
+def _buttons(front_end: FrontEnd, name: str, since: int, count: int) -> list[str]:
+    """The first `count` buttons of this name, in the order in which they were opened."""
+    found: list[str] = []
+    while len(found) < count:
+        found.append(front_end.button(name, since))
+        opened = [message["content"].get("comm_id") for message in front_end.published[since:]]
+        since += opened.index(found[-1]) + 1
+    return found
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def _said(turn: Turn) -> list[str]:
+    """What a reader must find: whole messages and thoughts, plan entries, output, new lines of diffs."""
+    return [*_speech(turn.updates), *_plans(turn.updates), *_results(turn.updates)]
+
+
+def _speech(updates: list[Json]) -> Iterator[str]:
+    for kind in ("agent_message_chunk", "agent_thought_chunk"):
+        text = ""
+        for update in updates:
+            if update["sessionUpdate"] == kind:
+                text += update["content"]["text"]
+            elif update["sessionUpdate"] in ("tool_call", "plan"):
+                yield text
+                text = ""
+        yield text
+
+
+def _plans(updates: list[Json]) -> Iterator[str]:
+    plans = [update["entries"] for update in updates if update["sessionUpdate"] == "plan"]
+    return (entry["content"] for plan in plans[-1:] for entry in plan)
+
+
+def _results(updates: list[Json]) -> Iterator[str]:
+    last = {
+        update["toolCallId"]: update["content"]
+        for update in updates
+        if update.get("toolCallId") and update.get("content")
+    }
+    for part in (part for content in last.values() for part in content):
+        yield part["content"]["text"] if part["type"] == "content" else part["newText"].splitlines()[0]
+
+
+@pytest.mark.parametrize("path", [path for path in TRANSCRIPTS if path not in SIGNED_OUT], ids=lambda path: path.stem)
+def test_what_the_agent_said_is_in_the_cell(path: Path, tmp_path: Path) -> None:
+    replay = shlex.join([sys.executable, str(REPLAY), str(path)])
+    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": replay}) as front_end:
+        for turn in _turns(path):
+            outcome = _played(front_end, turn)
+            assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
+            shown = _squeezed(outcome.text)
+            assert [words for words in _said(turn) if _squeezed(words) not in shown] == []
+
+
+@pytest.mark.parametrize("path", SIGNED_OUT, ids=lambda path: path.stem)
+def test_an_agent_without_an_account_gets_a_card_with_the_command_to_sign_in(path: Path, tmp_path: Path) -> None:
+    replay = shlex.join([sys.executable, str(REPLAY), str(path)])
+    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": replay}) as front_end:
+        outcome = front_end.run("Hello")
+    assert (outcome.status, outcome.error[0]) == ("error", "AuthRequired")
+    assert "copilot login" in outcome.text

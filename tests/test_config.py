@@ -1,0 +1,121 @@
+"""Where a setting comes from, and what becomes of one that cannot be read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copilot_kernel.config import Settings, load
+
+ORIGINS = dict.fromkeys(["agent", "cwd", "permission_mode", "allow", "start_timeout", "cancel_grace"], "default")
+
+
+def write(path: Path, values: Any) -> Path:
+    path.write_text(values if isinstance(values, str) else json.dumps(values), "utf-8")
+    return path
+
+
+def test_without_anything_the_defaults_stand() -> None:
+    settings = load({}, [])
+    assert (settings, settings.origins, settings.problems) == (Settings(), ORIGINS, ())
+
+
+def test_the_environment_sets_every_field() -> None:
+    settings = load(
+        {
+            "COPILOT_KERNEL_AGENT": " demo ",
+            "COPILOT_KERNEL_CWD": "/project",
+            "COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions",
+            "COPILOT_KERNEL_ALLOW": '["Read", "Edit"]',
+            "COPILOT_KERNEL_START_TIMEOUT": "2.5",
+            "COPILOT_KERNEL_CANCEL_GRACE": "1",
+            "PATH": "/bin",
+        },
+        [],
+    )
+    assert settings == Settings("demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0)
+    assert settings.origins == dict.fromkeys(ORIGINS, "environment")
+
+
+def test_the_environment_outranks_the_file_and_the_personal_file_the_common_one(tmp_path: Path) -> None:
+    personal = write(tmp_path / "personal.json", {"agent": "mine", "cwd": "/mine"})
+    common = write(tmp_path / "common.json", {"agent": "ours", "cwd": "/ours", "allow": ["Read"]})
+    settings = load({"COPILOT_KERNEL_AGENT": "demo"}, [personal, common])
+    assert settings == Settings(agent="demo", cwd="/mine", allow=("Read",))
+    assert settings.origins == {**ORIGINS, "agent": "environment", "cwd": str(personal), "allow": str(common)}
+
+
+def test_a_file_that_is_not_there_is_no_problem(tmp_path: Path) -> None:
+    assert load({}, [tmp_path / "none.json"]).problems == ()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"demo"', "3"])
+def test_a_file_that_cannot_be_read_is_a_problem_and_the_defaults_stand(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "bad.json", text)
+    settings = load({}, [path])
+    assert settings == Settings()
+    (problem,) = settings.problems
+    assert problem.startswith(f"{path}: ")
+
+
+def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.json").mkdir()
+    settings = load({}, [tmp_path / "bytes.json", tmp_path / "folder.json"])
+    assert (settings, len(settings.problems)) == (Settings(), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PERMISSION_MODE", "yolo"),
+        ("PERMISSION_MODE", ""),
+        ("ALLOW", "Read"),
+        ("ALLOW", '"Read"'),
+        ("ALLOW", '["Read", 1]'),
+        ("ALLOW", "{}"),
+        ("START_TIMEOUT", "soon"),
+        ("START_TIMEOUT", "0"),
+        ("START_TIMEOUT", "-1"),
+        ("START_TIMEOUT", "nan"),
+        ("START_TIMEOUT", "inf"),
+        ("CANCEL_GRACE", "4000"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_a_problem_and_the_default_stands(name: str, value: str) -> None:
+    settings = load({f"COPILOT_KERNEL_{name}": value}, [])
+    assert (settings, settings.origins) == (Settings(), ORIGINS)
+    (problem,) = settings.problems
+    assert problem.startswith(f"environment: {name.lower()}: ")
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"agnet": "demo"}, "there is no setting 'agnet'"),
+        ({"agent": ["demo"]}, "agent: must be text"),
+        ({"allow": "Read"}, "allow: "),
+        ({"permission_mode": ["default"]}, "permission_mode: ['default'] is not one of"),
+        ({"start_timeout": [1]}, "start_timeout: "),
+        ({"start_timeout": None}, "start_timeout: "),
+    ],
+)
+def test_a_file_with_a_wrong_value_names_it(tmp_path: Path, values: dict[str, Any], problem: str) -> None:
+    path = write(tmp_path / "copilot_kernel.json", values)
+    settings = load({}, [path])
+    assert settings == Settings()
+    (told,) = settings.problems
+    assert told.startswith(f"{path}: {problem}")
+
+
+def test_a_wrong_value_in_the_environment_leaves_the_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "copilot_kernel.json", {"permission_mode": "bypassPermissions"})
+    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": "plan"}, [path])
+    assert (settings.permission_mode, settings.origins["permission_mode"]) == ("bypassPermissions", str(path))
+
+
+def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    path = write(tmp_path / "copilot_kernel.json", {"agent": "demo"})
+    settings = load({})
+    assert (settings.agent, settings.origins["agent"]) == ("demo", str(path))
