@@ -156,7 +156,7 @@ REGISTRIES = "|".join(
 )
 FOREIGN = {
     "a package registry": re.compile(rf"\b(?:{REGISTRIES})\.(?:org|com)\b"),
-    "an absolute path of some machine": re.compile(r"(?<![\w.~$})-])/(?:work|root|opt|Users|home/(?!(?:user|runner)\b))/?\w"),
+    "an absolute path of some machine": re.compile(r"(?<![\w.~$})-])/(?:work|root|opt|Users|home/(?!(?:user|runner)\b))/\w"),
     "an unsolved merge": re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE),
 }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, expect
 
-from .lab import Lab, find_chromium, running_browser, running_lab
+from .lab import LIMIT, Lab, find_chromium, running_browser, running_lab
+
+
+expect.set_options(timeout=LIMIT)
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ def test_from_the_launcher_to_an_answer_that_streams(context: BrowserContext, la
     page.locator(".jp-LauncherCard[title='Copilot'], .jp-LauncherCard:has-text('Copilot')").first.click()
     notebook.wait_ready()
     page.locator(".jp-Cell .cm-content").first.click()
-    page.keyboard.type("demo: say First words.\\n\\n\nslow 40\nsay Last words.", delay=1)
+    page.keyboard.type("demo: say First words.\\n\\n\nslow 15\nsay Last words.", delay=1)
     page.keyboard.press("Shift+Enter")
     expect(notebook.output(0)).to_contain_text("First words.")
     assert notebook.status() == "busy"

@@ -120,8 +120,8 @@ def check(notebook: Notebook, dialogs: list[str], run: bool) -> None:
 
 def test_hostile_names_in_a_question_are_text_on_its_buttons(context: BrowserContext, lab: Lab) -> None:
     names = ["<img src=x onerror='window.hostile=1'>Yes", "Allow \u202eecno", "x" * 400]
-    options = [{"optionId": f"o{i}", "name": name, "kind": "allow_once"} for i, name in enumerate(names)]
-    lab.write("names.ipynb", f"demo: options {json.dumps(options)}\nask\nsay over")
+    options = ";".join(f"allow_once={name}" for name in names)
+    lab.write("names.ipynb", f"demo: options {options}\nask\nsay over")
     notebook = Notebook.open(context, lab, "names.ipynb")
     notebook.run(0, wait=False)
     buttons = notebook.output(0).locator("button.jupyter-button, .jupyter-button")

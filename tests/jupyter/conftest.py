@@ -17,6 +17,7 @@ def front_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
     """A kernel with the demo agent, shared by a module's tests: each leaves it idle."""
     with kernel_process(tmp_path_factory.mktemp("kernel"), {}) as front_end:
         yield front_end
+        assert front_end.complaints() == []
 
 
 StartKernel = Callable[..., FrontEnd]

@@ -155,6 +155,10 @@ class FrontEnd:
     def comm(self, comm_id: str, data: Message) -> str:
         return self.send("comm_msg", {"comm_id": comm_id, "data": data})
 
+    def complaints(self) -> list[str]:
+        """What went wrong, as the kernel's log tells it."""
+        return [line for line in self.log.read_text().splitlines() if "ERROR" in line or "Traceback" in line]
+
     def children(self) -> list[psutil.Process]:
         return [child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
 

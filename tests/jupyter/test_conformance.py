@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
-
 import jupyter_kernel_test
 import pytest
 
@@ -14,17 +12,27 @@ def installed(kernelspec: str) -> None:
 
 
 class TestConformance(jupyter_kernel_test.KernelTests):
-    """jupyter_kernel_test with the demo agent."""
+    """jupyter_kernel_test with the demo agent; it sends no cell ids, so that answers come as in a console."""
 
     kernel_name = "copilot-test"
     language_name = "copilot"
     file_extension = ".md"
-    code_hello_world = ""
+    code_hello_world = "demo: say hello, world"
     completion_samples = [{"text": "%he", "matches": ["%help"]}]  # noqa: RUF012
     complete_code_samples = ["Explain this folder", "```\nx = 1\n```"]  # noqa: RUF012
     incomplete_code_samples = ["Explain\n```\nx = 1"]  # noqa: RUF012
-    code_display_data = [{"code": "demo: say Hello", "mime": "text/html"}]  # noqa: RUF012
-    code_generate_error = "demo: error -32603 No such luck"
+    code_display_data = [{"code": "demo: plan One;Two", "mime": "text/html"}]  # noqa: RUF012
     code_inspect_sample = "%help"
+    code_execute_result = [{"code": "%help"}]  # noqa: RUF012
     code_history_pattern = "*%help*"
     supported_history_operations = ("tail", "range", "search")
+
+    # A cell here has no result, no stderr, no pager, and never clears its output.
+    test_execute_result = test_execute_stderr = test_pager = test_clear_output = None
+
+    def test_error(self) -> None:
+        """The suite's own test allows nothing beside the error; before ours stands a card for the reader."""
+        self.flush_channels()
+        reply, outputs = self.execute_helper("demo: error -32603 No such luck")
+        kinds = [message["msg_type"] for message in outputs]
+        assert (reply["content"]["status"], kinds) == ("error", ["display_data", "error"])

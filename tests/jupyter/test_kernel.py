@@ -183,6 +183,31 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert front_end.run("demo: say Next").status == "ok"
 
 
+def test_a_late_answer_to_a_withdrawn_question_does_not_answer_the_next_one(front_end: FrontEnd) -> None:
+    withdrawn = front_end.execute("demo: ask One", cell_id=None)
+    front_end.client.get_stdin_msg(timeout=5)
+    front_end.manager.interrupt_kernel()
+    front_end.finish(withdrawn)
+    front_end.client.input("1")
+
+    asking = front_end.execute("demo: ask Two", cell_id=None)
+    front_end.client.get_stdin_msg(timeout=5)
+    front_end.client.input("3")
+    assert "Rejected: Deny (you)" in front_end.finish(asking).text
+
+
+def test_an_unreadable_answer_leaves_the_question_open(front_end: FrontEnd) -> None:
+    asking = front_end.execute("demo: ask", cell_id=None)
+    front_end.client.get_stdin_msg(timeout=5)
+    stdin = front_end.client.stdin_channel
+    stdin.send(front_end.client.session.msg("input_reply", {"value": None}))
+    forged = front_end.client.session.serialize(front_end.client.session.msg("input_reply", {"value": "1"}))
+    stdin.socket.send_multipart([part if part != forged[1] else b"0" * 64 for part in forged])
+    front_end.client.input("3")
+
+    assert "Rejected: Deny (you)" in front_end.finish(asking).text
+
+
 @pytest.mark.parametrize("interrupt", [by_message, by_signal])
 def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt: Callable[[FrontEnd], None]) -> None:
     interrupt(front_end)
@@ -214,11 +239,18 @@ def by_kill(front_end: FrontEnd) -> None:
     front_end.process.send_signal(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("end", [by_request, by_termination, by_kill])
+DEMO = f"{sys.executable} -P -m copilot_kernel.demo"
+STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
+
+
+@pytest.mark.parametrize(
+    ("end", "agent"),
+    [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_termination, STUBBORN), (by_kill, DEMO)],
+)
 def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
-    start_kernel: StartKernel, end: Callable[[FrontEnd], None]
+    start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str
 ) -> None:
-    front_end = start_kernel()
+    front_end = start_kernel(COPILOT_KERNEL_AGENT=agent)
     cell = front_end.execute("demo: say Begun.\nhang")
     front_end.shows("Begun.", cell)
     processes = [front_end.process, *front_end.children()]
@@ -226,6 +258,7 @@ def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
 
     assert len(processes) > 1
     until(lambda: all(gone(process) for process in processes), "the end of kernel and agent", limit=6)
+    assert front_end.complaints() == []
 
 
 STARTER = """

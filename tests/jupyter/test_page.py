@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from copilot_kernel.jupyter.slots import MOST, MOST_QUESTIONS
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.message import render_text
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
 
@@ -23,13 +20,13 @@ LONG_AGO = 60.0
 """Seconds after which everything that waited has been sent."""
 
 
-def page(live: bool = True) -> tuple[Page, RecordingCell, Loop]:
-    cell, loop = RecordingCell(live), Loop()
+def page() -> tuple[Page, RecordingCell, Loop]:
+    cell, loop = RecordingCell(), Loop()
     return Page(cell, loop), cell, loop  # type: ignore[arg-type]
 
 
-def shown(*entries: Entry, live: bool = True) -> RecordingCell:
-    sheet, cell, loop = page(live)
+def shown(*entries: Entry) -> RecordingCell:
+    sheet, cell, loop = page()
     for entry in entries:
         sheet.put(entry)
         loop.pass_time(LONG_AGO)
@@ -89,11 +86,10 @@ def test_finished_pieces_of_a_long_message_are_never_sent_again() -> None:
         loop.pass_time(1.0)
     sheet.settle()
     cutter = Blocks()
-    pieces = [*cutter.feed(whole), cutter.tail]
-    assert cell.outputs == [text(piece) for piece in pieces]
-    last_sent = {data["text/plain"]: number for number, (_, data) in enumerate(cell.sent)}
-    order = [last_sent[piece] for piece in pieces]
-    assert order == sorted(order)
+    pieces = [text(piece) for piece in (*cutter.feed(whole), cutter.tail)]
+    last_sent = {data["text/html"]: number for number, (_, data) in enumerate(cell.sent)}
+    order = [last_sent[piece["text/html"]] for piece in pieces]
+    assert (cell.outputs, order) == (pieces, sorted(order))
     assert len(pieces) > 4
 
 
@@ -225,7 +221,7 @@ def test_an_output_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
     def fail(entry: Any, cwd: str) -> Any:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("copilot_kernel.jupyter.page.render", fail)
+    monkeypatch.setattr("copilot_kernel.jupyter.picture.render", fail)
     cell = shown(call(1), said(2, "So."))
     assert cell.plain == ["(This output could not be drawn; the kernel's log says why.)", "So."]
     assert [record.getMessage() for record in caplog.records] == ["an output could not be drawn"]
@@ -331,51 +327,3 @@ def test_open_questions_have_each_an_output_after_the_limit_too() -> None:
     loop.pass_time(LONG_AGO)
     assert len(cell.outputs) <= MOST + MOST_QUESTIONS
     assert [word in " ".join(cell.plain) for word in ("May0?", "line0", "line5")] == [False, True, True]
-
-
-# -- batch ----------------------------------------------------------------------------------------------------------
-
-
-def test_in_batch_each_output_is_sent_once_at_the_end() -> None:
-    sheet, cell, loop = page(live=False)
-    sheet.put(call(1, "pending"))
-    sheet.put(said(2, "So."))
-    sheet.put(call(1, "completed"))
-    loop.pass_time(LONG_AGO)
-    assert cell.sent == []
-    sheet.settle()
-    sheet.settle()
-    assert cell.sent == [("display", group(call(1))), ("display", text("So."))]
-
-
-SCRIPT: list[tuple[int, str]] = [
-    (1, "# Title\n\nI look.\n\n" + "Some words that fill a page. " * 900 + "\n\n```python\nx = 1\n\ny = 2\n```\n"),
-    (2, ""),
-    (3, "Then I change it.\n\n- one\n- two\n"),
-    (4, ""),
-    (5, "Done."),
-]
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32), st.booleans())
-def test_the_outputs_depend_on_what_was_said_alone(seed: int, live: bool) -> None:
-    chance = random.Random(seed)
-    whole = shown(*(said(n, words) if words else call(n) for n, words in SCRIPT), live=live).outputs
-    sheet, cell, loop = page(live)
-    for number, words in SCRIPT:
-        if not words:
-            for status in chance.choice([["completed"], ["pending", "in_progress", "completed"]]):
-                sheet.put(call(number, status))
-                loop.pass_time(chance.random())
-            continue
-        growing = Growing()
-        while words:
-            step = chance.choice([1, 3, 80, 5000])
-            growing, words = growing.append(words[:step]), words[step:]
-            sheet.put(Message(number, 1, "agent", growing))
-            if chance.random() < 0.1:
-                loop.pass_time(chance.random() / 4)
-    sheet.settle()
-    assert cell.outputs == whole
-    assert live or set(cell.kinds) == {"display"}

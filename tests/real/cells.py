@@ -135,7 +135,10 @@ def main() -> None:
     agent = AGENTS[sys.argv[1]]
     with _notebook(agent, Path(os.environ["HOME"])) as book:
         findings = {name: cell(book) for name, cell in CELLS.items()}
-    print(json.dumps({**findings, "left": running_here()}))
+        before = running_here()
+        book.front_end.manager.shutdown_kernel()
+        findings["programs"] = {"before": before, "after": running_here()}
+    print(json.dumps(findings))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,13 @@ from ..jupyter.front_end import FrontEnd, Outcome, kernel_process
 Json = dict[str, Any]
 REPLAY = Path(__file__).with_name("replay.py")
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+BETWEEN_MESSAGES = ("tool_call", "plan", "session/request_permission")
 SIGNED_OUT = [path for path in TRANSCRIPTS if path.stem.endswith("signed-out")]
+SHELLS = [
+    path
+    for path in TRANSCRIPTS
+    if path.stem.endswith("-shell") and "gemini" not in path.stem and "cancel" not in path.stem
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +54,23 @@ class Turn:
     def cancelled(self) -> bool:
         return any(_is(record, "session/cancel") for record in self.records)
 
+    @property
+    def late(self) -> list[Json]:
+        """Updates that came after the prompt's answer."""
+        prompt = self.records[0]["message"]["id"]
+        spoken = [record["message"] if record["from"] == "agent" else {} for record in self.records]
+        answered = [message.get("id") == prompt and "result" in message for message in spoken]
+        return Turn(self.records[answered.index(True) :]).updates
+
     def before_cancel(self) -> str:
         """The last words of the agent when the client cancelled."""
         at = next(at for at, record in enumerate(self.records) if _is(record, "session/cancel"))
         last = self.records[at - 1]["message"]["params"]
         return _last_words(last.get("update") or last["toolCall"])
+
+
+def _replay(path: Path) -> str:
+    return shlex.join([sys.executable, str(REPLAY), str(path)])
 
 
 def _is(record: Json, method: str) -> bool:
@@ -84,7 +102,10 @@ def _played(front_end: FrontEnd, turn: Turn) -> Outcome:
     if turn.cancelled:
         front_end.shows(turn.before_cancel(), cell)
         front_end.manager.interrupt_kernel()
-    return front_end.finish(cell)
+    outcome = front_end.finish(cell)
+    for update in turn.late:
+        front_end.shows(_last_words(update), cell)
+    return replace(outcome, outputs=front_end.outputs(cell))
 
 
 def _buttons(front_end: FrontEnd, name: str, since: int, count: int) -> list[str]:
@@ -102,17 +123,18 @@ def _squeezed(text: str) -> str:
 
 
 def _said(turn: Turn) -> list[str]:
-    """What a reader must find: whole messages and thoughts, plan entries, output, new lines of diffs."""
-    return [*_speech(turn.updates), *_plans(turn.updates), *_results(turn.updates)]
+    """What a reader must find: whole messages and thoughts, plan entries, output, the first new line of a diff."""
+    return [*_speech(turn), *_plans(turn.updates), *_results(turn.updates)]
 
 
-def _speech(updates: list[Json]) -> Iterator[str]:
+def _speech(turn: Turn) -> Iterator[str]:
     for kind in ("agent_message_chunk", "agent_thought_chunk"):
         text = ""
-        for update in updates:
+        for message in (record["message"] for record in turn.records if record["from"] == "agent"):
+            update = message.get("params", {}).get("update", {"sessionUpdate": message.get("method")})
             if update["sessionUpdate"] == kind:
                 text += update["content"]["text"]
-            elif update["sessionUpdate"] in ("tool_call", "plan"):
+            elif update["sessionUpdate"] in BETWEEN_MESSAGES:
                 yield text
                 text = ""
         yield text
@@ -124,30 +146,40 @@ def _plans(updates: list[Json]) -> Iterator[str]:
 
 
 def _results(updates: list[Json]) -> Iterator[str]:
-    last = {
-        update["toolCallId"]: update["content"]
-        for update in updates
-        if update.get("toolCallId") and update.get("content")
-    }
+    calls = (update for update in updates if update.get("toolCallId") and update.get("content"))
+    last = {update["toolCallId"]: update["content"] for update in calls}
     for part in (part for content in last.values() for part in content):
-        yield part["content"]["text"] if part["type"] == "content" else part["newText"].splitlines()[0]
+        text = part["content"]["text"] if part["type"] == "content" else part["newText"].splitlines()[0]
+        yield text
+
+
+def _readable(text: str) -> list[str]:
+    """The lines that a reader looks for; fences, and an agent's own way to tell an exit code, look otherwise."""
+    told = re.sub(r"<shellId: \d+ completed with exit code \d+>|^Exit code \d+$", "", text, flags=re.MULTILINE)
+    return [_squeezed(line) for line in told.splitlines() if line.strip() and not line.startswith("```")]
 
 
 @pytest.mark.parametrize("path", [path for path in TRANSCRIPTS if path not in SIGNED_OUT], ids=lambda path: path.stem)
 def test_what_the_agent_said_is_in_the_cell(path: Path, tmp_path: Path) -> None:
-    replay = shlex.join([sys.executable, str(REPLAY), str(path)])
-    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": replay}) as front_end:
+    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
         for turn in _turns(path):
             outcome = _played(front_end, turn)
             assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
             shown = _squeezed(outcome.text)
-            assert [words for words in _said(turn) if _squeezed(words) not in shown] == []
+            lines = [line for words in _said(turn) for line in _readable(words)]
+            assert [line for line in lines if line not in shown] == [], outcome.text
 
 
 @pytest.mark.parametrize("path", SIGNED_OUT, ids=lambda path: path.stem)
 def test_an_agent_without_an_account_gets_a_card_with_the_command_to_sign_in(path: Path, tmp_path: Path) -> None:
-    replay = shlex.join([sys.executable, str(REPLAY), str(path)])
-    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": replay}) as front_end:
+    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
         outcome = front_end.run("Hello")
     assert (outcome.status, outcome.error[0]) == ("error", "AuthRequired")
     assert "copilot login" in outcome.text
+
+
+@pytest.mark.parametrize("path", SHELLS, ids=lambda path: path.stem)
+def test_an_exit_code_that_the_agent_told_is_in_the_cell(path: Path, tmp_path: Path) -> None:
+    [turn] = _turns(path)
+    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
+        assert "exit code 3" in _played(front_end, turn).text

@@ -39,6 +39,7 @@ HINTS = {
 }
 
 TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests wait for an answer")
+WITHDRAWN = RequestFailed(jsonrpc.CANCELLED, "Request cancelled")
 
 _logger = logging.getLogger(__name__)
 
@@ -261,12 +262,12 @@ class Connection:
             return _fail(error)
 
     async def _serve(self, serving: _Serving) -> None:
-        line = self._peer.failure(serving.request.id, RequestFailed(jsonrpc.CANCELLED, "Request cancelled"))
+        line = b""
         with serving.scope:
             line = await self._answer(serving)
         self._serving.remove(serving)
         self._unsent += 1
-        await self._send_quietly(line)
+        await self._send_quietly(line or self._peer.failure(serving.request.id, WITHDRAWN))
         self._unsent -= 1
 
     async def _answer(self, serving: _Serving) -> bytes:

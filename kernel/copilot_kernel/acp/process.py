@@ -72,9 +72,9 @@ class ProcessTransport:
         return b""
 
     def last_words(self) -> str:
-        """Whole lines only, should the beginning be cut off."""
-        start = self._tail.find(b"\n") + 1 if len(self._tail) == TAIL else 0
-        return self._tail[start:].decode("utf-8", "replace").strip()
+        """What is kept begins with a whole line, if it has more than one."""
+        text = self._tail.decode("utf-8", "replace").strip()
+        return text.partition("\n")[2] or text if len(self._tail) == TAIL else text
 
     def ending(self) -> str:
         """How the process ended, in words."""

@@ -38,7 +38,7 @@ class Session:
     def __init__(self, connection: Connection, transport: AgentTransport, info: AgentInfo, state: SessionState) -> None:
         self.info, self.state = info, state
         self._connection, self._transport = connection, transport
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._running = False
 
     @property

@@ -44,7 +44,9 @@ class TcpTransport:
         return b""
 
     async def close(self) -> None:
-        await anyio.aclose_forcefully(self._stream)
+        """Nothing is waited for: what was not sent by now is dropped."""
+        with anyio.CancelScope(shield=True):
+            await self._stream.aclose()
 
     def last_words(self) -> str:
         return ""

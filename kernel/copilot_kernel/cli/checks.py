@@ -72,7 +72,7 @@ def check_widgets() -> Check:
     if lab is None:
         text = "JupyterLab is not in this environment; the one you use needs jupyterlab_widgets 3 for the buttons"
         return Check("widgets", "unknown", text, "pip install 'copilot-kernel[lab]'")
-    manager, here = _lab_extension(), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
+    manager, here = lab_extension(), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
     if manager is None:
         return Check(
             "widgets", "broken", f"{here}, but no {MANAGER}", "pip install --force-reinstall jupyterlab_widgets"
@@ -154,7 +154,7 @@ def installed_version(distribution: str) -> str | None:
         return None
 
 
-def _lab_extension() -> str | None:
+def lab_extension() -> str | None:
     from jupyter_core.paths import jupyter_path
 
     for folder in jupyter_path("labextensions"):

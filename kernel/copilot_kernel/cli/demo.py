@@ -1,6 +1,6 @@
 """`copilot-kernel demo`: the tour in JupyterLab, or headless, with the demo agent.
 
-JupyterLab takes the place of this process: Ctrl-C reaches it alone, and nothing of ours can be left behind.
+JupyterLab runs in this very process, so that nothing of ours can be left behind.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         from .tour import execute
 
         return execute(folder)
-    return _open(folder, arguments.port or free_port(), not arguments.no_browser)
+    return open_lab(folder, arguments.port or free_port(), not arguments.no_browser)
 
 
 def fresh_copy(notebooks: Path) -> Path:
@@ -90,14 +91,28 @@ def _need_lab() -> None:
         raise UsageError("JupyterLab is not installed here.", "pip install 'copilot-kernel[lab]'")
 
 
-def _open(folder: Path, port: int, browser: bool) -> int:
-    first = min(folder.glob("*.ipynb")).name
-    token = secrets.token_hex(24)
+def open_lab(folder: Path, port: int, browser: bool) -> int:
+    """Run JupyterLab in `folder`, on its first notebook, until Ctrl-C or SIGTERM."""
+    from jupyterlab.labapp import LabApp
+
+    first, token = min(folder.glob("*.ipynb")).name, secrets.token_hex(24)
     print(f"The tour is a copy of its own, in {folder}")
     print(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/{first}?token={token}")
     print("Ctrl-C ends it.", flush=True)
-    command = [sys.executable, "-m", "jupyterlab", *_options(folder, port, first, browser)]
-    os.execve(sys.executable, command, environment(folder) | {"JUPYTER_TOKEN": token})
+    signal.signal(signal.SIGINT, _end)
+    _become(environment(folder) | {"JUPYTER_TOKEN": token})
+    LabApp.launch_instance(_options(folder, port, first, browser))
+    return 0
+
+
+def _end(*_: object) -> None:
+    """Where there is no terminal, Jupyter would let Ctrl-C interrupt it anywhere, also while it ends."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _become(environ: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
 
 
 def _options(folder: Path, port: int, first: str, browser: bool) -> list[str]:

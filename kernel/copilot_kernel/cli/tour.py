@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,13 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from ..rendering.plain import clean
 from .demo import can_encrypt, environment
+from .exits import CANCELLED, FAILED
 
 CELL_LIMIT = 60
 """Seconds that one cell may take."""
+
+HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash"]'}
+"""Nobody is there to be asked, and what the demo agent touches is a copy."""
 
 MAY_FAIL = "raises-exception"
 
@@ -25,12 +30,15 @@ MAY_FAIL = "raises-exception"
 def execute(folder: Path, say: Callable[[str], None] = print) -> int:
     """Run the notebooks of `folder` in the order of their names; 1 if a cell failed that should not."""
     names = sorted(folder.glob("*.ipynb"))
-    failures = [failure for name in names for failure in asyncio.run(_notebook(folder, name, say))]
+    try:
+        failures = [failure for name in names for failure in asyncio.run(_notebook(folder, name, say))]
+    except asyncio.CancelledError:
+        return CANCELLED
     for failure in failures:
         say(f"FAILED {failure}")
     ending = f"{len(failures)} failures" if failures else "no cell failed"
     say(f"{len(names)} notebooks, {ending}; they are in {folder}")
-    return 1 if failures or not names else 0
+    return FAILED if failures or not names else 0
 
 
 async def _notebook(folder: Path, file: Path, say: Callable[[str], None]) -> list[str]:
@@ -38,31 +46,47 @@ async def _notebook(folder: Path, file: Path, say: Callable[[str], None]) -> lis
     notebook: Any = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     client = _client(notebook, folder, say)
     try:
-        await client.async_execute(env=environment(folder))
+        await client.async_execute(env=environment(folder) | HEADLESS, cleanup_kc=True)
     except (CellTimeoutError, DeadKernelError) as error:
+        if _this_task().cancelling():  # nbclient takes its own cancellation for the kernel's death
+            raise asyncio.CancelledError from error
         return [f"{file.name}: {error}"]
     finally:
         nbformat.write(notebook, file)  # type: ignore[no-untyped-call]
-    for text in _above(notebook.cells, len(notebook.cells)):
-        say(f"\n{text}")
+    _say_all(say, _above(notebook.cells, len(notebook.cells)))
     return [f"{file.name}: cell {index}" for index, cell in enumerate(notebook.cells) if _failed(cell)]
 
 
 def _client(notebook: Any, folder: Path, say: Callable[[str], None]) -> NotebookClient:
     def shown(cell: Any, cell_index: int, **_: Any) -> None:
-        for text in _above(notebook.cells, cell_index):
-            say(f"\n{text}")
-        say(f"\n{read_cell(cell)}")
+        _say_all(say, [*_above(notebook.cells, cell_index), read_cell(cell)])
 
-    resources = {"metadata": {"path": str(folder)}}
     return NotebookClient(
         notebook,
         km=_manager(folder),
         timeout=CELL_LIMIT,
         allow_errors=True,
-        resources=resources,
+        resources={"metadata": {"path": str(folder)}},
+        on_notebook_start=_end_on_signal,
         on_cell_executed=shown,
     )
+
+
+def _end_on_signal(**_: Any) -> None:
+    """nbclient's own handlers end the kernel alone, and go on with the next cell."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, _this_task().cancel)
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+def _say_all(say: Callable[[str], None], texts: list[str]) -> None:
+    for text in texts:
+        say(f"\n{text}")
 
 
 def _manager(folder: Path) -> AsyncKernelManager:

@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 import anyio
 
@@ -45,7 +46,8 @@ def main() -> None:
     if chosen.login:
         sys.exit(print("demo agent: you are signed in; there was nothing to do."))
     faults = read_faults(os.environ.get("COPILOT_KERNEL_DEMO", ""))
-    anyio.run(run, chosen.port, faults)
+    with suppress(KeyboardInterrupt):
+        anyio.run(run, chosen.port, faults)
 
 
 def read_faults(text: str) -> dict[str, str]:
@@ -75,7 +77,7 @@ async def run(port: int | None, faults: Mapping[str, str]) -> None:
 async def _stumble(faults: Mapping[str, str]) -> None:
     if "stderr-flood" in faults:
         lines = int(faults["stderr-flood"] or 1_000_000) // 50
-        sys.stderr.write("".join(f"demo agent: this is line {n:>8} of many lines\n" for n in range(lines)))
+        sys.stderr.write("".join(f"demo agent: this is line {n:>10} of many lines\n" for n in range(lines)))
     if "noise" in faults:
         os.write(1, b'demo agent: good morning\n\n{"level": "info"}\n[1, 2]\n42\n')
     if "slow-start" in faults:

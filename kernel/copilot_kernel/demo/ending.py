@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import anyio
@@ -31,7 +32,11 @@ async def error(stage: Stage, argument: str) -> None:
 
 async def die(stage: Stage, argument: str) -> None:
     """`die [SIGNAL or exit code]`: ends the process (1)."""
-    end_process(argument or "1")
+    name = f"SIG{argument.removeprefix('SIG')}"
+    if name in signal.Signals.__members__:
+        end_process(signal.Signals[name])
+    (code,) = numbers(argument, (1,), "die [SIGNAL or exit code]")
+    end_process(int(code))
 
 
 async def wait(stage: Stage, argument: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ async def delete(stage: Stage, name: str) -> None:
 async def _change(stage: Stage, verb: str, name: str, old: str | None, new: str) -> None:
     path = stage.session.cwd / name
     where: dict[str, Any] = {"locations": [{"path": str(path)}]}
-    shown = protocol.diff(str(path), old, new)
+    shown = protocol.diff(str(path), _present(path) if old is None else old, new)
     id = await stage.begin("edit", f"{verb} {name}", {"path": str(path)}, content=shown, **where)
     try:
         path = inside(stage.session.cwd, name)
@@ -72,6 +73,13 @@ async def _change(stage: Stage, verb: str, name: str, old: str | None, new: str)
     except (OSError, ValueError) as error:
         return await _fail(stage, id, error, name)
     await stage.change(id, status="completed", content=shown, rawOutput={"content": f"{name} is changed."})
+
+
+def _present(path: Path) -> str | None:
+    """What a file that is about to be written holds; None when it is new, or cannot be read."""
+    with suppress(OSError, ValueError):
+        return path.read_text()
+    return None
 
 
 def _replaced(text: str, old: str, new: str) -> str:

@@ -132,7 +132,7 @@ async def fail(stage: Stage) -> None:
 async def crash(stage: Stage) -> None:
     """The process ends in the middle of an answer."""
     await stage.stream(CRASH)
-    die("1")
+    die(1)
 
 
 async def refuse(stage: Stage) -> None:

@@ -128,10 +128,11 @@ Directive = Callable[[Stage, str], Awaitable[None]]
 """What a line of a script does; the text is the line without the directive's name."""
 
 
-def die(how: str) -> NoReturn:
-    """End this process, after a line on stderr: by a signal (`KILL`) or with an exit code (`1`)."""
-    sys.stderr.write(f"demo agent: ending now, as I was asked to ({how})\n")
+def die(how: int | signal.Signals) -> NoReturn:
+    """End this process, after a line on stderr: by a signal, or with an exit code."""
+    name = how.name if isinstance(how, signal.Signals) else f"exit code {how}"
+    sys.stderr.write(f"demo agent: ending now, as I was asked to ({name})\n")
     sys.stderr.flush()
-    if not how.isdigit():
-        os.kill(os.getpid(), signal.Signals[f"SIG{how.removeprefix('SIG')}"])
-    os._exit(int(how) if how.isdigit() else 1)
+    if isinstance(how, signal.Signals):
+        os.kill(os.getpid(), how)
+    os._exit(how)

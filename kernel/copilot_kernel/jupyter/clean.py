@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from ..rendering.plain import whole
+
 _DEEPEST = 64
 
 
@@ -14,7 +16,7 @@ def clean(value: Any, depth: int = 0) -> Any:
     """`value` for a Jupyter message: NaN becomes null, a lone surrogate U+FFFD, bytes base64, what is too deep "…"."""
     match value:
         case str():
-            return _text(value)
+            return whole(value)
         case None | bool() | int():
             return value
         case float():
@@ -24,20 +26,12 @@ def clean(value: Any, depth: int = 0) -> Any:
         case Mapping() | list() | tuple() | set() | frozenset():
             return _container(value, depth + 1)
         case _:
-            return _text(str(value))
+            return whole(str(value))
 
 
 def _container(value: Any, depth: int) -> Any:
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, Mapping):
-        return {_text(str(key)): clean(item, depth) for key, item in value.items()}
+        return {whole(str(key)): clean(item, depth) for key, item in value.items()}
     return [clean(item, depth) for item in value]
-
-
-def _text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..acp.messages import Command
 from ..commands.parse import COMMANDS
+from ..rendering.plain import clean, one_line
 
 _BEGUN = re.compile(r"^[ \t]*([%/]\S*)\Z", re.MULTILINE)
 
@@ -15,7 +16,7 @@ _BEGUN = re.compile(r"^[ \t]*([%/]\S*)\Z", re.MULTILINE)
 def known_commands(agents: Iterable[Command]) -> dict[str, str]:
     """What can be typed, with `%` or `/`, and what it is for."""
     ours = {f"%{name}": line for name, line in COMMANDS.items()}
-    theirs = {f"/{command.name}": _about(command) for command in agents}
+    theirs = {f"/{command.name}": _about(command) for command in agents if _can_be_typed(command.name)}
     return ours | theirs
 
 
@@ -38,6 +39,10 @@ def complete(code: str, cursor: int, commands: Mapping[str, str]) -> dict[str, A
     }
 
 
+def _can_be_typed(name: str) -> bool:
+    return name != "" and name == clean(name) and not any(character.isspace() for character in name)
+
+
 def _about(command: Command) -> str:
-    usage = f"/{command.name} {command.hint}\n\n" if command.hint else ""
-    return usage + command.description
+    usage = f"/{command.name} {one_line(command.hint)}\n\n" if command.hint else ""
+    return usage + clean(command.description)

@@ -8,7 +8,6 @@ context of its own, with busy and idle, and nothing is put back. Leaves what a c
 from __future__ import annotations
 
 import asyncio
-from contextvars import copy_context
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -76,7 +75,8 @@ class ConcurrentKernel(Kernel):
         if not self.widgets_work or self._type_of(msg) in ("execute_request", None):
             await super().shell_main(subshell_id, msg)
         else:
-            await asyncio.create_task(self.dispatch_shell(msg, subshell_id=subshell_id), context=copy_context())
+            # In a task, that is in a copy of the context: the cell's parent stays the cell's.
+            await asyncio.create_task(self.dispatch_shell(msg, subshell_id=subshell_id))
             self._still_busy()
 
     def _type_of(self, msg: Any) -> str | None:

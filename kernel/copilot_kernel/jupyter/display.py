@@ -1,6 +1,7 @@
 """What a cell shows of its turn: entries go to its page, questions to whoever can answer them.
 
-A page is a notebook's (`page.py`: slots that are drawn again) or a console's (`console.py`: lines that are printed).
+A page is a notebook's (`page.py`: slots that are drawn again), a console's (`console.py`: lines that are printed) or
+that of a run without a reader (`batch.py`: slots that are sent once).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..conversation.model import Attachment, Entry, Message, Notice
 from ..permissions.question import Answer, Question
 from ..rendering.footer import render_footer
 from .asking import Asking
+from .batch import Batch
 from .cell import Bundle, Cell
 from .console import Console
 from .page import Page
@@ -35,8 +37,7 @@ class Display:
         self, cell: Cell, asking: Asking, *, cwd: str = "", loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
         self._cell, self._asking = cell, asking
-        page = Console if cell.live and cell.cell_id is None else Page
-        self._page = page(cell, loop or asyncio.get_running_loop(), cwd or os.getcwd())
+        self._page = _page(cell, loop or asyncio.get_running_loop(), cwd or os.getcwd())
         self._seats = anyio.Semaphore(MOST_QUESTIONS)
 
     def show(self, entry: Entry) -> None:
@@ -88,3 +89,9 @@ class Display:
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""
         self._page.settle()
+
+
+def _page(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Console | Page:
+    if not cell.live:
+        return Batch(cell, cwd)
+    return Console(cell, loop, cwd) if cell.cell_id is None else Page(cell, loop, cwd)

@@ -8,8 +8,9 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..commands.parse import COMMANDS, Command, Empty, Prompt, parse
+from ..commands.parse import Command, Empty, Prompt, parse
 from ..errors import CopilotError
+from ..rendering.plain import clean
 from . import comms, lifetime
 from .cell import Cell
 from .dispatch import ConcurrentKernel
@@ -89,8 +90,8 @@ class CopilotKernel(ConcurrentKernel):
             match parse(code):
                 case Prompt(text):
                     return await self._prompt(cell, text)
-                case Command(name, _):
-                    self._command(cell, name)
+                case Command("help"):
+                    cell.stream(self._help())
                 case Empty():
                     pass
         except CopilotError as error:
@@ -112,9 +113,9 @@ class CopilotKernel(ConcurrentKernel):
         self._tell_notices(cell)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
 
-    def _command(self, cell: Cell, name: str) -> None:
-        lines = [f"%{each}  {about}" for each, about in COMMANDS.items()]
-        cell.stream("\n".join([*lines, "Anything else is a prompt to the agent.", ""]))
+    def _help(self) -> str:
+        lines = [f"{name}  {' '.join(about.split())}" for name, about in self._commands().items()]
+        return "\n".join([*lines, "Anything else is a prompt to the agent.", ""])
 
     def _make_chat(self) -> Chat:
         from .. import config
@@ -154,7 +155,7 @@ class CopilotKernel(ConcurrentKernel):
 
     def _broken(self, cell: Cell, error: BaseException) -> Reply:
         self.log.error("A cell failed", exc_info=error)
-        lines = "".join(format_exception(error)).splitlines()
+        lines = clean("".join(format_exception(error))).splitlines()
         return self._error(type(error).__name__, str(error), [*lines, REPORT], cell)
 
     def _error(self, ename: str, evalue: str, traceback: list[str], cell: Cell | None = None) -> Reply:
@@ -207,7 +208,8 @@ class CopilotKernel(ConcurrentKernel):
     ) -> Reply:
         """See `history.py`."""
         lines = self.history.select(hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
-        return {"status": "ok", "history": lines}
+        pairs = [(number, count, (code, None)) for number, count, code in lines]
+        return {"status": "ok", "history": pairs if output else lines}
 
     # -- the process ----------------------------------------------------------------------------------------------
 

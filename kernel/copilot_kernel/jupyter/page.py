@@ -1,29 +1,25 @@
-"""A cell's output in a notebook: slots that are drawn a little after they changed, in batch once at the end.
+"""A cell's output in a notebook that somebody looks at: slots that are drawn a little after they changed.
 
 The first change is drawn at once, then at most `MOST_PER_SECOND` displays go out, and a large one more rarely than a
-small one. Nobody watches a batch run, and nbval does not see updates: there the outputs depend on what was said alone.
+small one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..conversation.model import Entry, Notice
-from ..rendering.entry import render, render_group
 from .cell import Bundle, Cell
-from .slots import Item, Slot, Slots
-from .streaming import Piece, Stream
+from .picture import picture
+from .slots import Slot, Slots
 
 MOST_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 4e-6
 """Of a display's text/plain and text/html: bounds what is sent per byte that the agent said."""
 REST_PER_WORK = 4.0
 """Seconds without drawing for each second that drawing took."""
-
-_log = logging.getLogger(__name__)
 
 
 class Page:
@@ -65,8 +61,6 @@ class Page:
 
     def _wake(self, slot: Slot, at_once: bool = False) -> None:
         """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one."""
-        if not self._cell.live:
-            return
         if at_once:
             slot.rest = self._rest = 0.0
         at = max(self._rest, slot.rest)
@@ -91,11 +85,11 @@ class Page:
             self._sleep_until(max(self._rest, min(waiting)))
 
     def _send(self, slot: Slot) -> bool:
-        """False: it looks as it did, or it was sent in batch, where nothing can be drawn again."""
+        """False: it looks as it did."""
         began = self._loop.time()
         slot.dirty = False
-        bundle = _picture(slot, self._cwd)
-        changed = bundle != slot.shown and (self._cell.live or slot.shown is None)
+        bundle = slot.question or picture(slot.items.values(), self._cwd)
+        changed = bundle != slot.shown
         if changed:
             self._send_bundle(slot, bundle)
             slot.shown = bundle
@@ -111,49 +105,10 @@ class Page:
         return now + max(1 / MOST_PER_SECOND, _size(bundle) * SECONDS_PER_CHARACTER, (now - began) * REST_PER_WORK)
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
-        if not self._cell.live:
-            self._cell.display(bundle)
-        elif slot.shown is None:
+        if slot.shown is None:
             self._cell.display(bundle, display_id=slot.display_id)
         else:
             self._cell.update(bundle, display_id=slot.display_id)
-
-
-def _picture(slot: Slot, cwd: str) -> Bundle:
-    if slot.question is not None:
-        return slot.question
-    try:
-        return _joined(list(_bundles(slot.items.values(), cwd)))
-    except Exception:
-        _log.exception("an output could not be drawn")
-        return {"text/plain": "(This output could not be drawn; the kernel's log says why.)"}
-
-
-def _bundles(items: Iterable[Item], cwd: str) -> Iterator[Bundle]:
-    """Each piece of a message for itself, entries in a row together."""
-    entries: list[Entry] = []
-    for item in items:
-        if not isinstance(item, Piece | Stream):
-            entries.append(item)
-            continue
-        yield from _group(entries, cwd)
-        yield item.bundle
-        entries = []
-    yield from _group(entries, cwd)
-
-
-def _group(entries: list[Entry], cwd: str) -> Iterator[Bundle]:
-    if entries:
-        yield render(entries[0], cwd) if len(entries) == 1 else render_group(entries, cwd)
-
-
-def _joined(bundles: list[Bundle]) -> Bundle:
-    """One as it is; of several, what can be joined."""
-    if len(bundles) == 1:
-        return bundles[0]
-    plain = [str(bundle["text/plain"]) for bundle in bundles]
-    html = [str(bundle.get("text/html", "")) for bundle in bundles]
-    return {"text/plain": "\n\n".join(filter(None, plain)), "text/html": "\n".join(filter(None, html))}
 
 
 def _size(bundle: Bundle) -> int:

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 Mark = Literal["+", "-", " ", "@"]
 CONTEXT = 3
-MOST_LINES, MOST_CHARACTERS = 2_000, 400_000
+MOST_LINES, MOST_CHARACTERS = 5_000, 400_000
 """Beyond these (together, without equal beginnings and ends) lines are not matched one by one: difflib is quadratic."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _HEADER = re.compile(
@@ -85,7 +85,7 @@ def parse_unified(text: str) -> Change | None:
         if body is None:
             return None
         lines += body
-    return Change(tuple(lines), _fate(head), is_whole=True)
+    return Change(tuple(lines), _fate(head, rest[0].startswith("@@ -0,0 ")), is_whole=True)
 
 
 def parts(lines: Iterable[Line]) -> Iterator[tuple[Line, list[Line]]]:
@@ -178,8 +178,8 @@ def _hunk(found: re.Match[str], part: str) -> list[Line] | None:
     return lines
 
 
-def _fate(head: str) -> Literal["new file", "deleted", "changed"]:
-    if re.search(r"^(?:--- (?:a/)?/?dev/null|(?:new|create) file mode)", head, re.MULTILINE):
+def _fate(head: str, begins_at_nothing: bool) -> Literal["new file", "deleted", "changed"]:
+    if re.search(r"^(?:--- (?:a/)?/?dev/null|(?:new|create) file mode)", head, re.MULTILINE) or begins_at_nothing:
         return "new file"
     if re.search(r"^(?:\+\+\+ (?:b/)?/?dev/null|deleted file mode)", head, re.MULTILINE):
         return "deleted"

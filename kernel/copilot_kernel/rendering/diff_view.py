@@ -25,13 +25,13 @@ def change_of(diff: Diff) -> Change:
     return between(diff.old_text, diff.new_text)
 
 
-def diff_html(change: Change, path: str, full: bool = False) -> str:
-    """The whole change as HTML; folded when it is long and not `full`."""
+def diff_html(change: Change, path: str, is_named: bool = False) -> str:
+    """The change as HTML, folded when it is long. `is_named`: path and remarks stand above it already."""
     body = change_html(change)
-    summary = f"{span(path, 'font-weight:bold')} {remarks(change)}"
-    if full or len(change.lines) <= LONG:
-        return f"<div>{summary}</div>{body}"
-    return fold(summary, body)
+    summary = muted("change") if is_named else f"{span(path, 'font-weight:bold')} {remarks(change)}"
+    if len(change.lines) > LONG:
+        return fold(summary, body)
+    return body if is_named else f"<div>{summary}</div>{body}"
 
 
 def remarks(change: Change) -> str:

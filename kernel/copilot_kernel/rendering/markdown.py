@@ -35,7 +35,7 @@ _ATTRIBUTES = {
 _SCHEMES = {"http", "https", "mailto"}
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
-_DEEPEST = 40
+_DEEPEST = 20
 
 
 def to_html(source: str) -> str:

@@ -48,7 +48,7 @@ def code(text: object, title: object = "") -> str:
 
 def pre(body: str, style: str = "") -> str:
     """HTML `body` as preformatted lines."""
-    first = "\n" if body.startswith("\n") else ""  # HTML drops one line feed there
+    first = "<span></span>" if body.startswith("\n") else ""  # HTML drops a line feed at the very beginning
     return f'<pre style="{PRE}{";" + style if style else ""}">{first}{body}</pre>'
 
 

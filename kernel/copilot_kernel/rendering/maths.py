@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _LONGEST_FORMULA = 4000
-_LONGEST_BLOCK = 100
+_LONGEST_BLOCK = 30
 _INLINE = {"$$": "$$", "\\(": "\\)", "\\[": "\\]"}
 _DOLLARS = re.compile(r"\$(?![\s$])([^$\n]{1,300}?)(?<![\s\\])\$(?![\w$])")
 _OPENING = re.compile(r"\s{0,3}(\$\$|\\\[|\\begin\{([a-z]+\*?)\})")

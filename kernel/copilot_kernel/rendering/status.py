@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..conversation.model import ToolCall
 from .markup import AMBER, BLUE, GREEN, GREY, LINE, RED, escape, span
+from .plain import one_line
 
 _ICONS = {
     "read": "≡",
@@ -47,12 +48,15 @@ _STATUSES = {
 
 def look(call: ToolCall, exit_code: int | None) -> Look:
     """Some agents call a command completed that failed: its exit code decides what it looks like."""
-    said = _STATUSES.get(call.status, Look("•", str(call.status), GREY, LINE))
+    said = _STATUSES.get(call.status, Look("•", one_line(call.status), GREY, LINE))
+    decision = one_line(call.decision)
+    if decision.lower().startswith(said.words):
+        return replace(said, words=decision)
     if exit_code is None:
         return said
     if exit_code:
         return Look("✗", f"{said.words} with exit code {exit_code}", RED, RED)
-    return Look(said.mark, f"{said.words}, exit code 0", said.colour, said.edge)
+    return replace(said, words=f"{said.words}, exit code 0")
 
 
 def icon_html(kind: str) -> str:

@@ -11,7 +11,7 @@ from ..conversation.model import ToolCall
 from . import raw
 from .attachment import attachment_html, attachment_text, image_html
 from .diff import Change, parse_unified
-from .diff_view import change_of, diff_html, diff_text
+from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
 from .markup import GREY, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
 from .output import LONG, SHORT, output_html, output_text
@@ -21,6 +21,8 @@ from .status import Look, icon_html, look
 
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
 """Their output is for the agent: folded even when it is short."""
+_LONGEST_TITLE = 160
+"""Characters; a longer title is folded in HTML."""
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _WORDS = re.compile(r"[^\s`'\":,()]+")
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -113,17 +115,38 @@ def _input(call: ToolCall) -> str:
 def _headline(shown: _Shown) -> str:
     call = shown.call
     places = (muted(place(location, shown.cwd), location.path) for location in _unnamed(shown))
-    title = code(f"$ {call.title}") if _is_title(shown) else _title_html(call)
-    return row(icon_html(call.kind), title, *places, shown.look.html(), muted(call.decision))
+    change = remarks(shown.changes[0][1]) if _names_the_change(shown) else ""
+    return row(icon_html(call.kind), _title_html(shown), *places, change, shown.look.html(), muted(_decision(shown)))
 
 
 def _title(call: ToolCall) -> str:
     return one_line(call.title) or one_line(call.name) or one_line(call.kind) or "tool call"
 
 
-def _title_html(call: ToolCall) -> str:
-    parts = enumerate(_CODE.split(_title(call)))
+def _title_html(shown: _Shown) -> str:
+    if _is_title(shown):
+        return code(f"$ {shown.call.title}")
+    parts = enumerate(_CODE.split(_shortened(_title(shown.call))))
     return "".join(code(part) if index % 2 else span(part, "font-weight:bold") for index, part in parts if part)
+
+
+def _shortened(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 20]}…"
+
+
+def _decision(shown: _Shown) -> str:
+    """Nothing if that is what the call looks like already."""
+    return "" if shown.look.words == one_line(shown.call.decision) else shown.call.decision
+
+
+def _names_the_change(shown: _Shown) -> bool:
+    """The title names the only file that changes: its counts stand beside it."""
+    return len(shown.changes) == 1 and shown.changes[0][0] in _words(shown)
+
+
+def _words(shown: _Shown) -> list[str]:
+    """Of the title, with paths as they are shown."""
+    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.title)]
 
 
 def _is_title(shown: _Shown) -> bool:
@@ -134,7 +157,7 @@ def _is_title(shown: _Shown) -> bool:
 def _unnamed(shown: _Shown) -> Iterator[Location]:
     """Places that neither the title nor the changes name."""
     call = shown.call
-    words = _WORDS.findall(call.title)
+    words = _words(shown)
     lines = {location.path: location for location in call.locations}
     named = {shown.cwd, *(diff.path for diff in _diffs(call))}
     for path in raw.paths(call):
@@ -146,9 +169,12 @@ def _unnamed(shown: _Shown) -> Iterator[Location]:
 
 def _details(shown: _Shown) -> Iterator[str]:
     call = shown.call
+    if len(_title(call)) > _LONGEST_TITLE and call.title not in shown.commands:
+        yield fold(muted("whole title"), pre(escape(call.title)))
     if not _is_title(shown):
         yield from (pre(f'<span style="color:{GREY}">$ </span>{escape(command)}') for command in shown.commands)
-    yield from (diff_html(change, path) for path, change in shown.changes)
+    is_named = _names_the_change(shown)
+    yield from (diff_html(change, path, is_named) for path, change in shown.changes)
     if not shown.changes and (text := clean(raw.unified_diff(call.raw_input))):
         yield pre(diff_lines(text))
     yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
@@ -166,7 +192,7 @@ def _plain(shown: _Shown) -> Iterator[str]:
     call = shown.call
     places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
     title = f"$ {one_line(call.title)}" if _is_title(shown) else _title(call)
-    head = " · ".join(filter(None, (title, *places, shown.look.words, one_line(call.decision))))
+    head = " · ".join(filter(None, (title, *places, shown.look.words, one_line(_decision(shown)))))
     yield f"{shown.look.mark} {head}"
     if not _is_title(shown):
         yield from (_indented(f"$ {clean(command)}") for command in shown.commands)

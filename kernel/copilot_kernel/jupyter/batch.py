@@ -1,0 +1,79 @@
+"""A cell's output where nobody watches (nbclient, papermill, nbval): each display is sent once, when it is over.
+
+When it is sent depends on the order of what was said, never on time, so that a run can be compared with another; and
+a long run shows how far it is. nbval does not see updates: what changed after it was sent is told again at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from ..conversation.model import FINAL, Entry, Notice, ToolCall
+from .cell import Bundle, Cell
+from .picture import picture
+from .slots import Item, Slot, Slots
+from .streaming import Stream
+
+
+class Batch:
+    """Everything that one cell of a batch run shows."""
+
+    def __init__(self, cell: Cell, cwd: str = "") -> None:
+        self._cell, self._cwd = cell, cwd
+        self._slots = Slots()
+        self._sent: dict[Slot, dict[Hashable, Item]] = {}
+
+    def put(self, entry: Entry) -> None:
+        """Show `entry`, new or changed, once it and all before it are over."""
+        if self._slots.put(entry) is not None:
+            self._send_until(_is_open)
+
+    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
+        """Nobody would read it; the call that it is about says what was decided."""
+        return lambda line: withdraw()
+
+    def settle(self) -> None:
+        """Send the others, and what changed since it was sent."""
+        self._slots.end_streams()
+        self._send_until(lambda slot, last: False)
+        self._send_late()
+
+    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
+        """One more display, at the end."""
+        self._cell.display(bundle, metadata=metadata)
+
+    def _send_until(self, is_open: Callable[[Slot, bool], bool]) -> None:
+        """In order; whatever comes after the first that is open waits for it."""
+        slots = list(self._slots)
+        for slot in slots:
+            if slot not in self._sent:
+                if is_open(slot, slot is slots[-1]):
+                    return
+                self._cell.display(picture(slot.items.values(), self._cwd))
+                self._sent[slot] = dict(slot.items)
+
+    def _send_late(self) -> None:
+        late = [item for slot, sent in self._sent.items() for item in self._changed(slot, sent)]
+        if late:
+            self._cell.display(picture(late, self._cwd))
+            self._sent = {slot: dict(slot.items) for slot in self._sent}
+
+    def _changed(self, slot: Slot, sent: dict[Hashable, Item]) -> Iterator[Item]:
+        """What looks different from what was sent."""
+        for key, item in slot.items.items():
+            before = sent.get(key)
+            if item is not before and (before is None or self._draw(item) != self._draw(before)):
+                yield item
+
+    def _draw(self, item: Item) -> Bundle:
+        return picture([item], self._cwd)
+
+
+def _is_open(slot: Slot, last: bool) -> bool:
+    """Something may join it, or what it shows goes on."""
+    return last or any(map(_goes_on, slot.items.values()))
+
+
+def _goes_on(item: Item) -> bool:
+    return isinstance(item, Stream) or (isinstance(item, ToolCall) and item.status not in FINAL)

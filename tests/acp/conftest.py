@@ -1,0 +1,70 @@
+"""The referee: what we send, against the official schema of the npm package `@agentclientprotocol/sdk`."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+PEERS = Path(os.environ.get("COPILOT_KERNEL_TEST_PEERS") or Path(__file__).parents[1] / "peers")
+SDK = PEERS / "node_modules" / "@agentclientprotocol" / "sdk"
+
+
+@pytest.fixture(scope="session")
+def typescript_sdk():
+    """The package's folder; skips where it is missing, and fails in CI."""
+    if not SDK.is_dir():
+        reason = f"the official TypeScript SDK is not installed: npm install --prefix {PEERS}"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return SDK
+
+
+@pytest.fixture(scope="session")
+def referee(typescript_sdk):
+    """`referee(lines)` fails for a client's message that the schema refuses, or that has members it does not know.
+
+    `lines` are those of a wire log. Returns the checked methods: an answer is `= method`, an error `! method`.
+    """
+    defs = json.loads((typescript_sdk / "schema" / "v1" / "schema.json").read_text("utf-8"))["$defs"]
+
+    def check(lines):
+        asked, methods = {}, []
+        for direction, line in lines:
+            message = read(line)
+            if direction == ">":
+                methods.append(one(message, asked))
+            elif "method" in message and "id" in message:
+                asked[message["id"]] = message["method"]
+        return methods
+
+    def one(message, asked):
+        assert message["jsonrpc"] == "2.0"
+        if "method" in message:
+            compare(message["params"], definition(message["method"], ("Request", "Notification")))
+            return message["method"]
+        method = asked[message["id"]]
+        if "error" in message:
+            compare(message["error"], "Error")
+            return f"! {method}"
+        compare(message["result"], definition(method, ("Response",)))
+        return f"= {method}"
+
+    def definition(method, endings):
+        (name,) = (name for name, d in defs.items() if d.get("x-method") == method and name.endswith(endings))
+        return name
+
+    def compare(value, name):
+        Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": defs}).validate(value)
+        assert value.keys() <= defs[name]["properties"].keys(), name
+
+    return check
+
+
+def read(line):
+    """What an agent writes need not be JSON."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}

@@ -1,0 +1,205 @@
+"""`copilot-kernel ask` as a user meets it: the program, with the demo agent on a real pipe."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from .conftest import PROGRAM
+
+SCRIPT = "demo: think Hm.\nsay One,\nunasked echo out\nsay two."
+
+
+def test_the_answer_alone_goes_to_stdout(program):
+    done = program("ask", SCRIPT)
+    assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
+    assert done.stderr == "Hm.\n… Run echo out\n✓ Run echo out\n"
+
+
+def test_the_prompt_can_come_from_stdin(program):
+    assert program("ask", "-", stdin="demo: say From a pipe").stdout == "From a pipe\n"
+
+
+def test_json_is_one_object_and_nothing_else(program):
+    done = program("ask", "--json", SCRIPT)
+    answer = json.loads(done.stdout)
+    session, calls = answer.pop("session_id"), answer.pop("tool_calls")
+    assert (done.returncode, done.stderr, answer) == (0, "", {"text": "One,\n\ntwo.", "stop_reason": "end_turn"})
+    assert (bool(session), [(call["title"], call["kind"], call["status"]) for call in calls]) == (
+        True,
+        [("Run echo out", "execute", "completed")],
+    )
+    assert set(calls[0]) == {"id", "title", "kind", "status", "decision", "locations", "raw_input", "raw_output"}
+
+
+def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it(program, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    done = program("ask", "demo: edit a.txt old => new")
+    assert (done.returncode, (tmp_path / "a.txt").read_text()) == (0, "old")
+    assert "Rejected: Edit" in done.stderr
+    assert """set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
+
+
+def test_what_it_says_to_set_allows_it(program, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    done = program("ask", "--json", "demo: edit a.txt old => new", COPILOT_KERNEL_ALLOW='["Edit"]')
+    [call] = json.loads(done.stdout)["tool_calls"]
+    assert (call["status"], (tmp_path / "a.txt").read_text(), done.stderr) == ("completed", "new", "")
+
+
+@pytest.mark.parametrize(("arguments", "code", "kind", "complaint"), [
+    (("--agent", "no-such-agent", "hi"), 1, "AgentNotFound", "There is no program no-such-agent"),
+    (("demo: error -32603 No such luck",), 1, "AgentRefused", "The agent refused session/prompt: No such luck"),
+    (("demo: die 3",), 1, "AgentExited", "demo agent is gone: it exited with code 3"),
+    (("--agent", "tcp://nowhere", "hi"), 2, "UsageError", "The agent's address cannot be read: tcp://nowhere"),
+    ((" ",), 2, "UsageError", "there is nothing to ask"),
+])  # fmt: skip
+def test_a_failure_says_what_happened_and_what_to_do(program, arguments, code, kind, complaint):
+    told, object_ = program("ask", *arguments), program("ask", "--json", *arguments)
+    error = json.loads(object_.stdout)["error"]
+    assert (told.returncode, object_.returncode, told.stdout, error["type"]) == (code, code, "", kind)
+    assert error["message"].startswith(complaint)
+    assert told.stderr == f"copilot-kernel: {error['message']}\n{error['hint']}\n"
+    assert error["hint"]
+
+
+def test_what_was_said_before_a_failure_ends_its_line(program):
+    assert program("ask", "demo: say Half a\ndie").stdout == "Half a\n"
+
+
+def test_another_stop_reason_is_told_and_is_no_failure(program):
+    done = program("ask", "demo: refuse")
+    assert (done.returncode, done.stderr) == (0, "(stopped: refusal)\n")
+
+
+def test_a_setting_that_cannot_be_read_is_told(program):
+    done = program("ask", "demo: say Hello", COPILOT_KERNEL_START_TIMEOUT="soon")
+    assert (done.returncode, done.stdout) == (0, "Hello\n")
+    assert done.stderr.startswith("copilot-kernel: environment: start_timeout: ")
+
+
+def test_control_characters_and_broken_text_do_not_reach_the_terminal(program):
+    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a\x1b]0;x\x07b\ud800c"}}
+    done = program("ask", f"demo: raw {json.dumps(chunk)}", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ab?c\n", "")
+
+
+def test_when_the_reader_leaves_the_turn_is_cancelled(tmp_path, environ):
+    with subprocess.Popen(
+        [PROGRAM, "ask", "demo: slow 100000 0.01"], cwd=tmp_path, env=environ, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(2) == b"1 "
+        process.stdout.close()
+        assert process.wait(10) == 130
+
+
+# -- at a terminal --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spawn(tmp_path: Path, environ: dict[str, str]) -> Iterator[object]:
+    """Start `ask` in a terminal of its own."""
+    started: list[pexpect.spawn] = []
+
+    def start(*arguments: str) -> pexpect.spawn:
+        child = pexpect.spawn(
+            PROGRAM, ["ask", *arguments], cwd=tmp_path, env=environ, encoding="utf-8", timeout=10, dimensions=(50, 150)
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.close(force=True)
+
+
+def ended(child: pexpect.spawn) -> tuple[int | None, str]:
+    """The exit code and the rest of what was shown."""
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.exitstatus, child.before.replace("\r\n", "\n")
+
+
+def test_a_question_shows_what_it_is_about_and_takes_a_number(spawn, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    child = spawn("demo: edit a.txt old => new\nsay Done.")
+    child.expect_exact("Answer 1-3: ")
+    assert child.before.index("-old") < child.before.index("+new") < child.before.index("1) Allow once")
+    child.sendline("7")
+    child.expect_exact("Answer 1-3: ")
+    child.sendline("1")
+    code, rest = ended(child)
+    assert (code, (tmp_path / "a.txt").read_text()) == (0, "new")
+    assert "✓ Edit" in rest
+    assert "(Allowed: Allow once (you))" in rest
+
+
+def test_the_end_of_input_rejects(spawn, tmp_path):
+    child = spawn("demo: shell touch made")
+    child.expect_exact("Answer 1-3: ")
+    child.sendeof()
+    code, rest = ended(child)
+    assert (code, (tmp_path / "made").exists(), "(Rejected: " in rest) == (0, False, True)
+
+
+def test_what_was_typed_before_the_question_does_not_answer_it(spawn, tmp_path):
+    child = spawn("demo: say Ready.\nwait 0.5\nshell touch made")
+    child.expect_exact("Ready.")
+    child.sendline("1")
+    child.expect_exact("Answer 1-3: ")
+    child.sendline("3")
+    assert (ended(child)[0], (tmp_path / "made").exists()) == (0, False)
+
+
+def test_two_questions_are_asked_one_after_the_other(spawn):
+    child = spawn("--json", "demo: ask2")
+    child.expect_exact("Answer 1-3: ")
+    first = child.before
+    child.sendline("1")
+    child.expect_exact("Answer 1-3: ")
+    assert (first.count("1) Allow once"), child.before.count("1) Allow once")) == (1, 1)
+    child.sendline("3")
+    code, rest = ended(child)
+    calls = json.loads(rest.splitlines()[-1])["tool_calls"]
+    assert (code, sorted(call["decision"] for call in calls)) == (
+        0,
+        ["Allowed: Allow once (you)", "Rejected: Deny (you)"],
+    )
+
+
+@pytest.mark.parametrize(("script", "doing"), [
+    ("demo: slow 1000 0.02", "2 "),
+    ("demo: ask Something", "Answer 1-3: "),
+    ("demo: say Begun.\nwait", "Begun."),
+])  # fmt: skip
+def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
+    child = spawn(script)
+    child.expect_exact(doing)
+    family = psutil.Process(child.pid).children(recursive=True)
+    child.sendintr()
+    code, rest = ended(child)
+    assert (code, rest.endswith("(stopped: cancelled)\n")) == (130, True)
+    assert psutil.wait_procs(family, timeout=5)[1] == []
+
+
+def test_a_question_that_the_agent_takes_back_says_so(spawn):
+    child = spawn("demo: withdraw 0.2\nsay Went on.")
+    child.expect_exact("(the question was withdrawn)")
+    assert ended(child)[0] == 0
+
+
+def test_sigterm_ends_it_as_ctrl_c_does(tmp_path, environ):
+    command = [PROGRAM, "ask", "demo: say Begun.\nwait"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(6) == "Begun."
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 130

@@ -1,0 +1,168 @@
+"""What `doctor` finds, and what it says about it."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from copilot_kernel.cli import checks
+from copilot_kernel.cli.checks import Check
+from copilot_kernel.config import Settings
+
+from .conftest import Program
+
+
+def found(program: Program, *options: str, **environ: str) -> dict[str, list[tuple[str, str]]]:
+    """The states and messages of a report, by name."""
+    report = json.loads(program("doctor", "--json", *options, **environ).stdout)
+    by_name: dict[str, list[tuple[str, str]]] = {}
+    for check in report["checks"]:
+        by_name.setdefault(check["name"], []).append((check["state"], check["message"]))
+    return by_name
+
+
+def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
+    done = program("doctor", COPILOT_KERNEL_ALLOW='["Read"]')
+    lines = done.stdout.splitlines()
+    marks = [line.partition(":")[0] for line in lines if line[:1] in "✓✗–"]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [mark for mark in marks if mark] == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
+    assert lines[lines.index("settings") + 1 :] == [
+        '  agent            "demo"  (environment)',
+        '  cwd              ""  (default)',
+        '  permission_mode  "default"  (default)',
+        '  allow            ["Read"]  (environment)',
+        "  start_timeout    30.0  (default)",
+        "  cancel_grace     5.0  (default)",
+    ]
+
+
+def test_json_has_the_same_and_the_versions(program):
+    report = json.loads(program("doctor", "--json", "--no-start").stdout)
+    assert (report["ok"], set(report)) == (True, {"ok", "version", "checks", "settings"})
+    assert report["settings"]["agent"] == {"value": "demo", "origin": "environment"}
+    assert [check["state"] for check in report["checks"] if check["name"] == "sign-in"] == ["unknown"]
+
+
+def test_a_setting_of_a_file_names_the_file(program, tmp_path):
+    file = tmp_path / "config" / "copilot_kernel.json"
+    file.parent.mkdir()
+    file.write_text('{"cwd": "~", "colour": "red"}')
+    done = program("doctor", "--no-start")
+    assert done.returncode == 1
+    assert f'  cwd              "~"  ({file})' in done.stdout.splitlines()
+    assert f"✗ settings: {file}: there is no setting 'colour'" in done.stdout.splitlines()
+
+
+def test_without_copilot_it_says_how_to_get_it(program, tmp_path):
+    done = program("doctor", COPILOT_KERNEL_AGENT="", PATH=str(tmp_path), HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "✗ agent: GitHub Copilot CLI is not installed here" in done.stdout
+    assert "npm install -g @github/copilot" in done.stdout
+    assert "sign-in" not in done.stdout
+
+
+def fake_copilot(folder: Path, answers: str) -> str:
+    """A program named copilot that knows its version, and answers each request with `answers`."""
+    program = folder / "bin" / "copilot"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import json, sys\n"
+        "if sys.argv[1:] == ['--version']: sys.exit(print('9.8.7\\nmore'))\n"
+        "assert sys.argv[1:] == ['--acp']\n"
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        f"    answer = ({answers})[request['method']]\n"
+        "    print(json.dumps({'jsonrpc': '2.0', 'id': request['id'], **answer}), flush=True)\n"
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program.parent)
+
+
+SIGNED_OUT = """{
+    'initialize': {'result': {'protocolVersion': 1, 'authMethods': [{'id': 'login', 'name': 'Log in', 'description':
+        'In a terminal', '_meta': {'terminal-auth': {'command': '/opt-x/copilot', 'args': ['login']}}}]}},
+    'session/new': {'error': {'code': -32000, 'message': 'Authentication required'}},
+}"""
+SIGNED_IN = """{
+    'initialize': {'result': {'protocolVersion': 1, 'agentInfo': {'name': 'Copilot', 'version': '9.8.7'}}},
+    'session/new': {'result': {'sessionId': 's'}},
+}"""
+
+
+def test_who_is_signed_in_needs_nothing_more(program, tmp_path):
+    folder = fake_copilot(tmp_path, SIGNED_IN)
+    report = found(program, COPILOT_KERNEL_AGENT="", PATH=folder)
+    assert (report["agent"], report["sign-in"]) == (
+        [("ok", f"GitHub Copilot CLI: {folder}/copilot --acp (9.8.7)")],
+        [("ok", "Copilot 9.8.7 opened a session")],
+    )
+
+
+def test_who_is_not_signed_in_gets_the_agents_own_commands(program, tmp_path):
+    done = program("doctor", COPILOT_KERNEL_AGENT="", PATH=fake_copilot(tmp_path, SIGNED_OUT))
+    after = done.stdout.partition("✗ sign-in: ")[2].splitlines()
+    assert (done.returncode, after[1:4]) == (
+        1,
+        ["    Sign in, then try again:", "    Log in: In a terminal", "        /opt-x/copilot login"],
+    )
+
+
+def test_another_program_is_not_run_with_words_that_it_may_not_know(program, tmp_path):
+    script = tmp_path / "guest"
+    script.write_text('#!/bin/sh\necho "$@" >> said\n')
+    script.chmod(0o755)
+    assert found(program, "--no-start", COPILOT_KERNEL_AGENT=f"{script} acp")["agent"] == [
+        ("ok", f"guest: {script} acp")
+    ]
+    assert not (tmp_path / "said").exists()
+
+
+def test_a_kernelspec_whose_python_lost_the_package_is_found(program, tmp_path):
+    program("install", "--user", "--name", "lost")
+    file = tmp_path / "data" / "kernels" / "lost" / "kernel.json"
+    spec = json.loads(file.read_text())
+    file.write_text(json.dumps(spec | {"argv": [str(tmp_path / "gone" / "python"), *spec["argv"][1:]]}))
+    report = found(program, "--no-start")["kernelspec"]
+    assert [state for state, text in report if text.startswith("lost ")] == ["broken"]
+    assert [state for state, text in report if not text.startswith("lost ")] == ["ok"]
+
+
+def test_an_ipykernel_that_lost_what_we_override_is_found(monkeypatch):
+    monkeypatch.setattr(checks, "changed_internals", lambda: ("dispatch_shell",))
+    check = checks.check_internals()
+    assert (check.state, "dispatch_shell" in check.message, check.hint) == (
+        "broken",
+        True,
+        "pip install 'ipykernel>=7.4,<8'",
+    )
+
+
+@pytest.mark.parametrize(("lab", "manager", "state"), [
+    ("4.6.6", "5.0.16", "ok"),
+    ("3.6.8", "5.0.16", "broken"),
+    ("4.6.6", "3.1.11", "broken"),
+    ("4.6.6", None, "broken"),
+    (None, None, "unknown"),
+])  # fmt: skip
+def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, manager, state):
+    monkeypatch.setattr(checks, "installed_version", lambda _: lab)
+    monkeypatch.setattr(checks, "lab_extension", lambda: manager)
+    check = checks.check_widgets()
+    assert (check.state, bool(check.hint)) == (state, state != "ok")
+
+
+def test_rules_that_allow_nothing_are_told():
+    assert checks.check_settings(Settings(allow=("Foo",), problems=("x: y",))) == [
+        Check("settings", "broken", "x: y", "The default is used."),
+        Check("settings", "broken", "allow: 'Foo' allows nothing; the rules are Read, Edit, Bash"),
+    ]
+
+
+def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(checks, "PROBE_LIMIT", 0.05)
+    assert checks.output([sys.executable, "-c", "import time; time.sleep(60)"]) is None

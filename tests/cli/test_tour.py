@@ -1,0 +1,185 @@
+"""The tour without a screen, and the copy of it that JupyterLab opens."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import anyio
+import nbformat
+import psutil
+import pytest
+from copilot_kernel.cli import demo
+from copilot_kernel.cli.demo import environment, free_port, fresh_copy
+from copilot_kernel.cli.tour import execute
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+MAY_FAIL = {"tags": ["raises-exception"]}
+
+
+def write(folder: Path, name: str, *cells: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    kernelspec = {"name": "copilot", "display_name": "Copilot", "language": "copilot"}
+    nbformat.write(new_notebook(cells=list(cells), metadata={"kernelspec": kernelspec}), folder / name)
+    return folder
+
+
+def told(folder: Path) -> tuple[int, str]:
+    """The exit code of a headless run, and what it said."""
+    said: list[str] = []
+    code = execute(fresh_copy(folder), said.append)
+    return code, "\n".join(said)
+
+
+def test_a_reader_sees_prose_cells_and_outputs_in_their_order(tmp_path):
+    folder = write(
+        tmp_path / "tour",
+        "01.ipynb",
+        new_markdown_cell("# One"),
+        new_markdown_cell("Some prose."),
+        new_code_cell("demo: say Hello\nunasked echo out"),
+        new_markdown_cell("The end."),
+    )
+    write(folder, "02.ipynb", new_code_cell("demo: die 3", metadata=MAY_FAIL), new_code_cell("demo: say Back"))
+    code, text = told(folder)
+    wanted = ["══ 01.ipynb", "# One", "Some prose.", "┃ demo: say Hello\n┃ unasked echo out\nHello\n", "Run echo out"]
+    wanted += ["The end.", "══ 02.ipynb", "┃ demo: die 3\n", "exited with code 3", "┃ demo: say Back\n", "\nBack\n"]
+    wanted += ["2 notebooks, no cell failed; they are in "]
+    places = [text.find(each) for each in wanted]
+    assert (code, -1 in places, places) == (0, False, sorted(places))
+
+
+def test_a_cell_that_fails_fails_the_run_unless_it_may(tmp_path):
+    folder = write(
+        tmp_path / "tour",
+        "01.ipynb",
+        new_code_cell("demo: error -32603 Expected", metadata=MAY_FAIL),
+        new_code_cell("demo: error -32603 Unexpected"),
+        new_code_cell("demo: say Went on"),
+    )
+    code, text = told(folder)
+    assert (code, text.splitlines()[-2]) == (1, "FAILED 01.ipynb: cell 1")
+    assert text.index("Expected") < text.index("Unexpected") < text.rindex("Went on")
+
+
+def test_no_notebooks_are_a_failure(tmp_path):
+    (tmp_path / "tour").mkdir()
+    assert told(tmp_path / "tour")[0] == 1
+
+
+def test_what_needs_a_permission_is_done_in_the_copy_alone(tmp_path):
+    folder = write(tmp_path / "tour", "01.ipynb", new_code_cell("demo: create made.txt new"))
+    code, text = told(folder)
+    copy = Path(text.rpartition(" ")[2])
+    assert (code, (copy / "made.txt").exists(), sorted(each.name for each in folder.iterdir())) == (
+        0,
+        True,
+        ["01.ipynb"],
+    )
+    assert nbformat.read(copy / "01.ipynb", 4).cells[0].outputs
+
+
+def test_settings_of_the_user_do_not_change_the_tour(tmp_path, monkeypatch):
+    monkeypatch.setenv("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions")
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "another")
+    monkeypatch.setenv("JUPYTER_PATH", "/somewhere")
+    environ = environment(tmp_path)
+    assert {name: value for name, value in environ.items() if name.startswith(("COPILOT_KERNEL_", "JUPYTER_PATH"))} == {
+        "COPILOT_KERNEL_AGENT": "demo",
+        "JUPYTER_PATH": f"{tmp_path / '.jupyter'}{os.pathsep}/somewhere",
+    }
+
+
+HEADLESS = """
+import sys
+from pathlib import Path
+from copilot_kernel.cli.demo import fresh_copy
+from copilot_kernel.cli.tour import execute
+sys.exit(execute(fresh_copy(Path(sys.argv[1])), lambda text: print(text, flush=True)))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path, number):
+    folder = write(
+        tmp_path / "tour",
+        "01.ipynb",
+        new_code_cell("demo: say First"),
+        new_code_cell("demo: wait"),
+        new_code_cell("demo: say Last"),
+    )
+    command = [sys.executable, "-c", HEADLESS, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        seen = "".join(iter(process.stdout.readline, "First\n"))
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, "Last" in seen + out, err) == (130, False, "")
+    assert psutil.wait_procs(family, timeout=5)[1] == []
+
+
+# -- JupyterLab -----------------------------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken_is_passed_over(monkeypatch):
+    with demo.socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        first = taken.getsockname()[1]
+        monkeypatch.setattr(demo, "FIRST_PORT", first)
+        assert free_port() > first
+
+
+def test_without_jupyterlab_one_line_says_what_to_install(monkeypatch, capsys):
+    from copilot_kernel.cli import main
+
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == (
+        "copilot-kernel: JupyterLab is not installed here.\npip install 'copilot-kernel[lab]'\n"
+    )
+
+
+OPEN = """
+import sys
+from pathlib import Path
+from copilot_kernel.cli import demo
+sys.exit(demo.open_lab(demo.fresh_copy(Path(sys.argv[1])), demo.free_port(), browser=False))
+"""
+
+
+async def fetch(address: str) -> bytes:
+    """The answer of a server that may be starting."""
+    with anyio.fail_after(40):
+        while True:
+            try:
+                return await anyio.to_thread.run_sync(lambda: urllib.request.urlopen(address, timeout=5).read())
+            except (ConnectionError, urllib.error.URLError):
+                await anyio.sleep(0.1)
+
+
+@pytest.mark.anyio
+async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tmp_path, environ):
+    folder = write(tmp_path / "tour", "01.ipynb", new_code_cell("demo: say Hello"))
+    command = [sys.executable, "-c", OPEN, str(folder)]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        copy, address, last = (process.stdout.readline() for _ in range(3))
+        assert last == "Ctrl-C ends it.\n"
+        match = re.search(r"(http://127\.0\.0\.1:\d+)/lab/tree/01\.ipynb\?(token=\w+)", address)
+        assert match is not None
+        listed = json.loads(await fetch(f"{match[1]}/api/kernelspecs?{match[2]}"))
+        contents = json.loads(await fetch(f"{match[1]}/api/contents?{match[2]}"))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert listed["kernelspecs"]["copilot"]["spec"]["argv"][0] == sys.executable
+    assert [each["name"] for each in contents["content"]] == ["01.ipynb"]
+    assert (copy.startswith("The tour is a copy of its own, in "), process.returncode, errors) == (True, 0, "")

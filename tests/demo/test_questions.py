@@ -1,0 +1,205 @@
+"""Asking: what each answer does, several questions at once, and a question that is taken back."""
+
+import anyio
+import pytest
+from copilot_kernel.errors import AgentRefused
+
+pytestmark = pytest.mark.anyio
+
+END = {"stopReason": "end_turn"}
+
+
+def message(text):
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+
+
+def begun(id, title):
+    call = {"toolCallId": id, "title": title, "kind": "other", "status": "pending", "rawInput": {"what": title}}
+    return {"sessionUpdate": "tool_call", **call}
+
+
+def question(id, title, options):
+    return {"toolCall": {"toolCallId": id, "status": "pending", "title": title, "kind": "other"}, "options": options}
+
+
+def answered(id, option):
+    text = {"type": "text", "text": f"You answered: {option}"}
+    members = {"status": "completed", "content": [{"type": "content", "content": text}]}
+    return {"sessionUpdate": "tool_call_update", "toolCallId": id, **members}
+
+
+def failed(id, option):
+    output = {"message": f"This was rejected ({option}).", "code": "rejected"}
+    return {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "failed", "rawOutput": output}
+
+
+def questions(heard):
+    return [update["toolCall"]["toolCallId"] for update in heard if "options" in update]
+
+
+USUAL = [
+    {"optionId": "allow_once", "kind": "allow_once", "name": "Allow once"},
+    {"optionId": "allow_always", "kind": "allow_always", "name": "Always allow"},
+    {"optionId": "reject_once", "kind": "reject_once", "name": "Deny"},
+]
+REJECTED = message("That was rejected, so the demo agent stops here.")
+
+
+async def test_ask_tells_the_answer(talking):
+    async with talking() as client:
+        assert await client.play("demo: ask Shall I\nsay on") == [
+            begun("call_1", "Shall I"),
+            question("call_1", "Shall I", USUAL),
+            answered("call_1", "allow_once"),
+            message("on"),
+            END,
+        ]
+
+
+@pytest.mark.parametrize("answer", ["reject_once", "an option of another question"])
+async def test_a_rejection_and_an_unknown_option_end_the_turn(talking, answer):
+    async with talking() as client:
+        client.answers = [answer]
+        heard = await client.play("demo: ask\nsay never")
+        assert heard[2:] == [failed("call_1", answer), REJECTED, END]
+
+
+async def test_the_answer_cancelled_ends_the_turn_as_cancelled(talking):
+    async with talking() as client:
+        client.answers = [None]
+        assert (await client.play("demo: ask\nsay never"))[2:] == [{"stopReason": "cancelled"}]
+
+
+async def test_an_error_answer_is_a_rejection(talking):
+    async def refuse():
+        raise RuntimeError
+
+    async with talking() as client:
+        client.answers = [refuse]
+        assert (await client.play("demo: ask"))[2:] == [failed("call_1", "error -32603"), REJECTED, END]
+
+
+async def test_options_may_be_any_and_the_exact_one_is_told(talking):
+    script = "demo: options allow_once;allow_once=Yes, and the rest;reject_always;maybe=Perhaps\nask\nask"
+    options = [
+        {"optionId": "allow_once", "kind": "allow_once", "name": "Allow once"},
+        {"optionId": "allow_once_2", "kind": "allow_once", "name": "Yes, and the rest"},
+        {"optionId": "reject_always", "kind": "reject_always", "name": "Always deny"},
+        {"optionId": "maybe", "kind": "maybe", "name": "Perhaps"},
+    ]
+    async with talking() as client:
+        client.lawful = False
+        client.answers = ["allow_once_2", "maybe"]
+        assert await client.play(script) == [
+            begun("call_1", "Do it"),
+            question("call_1", "Do it", options),
+            answered("call_1", "allow_once_2"),
+            begun("call_2", "Do it"),
+            question("call_2", "Do it", options),
+            failed("call_2", "maybe"),
+            REJECTED,
+            END,
+        ]
+
+
+async def test_other_options_are_for_one_turn(talking):
+    async with talking() as client:
+        await client.play("demo: options reject_always\nsay a")
+        assert (await client.play("demo: ask"))[1]["options"] == USUAL
+
+
+@pytest.mark.parametrize(
+    ("script", "asked"),
+    [
+        ("shell true\nshell true\nshell false", ["call_1", "call_3"]),
+        ("create a.txt 1\nedit a.txt 1 => 2", ["call_1"]),
+        ("ask One\nask One\nask Two", ["call_1", "call_3"]),
+    ],
+    ids=["commands", "edits", "questions"],
+)
+async def test_allow_always_is_for_the_identical_command_and_for_all_edits(talking, script, asked):
+    async with talking() as client:
+        client.answers = ["allow_always"] * 3
+        heard = await client.play(f"demo: {script}")
+        assert questions(heard) == asked
+        repeated = await client.play(f"demo: {script}")
+        assert questions(repeated) == []
+
+
+async def test_allow_once_is_for_once(talking):
+    async with talking() as client:
+        heard = await client.play("demo: ask\nask")
+        assert questions(heard) == ["call_1", "call_2"]
+
+
+async def test_allow_always_is_forgotten_in_another_session(talking):
+    async with talking() as client:
+        client.answers = ["allow_always"]
+        await client.play("demo: ask")
+        await client.begin()
+        assert questions(await client.play("demo: ask")) == ["call_1"]
+
+
+@pytest.mark.parametrize("first", ["call_1", "call_2"])
+async def test_two_questions_are_open_at_once_and_answered_in_any_order(talking, first):
+    other = anyio.Event()
+    second = "call_2" if first == "call_1" else "call_1"
+
+    async def later():
+        await other.wait()
+        return "allow_once"
+
+    async with talking() as client, anyio.create_task_group() as tasks:
+        client.answers = [later, "allow_once"] if first == "call_2" else ["allow_once", later]
+        tasks.start_soon(client.prompt, "demo: ask2\nsay done")
+        await client.until(lambda heard: heard == answered(first, "allow_once"))
+        assert questions(client.heard) == ["call_1", "call_2"]
+        assert answered(second, "allow_once") not in client.heard
+        other.set()
+        await client.until(lambda heard: heard == message("done"))
+
+
+async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(talking):
+    released = anyio.Event()
+
+    async def later():
+        await released.wait()
+        return "allow_once"
+
+    async with talking() as client, anyio.create_task_group() as tasks:
+        client.answers = ["reject_once", later]
+        tasks.start_soon(client.prompt, "demo: ask2\nsay never")
+        await client.until(lambda heard: heard == failed("call_1", "reject_once"))
+        released.set()
+        await client.until(lambda heard: heard == answered("call_2", "allow_once"))
+        await client.until(lambda heard: heard == REJECTED)
+        assert message("never") not in client.heard
+
+
+async def test_any_directives_can_run_together(talking, tmp_path):
+    async with talking() as client:
+        heard = await client.play("demo: together unasked touch a.txt ;; say hello ;; ask")
+    assert (message("hello") in heard, answered("call_2", "allow_once") in heard) == (True, True)
+    assert (tmp_path / "a.txt").exists()
+
+
+async def test_an_error_of_one_is_the_prompts_error(talking):
+    async with talking() as client:
+        with pytest.raises(AgentRefused) as caught:
+            await client.play("demo: together ask ;; error -5 no")
+        assert caught.value.code == -5
+
+
+async def test_withdraw_takes_its_question_back(talking):
+    async with talking() as client:
+        client.answers = [anyio.sleep_forever]
+        heard = await client.play("demo: withdraw 0.05\nsay on")
+        text = {"type": "content", "content": {"type": "text", "text": "I took my question back."}}
+        call = {"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "failed", "content": [text]}
+        assert sorted(map(str, heard[2:])) == sorted(map(str, [{"withdrawn": "call_1"}, call, message("on"), END]))
+
+
+async def test_withdraw_may_be_too_late(talking):
+    async with talking() as client:
+        (*_, call, end) = await client.play("demo: withdraw 5")
+    assert (call["status"], call["content"][0]["content"]["text"], end) == ("completed", "You were faster.", END)

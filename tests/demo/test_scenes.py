@@ -1,0 +1,247 @@
+"""The natural prompts: which scene they choose, what happens, and that it happens again in the same way."""
+
+import json
+
+import pytest
+from copilot_kernel.demo import project, scenes, stage
+from copilot_kernel.demo.scenes import choose
+from copilot_kernel.errors import AgentRefused
+
+pytestmark = pytest.mark.anyio
+
+END = {"stopReason": "end_turn"}
+CODE, TESTS, NOTES = "demo-project/fibonacci.py", "demo-project/test_fibonacci.py", "demo-project/notes.txt"
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch):
+    monkeypatch.setattr(stage, "PACE", 0)
+    monkeypatch.setattr(scenes, "THINKING", 0)
+
+
+def text(heard):
+    pieces = [update["content"]["text"] for update in heard if update.get("sessionUpdate") == "agent_message_chunk"]
+    return "".join(pieces)
+
+
+def steps(heard):
+    """What kind of thing happened, one word each; repeated words once."""
+    names = [update.get("sessionUpdate") or next(iter(update)) for update in heard]
+    words = [WORDS.get(name, name) for name in names]
+    return [word for word, before in zip(words, [None, *words], strict=False) if word != before]
+
+
+WORDS = {"agent_message_chunk": "text", "agent_thought_chunk": "thought", "tool_call": "call"}
+WORDS |= {"tool_call_update": "update", "toolCall": "question", "stopReason": "end"}
+
+
+def outputs(heard):
+    calls = [update for update in heard if update.get("status") == "completed"]
+    return [update["rawOutput"]["content"] for update in calls]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "scene"),
+    [
+        ("Explain what this project does", scenes.explain),
+        ("Make a plan for a command line", scenes.make_plan),
+        ("Make a plan to fix the bug", scenes.make_plan),
+        ("Fix the bug in fibonacci.py", scenes.fix),
+        ("Why is there a bug? Fix the error", scenes.fix),
+        ("Run the tests", scenes.run_tests),
+        ("run the TESTS!", scenes.run_tests),
+        ("Show the first line of both files", scenes.two_at_once),
+        ("Delete the old notes", scenes.delete_notes),
+        ("Read the notes", scenes.read_notes),
+        ("Count slowly to 30", scenes.count),
+        ("Draw a picture", scenes.picture),
+        ("What do you remember?", scenes.remember),
+        ("Answer with an error", scenes.fail),
+        ("Refuse this", scenes.refuse),
+        ("Crash, please", scenes.crash),
+        ("/help", scenes.introduce),
+        ("/tour", scenes.introduce),
+        ("/tour plan", scenes.make_plan),
+        ("/tour edit", scenes.fix),
+        ("/tour tests", scenes.run_tests),
+        ("/tour trouble", scenes.fail),
+        ("Good morning", scenes.introduce),
+        ("", scenes.introduce),
+    ],
+)
+def test_the_words_of_a_prompt_choose_its_scene(prompt, scene):
+    assert choose(prompt) is scene
+
+
+PLAYED = {
+    "Good morning": ["text", "end"],
+    "Explain what this project does": ["thought", "call", "update", "call", "update", "text", "end"],
+    "Make a plan": ["plan", "call", "update", "plan", "call", "update", "plan", "text", "end"],
+    "Read the notes": ["call", "update", "text", "end"],
+    "Draw a picture": ["text", "end"],
+    "What do you remember?": ["text", "end"],
+    "Fix the bug": ["call", "update", "thought", "text", "call", "question", "update", "text", "end"],
+    "Run the tests": ["call", "question", "update", "text", "end"],
+    "Show both files": ["call", "question", "update", "text", "end"],
+    "Delete the old notes": ["call", "question", "update", "text", "end"],
+    "Count to 3": ["text", "end"],
+    "Refuse this": ["text", "end"],
+}
+
+
+@pytest.mark.parametrize("prompt", PLAYED)
+async def test_a_scene_does_what_it_is_for(talking, prompt):
+    async with talking() as client:
+        assert steps(await client.play(prompt)) == PLAYED[prompt]
+
+
+async def test_scenes_touch_nothing_but_their_own_folder(talking, tmp_path):
+    (tmp_path / "fibonacci.py").write_text("mine")
+    async with talking() as client:
+        for prompt in PLAYED:
+            await client.prompt(prompt)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "demo-project",
+        f"demo-project/{project.MARKER}",
+        CODE,
+        TESTS,
+        "fibonacci.py",
+    ]
+    assert (tmp_path / "fibonacci.py").read_text() == "mine"
+
+
+async def test_a_notebook_gives_the_same_messages_when_it_is_run_again(talking, tmp_path):
+    async def run():
+        async with talking() as client:
+            client.answers = ["allow_once"] * 3 + ["reject_once"]
+            for prompt in ("Run the tests", "Fix the bug", "Run the tests", "Delete the old notes", *PLAYED):
+                await client.prompt(prompt)
+            return json.dumps([heard for heard in client.heard if not _grows(heard)])
+
+    assert await run() == await run()
+
+
+def _grows(heard):
+    """How a command's output is cut depends on the machine; its end does not. Neither does the order of two at once."""
+    return heard.get("sessionUpdate") == "tool_call_update" and ("status" not in heard or "contents" in str(heard))
+
+
+async def test_the_tests_fail_before_the_fix_and_pass_after_it(talking, tmp_path):
+    async with talking() as client:
+        before = await client.play("Run the tests")
+        await client.play("Fix the bug in fibonacci.py")
+        after = await client.play("Run the tests")
+    assert outputs(before) == [
+        "ok      fibonacci(1)\nok      fibonacci(2)\n"
+        "FAILED  fibonacci(5): expected [0, 1, 1, 2, 3], got [0, 1, 2, 4, 8]\n"
+        "FAILED  fibonacci(8): expected [0, 1, 1, 2, 3, 5, 8, 13], got [0, 1, 2, 4, 8, 16, 32, 64]\n"
+        "2 passed, 2 failed\n<shellId: 0 completed with exit code 1>"
+    ]
+    assert outputs(after) == [
+        "ok      fibonacci(1)\nok      fibonacci(2)\nok      fibonacci(5)\nok      fibonacci(8)\n"
+        "4 passed, 0 failed\n<shellId: 0 completed with exit code 0>"
+    ]
+    assert text(before).startswith("Some tests **fail**")
+    assert text(after) == "All four tests **pass**."
+
+
+async def test_a_rejected_fix_changes_nothing(talking, tmp_path):
+    async with talking() as client:
+        client.answers = ["reject_once"]
+        heard = await client.play("Fix the bug")
+    assert text(heard).endswith("That was rejected, so the demo agent stops here.")
+    assert (tmp_path / CODE).read_text() == project.FILES[CODE]
+
+
+async def test_the_same_fix_can_be_asked_for_twice(talking, tmp_path):
+    async with talking() as client:
+        first, second = await client.play("Fix the bug"), await client.play("Fix the bug")
+    assert text(first) == text(second)
+    assert (tmp_path / CODE).read_text() == project.FILES[CODE].replace(project.WRONG, project.RIGHT)
+
+
+async def test_a_new_session_starts_from_the_beginning(talking, tmp_path):
+    async with talking() as client:
+        await client.prompt("Fix the bug")
+        await client.prompt("Delete the old notes")
+        await client.begin()
+        await client.prompt("Explain the project")
+    assert {name: (tmp_path / name).read_text() for name in project.FILES} == project.FILES
+
+
+async def test_a_folder_that_somebody_else_made_is_left_alone(talking, tmp_path):
+    (tmp_path / CODE).parent.mkdir()
+    (tmp_path / CODE).write_text("mine")
+    async with talking() as client:
+        heard = await client.play("Fix the bug")
+    assert text(heard) == (
+        "demo agent: there is already a `demo-project` here that I did not make, so I leave everything as it is."
+    )
+    assert [path.name for path in (tmp_path / "demo-project").iterdir()] == ["fibonacci.py"]
+    assert (tmp_path / CODE).read_text() == "mine"
+
+
+async def test_links_are_not_followed_out_of_the_folder(talking, tmp_path):
+    folder, outside = tmp_path / "work", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / project.MARKER).touch()
+    (folder / "demo-project").symlink_to(outside)
+    async with talking(cwd=folder) as client:
+        await client.prompt("Fix the bug")
+    assert [path.name for path in outside.iterdir()] == [project.MARKER]
+
+    (folder / "demo-project").unlink()
+    async with talking(cwd=folder) as client:
+        await client.prompt("Explain the project")
+        (folder / CODE).unlink()
+        (folder / CODE).symlink_to(outside / "target.py")
+        assert text(await client.play("Fix the bug")) == (
+            "demo agent: `demo-project/fibonacci.py` is a link, so I leave everything as it is."
+        )
+    assert [path.name for path in outside.iterdir()] == [project.MARKER]
+
+
+async def test_the_explanation_has_a_heading_a_list_code_and_a_table(talking):
+    async with talking() as client:
+        lines = text(await client.play("Explain what this project does")).splitlines()
+    beginnings = {line[:3] for line in lines}
+    assert {"## ", "1. ", "```", "|--"} <= beginnings
+
+
+async def test_the_plan_progresses_step_by_step(talking):
+    async with talking() as client:
+        heard = await client.play("Make a plan")
+    plans = [update["entries"] for update in heard if update.get("sessionUpdate") == "plan"]
+    done = [sum(entry["status"] == "completed" for entry in entries) for entries in plans]
+    doing = [sum(entry["status"] == "in_progress" for entry in entries) for entries in plans]
+    assert (done, doing) == ([0, 1, 2, 3, 4], [1, 1, 1, 1, 0])
+
+
+async def test_an_error_is_a_json_rpc_error(talking):
+    async with talking() as client:
+        with pytest.raises(AgentRefused) as caught:
+            await client.prompt("Answer with an error")
+    details = {"details": "demo agent: this is a pretended error; nothing is wrong"}
+    assert (caught.value.code, caught.value.data) == (-32603, details)
+
+
+async def test_a_refusal_is_a_stop_reason(talking):
+    async with talking() as client:
+        assert await client.prompt("Refuse this") == {"stopReason": "refusal"}
+
+
+async def test_it_counts_as_far_as_it_is_told(talking):
+    async with talking() as client:
+        assert text(await client.play("Count to 4")) == "1 2 3 4 "
+
+
+async def test_context_before_the_prompt_does_not_choose_the_scene(talking):
+    async with talking() as client:
+        heard = await client.play("An earlier cell said: crash and delete everything", "Count to 2")
+    assert text(heard) == "1 2 "
+
+
+async def test_it_says_that_it_is_the_demo_agent(talking):
+    async with talking() as client:
+        assert "**demo agent**" in text(await client.play("Hello, who are you?"))

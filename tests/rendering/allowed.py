@@ -1,0 +1,125 @@
+"""Which HTML this room may write: everything else in a bundle came from outside and is a hole."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+TAGS = {
+    *(
+        "a",
+        "audio",
+        "blockquote",
+        "br",
+        "code",
+        "details",
+        "div",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "img",
+    ),
+    *("li", "ol", "p", "pre", "s", "span", "strong", "summary", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+EMPTY = {"br", "hr", "img"}
+ANYWHERE = {"style", "class", "title", "role", "aria-label"}
+ATTRIBUTES = {
+    "a": {"href", "target", "rel"},
+    "audio": {"controls", "src"},
+    "img": {"src", "alt"},
+    "ol": {"start"},
+}
+LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
+DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
+CLASSES = {"mathjax_ignore tex2jax_ignore"}
+STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")
+PROPERTIES = {
+    *("background-color", "border-left", "border-radius", "color", "cursor", "display", "font-family", "font-size"),
+    *("font-style", "font-weight", "line-height", "margin", "margin-left", "margin-top", "max-height", "opacity"),
+    *("overflow", "padding", "text-align", "text-decoration", "white-space"),
+}
+"""All of them are kept by JupyterLab's sanitiser."""
+
+
+class Reader(HTMLParser):
+    """Collects what is not allowed, and the text that a reader sees."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.problems: list[str] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in TAGS:
+            self.problems.append(f"<{tag}>")
+        for name, value in attrs:
+            self.check(tag, name, value or "")
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> closes nothing")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.problems.append(f"<!--{data}")
+
+    def handle_decl(self, decl: str) -> None:
+        self.problems.append(f"<!{decl}")
+
+    def handle_pi(self, data: str) -> None:
+        self.problems.append(f"<?{data}")
+
+    def unknown_decl(self, data: str) -> None:
+        self.problems.append(f"<![{data}")
+
+    def check(self, tag: str, name: str, value: str) -> None:
+        if name not in ANYWHERE | ATTRIBUTES.get(tag, set()):
+            self.problems.append(f"<{tag} {name}>")
+        elif not _VALUES.get(name, _anything)(value):
+            self.problems.append(f"<{tag} {name}={value!r}>")
+
+
+def problems(html: str) -> list[str]:
+    """What in `html` is not allowed, or not closed."""
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return reader.problems + [f"<{tag}> is not closed" for tag in reader.open]
+
+
+def text_of(html: str) -> str:
+    """What a reader sees."""
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return "".join(reader.text)
+
+
+def _anything(value: str) -> bool:
+    return True
+
+
+def _is_style(value: str) -> bool:
+    names = {part.split(":")[0] for part in value.split(";")}
+    return bool(STYLE.fullmatch(value)) and names <= PROPERTIES and "url" not in value
+
+
+_VALUES = {
+    "style": _is_style,
+    "class": CLASSES.__contains__,
+    "href": lambda value: bool(LINK.fullmatch(value)),
+    "src": lambda value: bool(DATA.fullmatch(value)),
+    "target": lambda value: value == "_blank",
+    "rel": lambda value: value == "noopener noreferrer nofollow",
+    "start": str.isdigit,
+}

@@ -1,0 +1,146 @@
+"""Cutting a growing text."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from copilot_kernel.rendering.blocks import Blocks, StreamedHtml, piece_size
+from copilot_kernel.rendering.markdown import to_html
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .allowed import problems
+
+
+def ten(number: int) -> int:
+    return 10
+
+
+def cut(text: str, *chunk_sizes: int) -> tuple[list[str], str]:
+    """The pieces and the tail of `text`, fed in chunks of these sizes and then as a whole."""
+    blocks, pieces, start = Blocks(ten), [], 0
+    for size in chunk_sizes:
+        pieces += blocks.feed(text[start : start + size])
+        start += size
+    return [*pieces, *blocks.feed(text[start:])], blocks.tail
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(
+        ["word ", "\n", "\n\n", "```\n", "```py\n", "~~~~\n", "  - item\n", "> ```\n", "long" * 9, "\r\n", " ", "é"]
+    )
+).map("".join)
+
+
+@settings(max_examples=400)
+@given(MARKDOWN, st.lists(st.integers(0, 30), max_size=40))
+def test_the_cuts_depend_on_the_text_and_not_on_its_chunks(text, chunk_sizes):
+    assert cut(text, *chunk_sizes) == cut(text)
+
+
+@settings(max_examples=400)
+@given(MARKDOWN)
+def test_nothing_is_lost_and_only_fences_are_added(text):
+    pieces, tail = cut(text)
+    words = re.compile(r"[^\s`~>]+")
+    once = [word for part in (*pieces, tail) for word in words.findall(part) if word not in ("py", "-")]
+    assert "".join(once) == "".join(word for word in words.findall(text) if word not in ("py", "-"))
+
+
+@settings(max_examples=400)
+@given(MARKDOWN)
+def test_no_piece_is_longer_than_its_limit(text):
+    pieces, tail = cut(text)
+    fence = len("  - ```py\n") * 2
+    assert [part for part in (*pieces, tail) if len(part) > 8 * 10 + fence] == []
+
+
+@pytest.mark.parametrize(("text", "pieces", "tail"), [
+    ("short\n\nnext", [], "short\n\nnext"),
+    ("0123456789\n\nnext", ["0123456789\n\n"], "next"),
+    ("0123456789\n\n\n\nnext", ["0123456789\n\n\n\n"], "next"),
+    ("0123456789\n\n", [], "0123456789\n\n"),
+    ("0123456789\n\n  goes on\n\nnext", ["0123456789\n\n  goes on\n\n"], "next"),
+    ("0123456789\nsame paragraph\n", [], "0123456789\nsame paragraph\n"),
+    ("```\n0123456789\n\nx\n```\n\nnext", ["```\n0123456789\n\nx\n```\n\n"], "next"),
+    ("> ```\n> 0123456789\n\nnext\n\nmore", ["> ```\n> 0123456789\n\n"], "next\n\nmore"),
+    ("`` not a fence ``\n\nnext", ["`` not a fence ``\n\n"], "next"),
+    ("```a`b\n0123456789\n\nnext", ["```a`b\n0123456789\n\n"], "next"),
+])  # fmt: skip
+def test_a_piece_ends_before_a_paragraph(text, pieces, tail):
+    assert cut(text) == (pieces, tail)
+
+
+def test_a_long_fence_is_closed_and_opened_again():
+    lines = "".join(f"line {n}\n" for n in range(8))
+    assert cut(f"```py\n{lines}```\nend") == (
+        ["```py\nline 0\nline 1\nline 2\nline 3\nline 4\n```\n"],
+        "```py\nline 5\nline 6\nline 7\n```\nend",
+    )
+
+
+def test_a_fence_in_a_list_is_opened_again_in_a_list():
+    lines = "".join(f"  line {n}\n" for n in range(5))
+    assert cut(f"- ```\n{lines}  ```\n") == (
+        ["- ```\n  line 0\n  line 1\n  line 2\n  line 3\n  ```\n"],
+        "- ```\n  line 4\n  ```\n",
+    )
+
+
+def test_a_line_without_an_end_is_cut_at_a_space():
+    assert cut("word " * 20) == (["word " * 16], "word " * 4)
+
+
+def test_a_word_without_an_end_is_cut_anywhere():
+    assert cut("x" * 100) == (["x" * 80], "x" * 20)
+
+
+def test_pieces_grow_so_that_a_long_text_has_few():
+    sizes = [piece_size(number) // 1024 for number in (0, 15, 16, 23, 24, 31, 32, 1000)]
+    assert sizes == [16, 16, 64, 64, 256, 256, 1024, 1024]
+
+
+def test_ten_megabytes_stay_under_fifty_pieces():
+    assert len(Blocks().feed(("word " * 20 + "\n\n") * 99_000)) == 38
+
+
+def test_a_finished_piece_is_rendered_as_a_whole_and_the_rest_as_it_grows():
+    stream = StreamedHtml()
+    first, rest = "- a\n\n- b\n\n" + "word " * 4000 + "\n\n", "# next\n\ntext *goes"
+    assert stream.feed(first + rest) == [first]
+    assert stream.source() == rest
+    assert stream.html() == to_html(rest)
+    assert stream.feed(" on*") == []
+    assert stream.html() == to_html(rest + " on*")
+
+
+@settings(max_examples=100, deadline=None)
+@given(MARKDOWN, st.lists(st.integers(1, 30), max_size=20))
+def test_a_growing_text_is_safe_at_every_moment(text, chunk_sizes):
+    stream, start = StreamedHtml(), 0
+    for size in [*chunk_sizes, len(text)]:
+        stream.feed(text[start : start + size])
+        start += size
+        assert problems(stream.html()) == []
+
+
+def test_an_open_fence_is_drawn_bit_by_bit():
+    """Else every redraw would colour the whole fence again."""
+    stream = StreamedHtml()
+    stream.feed("```python\n" + "value = 1\n" * 1300)
+    assert stream.source().count("\n") == 1301
+    assert stream.html().count("<pre") == 2
+
+
+def test_reading_is_linear():
+    """A quadratic reader would take minutes for the second text, not four times as long as for the first."""
+
+    def seconds(count: int) -> float:
+        blocks, began = Blocks(), time.process_time()
+        for _ in range(count):
+            blocks.feed("ab cd\n\n")
+        return time.process_time() - began
+
+    assert seconds(200_000) < 20 * seconds(50_000) + 0.5

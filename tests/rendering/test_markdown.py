@@ -1,0 +1,164 @@
+"""Markdown that agents write, as HTML."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from copilot_kernel.rendering.highlight import STYLES
+from copilot_kernel.rendering.markdown import to_html
+from copilot_kernel.rendering.markup import AMBER, BLUE, GREEN, GREY, RED, pre
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .allowed import problems, text_of
+
+LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
+PLAIN = '<span class="mathjax_ignore tex2jax_ignore">'
+
+
+@pytest.mark.parametrize(("source", "html"), [
+    ("", ""),
+    ("a *b* **c** ~~d~~ `e`", "<p>a <em>b</em> <strong>c</strong> <s>d</s> <code>e</code></p>\n"),
+    ("[a](https://x.example)", f'<p><a href="https://x.example" {LINK}>a</a></p>\n'),
+    ("<https://x.example>", f'<p><a href="https://x.example" {LINK}>https://x.example</a></p>\n'),
+    ("<me@x.example>", f'<p><a href="mailto:me@x.example" {LINK}>me@x.example</a></p>\n'),
+    ("[a](src/a.py)", '<p><span title="src/a.py">a</span></p>\n'),
+    ("[a](//x.example)", '<p><span title="//x.example">a</span></p>\n'),
+    ("[a](ftp://x.example)", '<p><span title="ftp://x.example">a</span></p>\n'),
+    ("[a](javascript:x)", "<p>[a](javascript:x)</p>\n"),
+    ("![a](https://x.example/y.png)",
+     f'<p><a href="https://x.example/y.png" {LINK}>[image: a] https://x.example/y.png</a></p>\n'),
+    ("![](chart.png)", "<p>[image: no description] chart.png</p>\n"),
+    ("[![a](https://x.example/y.png)](https://z.example)",
+     f'<p><a href="https://z.example" {LINK}>[image: a] https://x.example/y.png</a></p>\n'),
+    ("- [ ] a\n- [x] b\n- [y] c", "<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n<li>[y] c</li>\n</ul>\n"),
+    ("3. a", '<ol start="3">\n<li>a</li>\n</ol>\n'),
+    ("<b>a</b> <!-- c -->", "<p>&lt;b&gt;a&lt;/b&gt; &lt;!-- c --&gt;</p>\n"),
+    ("a\x00\x1b[31mb\r\nc", "<p>ab\nc</p>\n"),
+    ("a\ud83d\ude00b\ud800", "<p>a😀b\ufffd</p>\n"),
+])  # fmt: skip
+def test_markdown(source, html):
+    assert to_html(source) == html
+
+
+def test_a_table_is_aligned_as_written_and_to_the_left_otherwise():
+    html = to_html("| a | b |\n|---|--:|\n| 1 | 2 |")
+    assert html == (
+        '<table>\n<thead>\n<tr>\n<th style="text-align:left">a</th>\n<th style="text-align:right">b</th>\n</tr>\n</thead>\n'
+        '<tbody>\n<tr>\n<td style="text-align:left">1</td>\n<td style="text-align:right">2</td>\n</tr>\n</tbody>\n</table>\n'
+    )
+
+
+@pytest.mark.parametrize(("source", "body"), [
+    ("```python\ndef f(): ...\n```",
+     f'<span style="color:#ac51cb">def</span> <span style="color:{BLUE}">f</span>(): ...\n'),
+    ("```nonsense\n<b>\n```", "&lt;b&gt;\n"),
+    ("```\n\n a\n```", "\n a\n"),
+    ("    a", "a\n"),
+    ("```diff\n+a\n-b\n@@ -1 +1 @@\n--- c\n d\n```",
+     '<span style="display:block;background-color:#2ea04326">+a\n</span>'
+     '<span style="display:block;background-color:#f8514926">-b\n</span>'
+     '<span style="color:#ac51cb">@@ -1 +1 @@\n</span>--- c\n d\n'),
+])  # fmt: skip
+def test_code(source, body):
+    assert to_html(source).strip() == pre(body)
+
+
+def test_styles_that_are_not_ours_do_not_pass():
+    from copilot_kernel.rendering.markdown import _kept
+
+    assert _kept("span", "style", "color:#ac51cb") == "color:#ac51cb"
+    assert _kept("span", "style", "color:#000000") is None
+    assert _kept("span", "class", "mathjax_process") is None
+    assert _kept("a", "href", "javascript:alert(1)") is None
+
+
+# -- formulas --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formula", [
+    "$x$", "$x_1 + y$", "$a = b$", "$e^{i\\pi} + 1 = 0$", "$\\alpha$", "$2x$", "$x_{max}$", "$f(x)$",
+    "$$E = mc^2$$", "\\(a + b\\)", "\\[a + b\\]", "$$\na = b\n- c\n$$", "\\[\n\\frac{a}{b}\n\\]",
+    "\\begin{align}\na &= b\\\\\nc &= d\n\\end{align}", "$\\text{speed} = 3$",
+])  # fmt: skip
+def test_a_formula_reaches_mathjax_as_it_was_written(formula):
+    html = to_html(f"so\n\n{formula}\n\nand")
+    assert PLAIN not in html
+    assert formula in text_of(html)
+
+
+@pytest.mark.parametrize("text", [
+    "costs $5 and then $10", "$HOME and $PATH", "$HOME/$PATH", "$5", "US$ 5", "$1,000-$2,000", "a $ b $ c",
+    "$MAX_SIZE$", "$x $y", "cost: $20/$30", "C:\\Users", "${x}", "$", "$$", "\\[", "\\begin{x}", "$x$y", "$x$2",
+    "\\(", "$\\href{javascript:x}{y}$", "$$\\require{html}$$", "\\(\\def\\alpha{x}\\)", "\\ref{a}",
+])  # fmt: skip
+def test_what_is_no_formula_is_hidden_from_mathjax(text):
+    html = to_html(text)
+    outside = re.sub(re.escape(PLAIN) + r"[$\\]+</span>", "", html)
+    assert "$" not in outside
+    assert "\\" not in outside
+
+
+def test_dollars_in_code_are_code():
+    assert to_html("`$x$`") == "<p><code>$x$</code></p>\n"
+
+
+# -- bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("piece", [
+    "[", "![", "](", "*a ", "**", "_a", "`", "``a`", "> ", "- ", "1. ", "~~", "<", "&", "\\", "$", "$$", "\\(", "$x",
+    "|", "| a ", "[a](", "[a]: b\n", "a\n", "```\n", "$$\n", "\\[\n", "\\begin{a}\n", "#", "<a@b", "http://", "  ",
+    "\t", "\n", "a  \n", "![a](b", "- [ ] ", "*a_ ", "**a *b ",
+])  # fmt: skip
+def test_a_text_made_to_be_slow_is_not(piece):
+    source = (piece * 20_000)[:20_000]
+    began = time.process_time()
+    assert problems(to_html(source)) == []
+    assert time.process_time() - began < 3
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from([*"[]()!<>*_`~$\\#-+|: \n\t\"'&a1", "http://", "javascript:", "```", "$$", "    "])).map(
+        "".join
+    )
+)
+def test_any_markdown_is_safe(source):
+    assert problems(to_html(source)) == []
+
+
+def test_importing_the_room_imports_no_renderer():
+    """Each of them would cost tens of milliseconds at the kernel's start."""
+    names = "attachment blocks entry failure footer markdown question".split()
+    code = f"import sys; {'; '.join(f'import copilot_kernel.rendering.{name}' for name in names)}"
+    code += "; print([m for m in ('markdown_it', 'nh3', 'pygments') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "[]\n"
+
+
+# -- colours ---------------------------------------------------------------------------------------------------------
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+COLOURS = {style.removeprefix("color:") for style in STYLES if style.startswith("color:")}
+
+
+@pytest.mark.parametrize("colour", sorted({AMBER, BLUE, GREEN, GREY, RED} | COLOURS))
+def test_a_colour_reads_well_on_white_and_on_black(colour):
+    """4.34 is the most that one colour can have on both: the root of their own contrast."""
+    assert min(contrast(colour, "#ffffff"), contrast(colour, "#111111")) >= 4.25
