@@ -52,7 +52,8 @@ def clicks(rounds: int) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         log = Path(folder) / "tap.jsonl"
         with kernel(OURS, tapped(log)) as (client, _):
-            client.send("comm_open", {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}})
+            opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
+            client.send("comm_open", opening, {"version": "1.0.0"})
             clicked = [click(client, number) for number in range(rounds)]
         answered = times(log, "client", lambda line: '"outcome"' in line)
     return [a - b for a, b in zip(answered, clicked, strict=True)]

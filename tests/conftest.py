@@ -1,9 +1,26 @@
 """What all rooms' tests share."""
 
+import os
+from collections.abc import Generator
+
 import pytest
+
+NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """The product runs on asyncio alone."""
     return "asyncio"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI, where everything is installed, a test that needs a browser or a real agent must not be skipped."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and any(map(item.get_closest_marker, NEVER_SKIPPED_IN_CI)):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which it must not be in CI: {report.longrepr}"
+    return report

@@ -156,7 +156,9 @@ REGISTRIES = "|".join(
 )
 FOREIGN = {
     "a package registry": re.compile(rf"\b(?:{REGISTRIES})\.(?:org|com)\b"),
-    "an absolute path of some machine": re.compile(r"(?<![\w.~$})-])/(?:work|root|opt|Users|home/(?!(?:user|runner)\b))/\w"),
+    "an absolute path of some machine": re.compile(
+        r"(?<![\w.~$})-])/(?:work|root|opt|Users|home/(?!(?:user|runner|me)\b)\w+)/\w"
+    ),
     "an unsolved merge": re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE),
 }
 
@@ -174,7 +176,7 @@ def test_no_file_names(what):
 
 @pytest.mark.parametrize(("what", "line"), [
     ("a package registry", "https://{}.org/simple".format("py" + "pi")),
-    ("an absolute path of some machine", "see {}/me/project".format("/ho" + "me")),
+    ("an absolute path of some machine", "see {}/anna/project".format("/ho" + "me")),
     ("an absolute path of some machine", 'open("{}/x")'.format("/ro" + "ot")),
     ("an unsolved merge", "text\n{} main".format("<" * 7)),
 ])  # fmt: skip
@@ -198,6 +200,37 @@ def test_everything_that_is_asked_for_by_name_is_pinned():
     names = {re.match(r"[\w.-]+", each)[0].lower() for asked in (project["dependencies"], *groups) for each in asked}
     pinned = {pin.partition("==")[0] for pin in PROJECT["tool"]["uv"]["constraint-dependencies"]}
     assert names - pinned == set()
+
+
+# -- the tests themselves -----------------------------------------------------------------------------
+
+SKIPPED = """
+import pytest
+
+@pytest.fixture
+def browser():
+    pytest.skip("install one")
+
+@pytest.mark.browser
+def test_that_needs_a_browser(browser): ...
+
+@pytest.mark.real_agent
+def test_that_needs_an_agent():
+    pytest.skip("install one")
+
+@pytest.mark.soak
+def test_that_needs_nothing():
+    pytest.skip("another reason")
+"""
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", "3 skipped"), ("true", "1 failed, 1 skipped, 1 error")])
+def test_in_ci_a_skipped_browser_or_agent_test_fails(tmp_path, ci, outcome):
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "test_skipped.py").write_text(SKIPPED, "utf-8")
+    config = f"--config-file={ROOT / 'pyproject.toml'}"
+    done = run(sys.executable, "-m", "pytest", config, f"--rootdir={tmp_path}", str(tmp_path), "-q", CI=ci)
+    assert f"{outcome} in" in done.stdout.splitlines()[-1]
 
 
 # -- the tools' own checks -------------------------------------------------------------------------------

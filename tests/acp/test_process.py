@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -55,8 +56,9 @@ async def end(transport):
 
 async def gone(pid):
     with anyio.fail_after(5):
-        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-            await anyio.sleep(0.01)
+        with suppress(psutil.NoSuchProcess):
+            while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                await anyio.sleep(0.01)
 
 
 # -- life ---------------------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ async def test_the_end_comes_with_its_reason_and_the_last_words(tmp_path, source
 
 def test_every_return_code_has_words():
     assert [describe(code) for code in (None, -15, -200)] == [
-        "it closed its output",
+        "it closed its pipes",
         "it was ended by SIGTERM",
         "it was ended by signal 200",
     ]
@@ -107,7 +109,7 @@ async def test_closing_the_output_alone_is_the_end_too(tmp_path):
     source = "import os, sys; os.close(1); sys.stdin.read()"
     async with agent_process(python(source), str(tmp_path)) as agent:
         assert await end(agent) == b""
-        assert agent.ending() == "it closed its output"
+        assert agent.ending() == "it closed its pipes"
 
 
 async def test_writing_to_a_dead_process_says_so(tmp_path):
@@ -268,8 +270,7 @@ sys.exit(0)
     ended = subprocess.run(python(source, STUBBORN), stdout=subprocess.PIPE, timeout=20, cwd=tmp_path)
     pid, word = ended.stdout.split()
     assert word == b"up"
-    with pytest.raises(psutil.NoSuchProcess):
-        psutil.Process(int(pid)).wait(5)
+    anyio.run(gone, int(pid))
 
 
 # -- no start -----------------------------------------------------------------------------------------------------

@@ -529,6 +529,18 @@ async def test_death_in_a_turn_ends_the_prompt_with_its_reason(turn, words):
         await session.cancel()
 
 
+async def test_one_that_hears_nothing_any_more_is_gone_too():
+    turn = 'answer(message, {"stopReason": "end_turn"}); os.close(0); time.sleep(60)'
+    async with opened(process(turn=turn)) as (session, _):
+        await session.prompt([Text("hello")])
+        began = time.monotonic()
+        with pytest.raises(AgentExited) as caught:
+            await session.prompt([Text("longer than a pipe " * 10_000)])
+        assert time.monotonic() - began < 2
+        assert str(caught.value) == "the agent is gone: it closed its pipes"
+        assert session.closed.is_set()
+
+
 async def test_death_with_a_question_open_withdraws_the_question():
     ask = {
         "id": 0,

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from .lab import LIMIT, Lab, find_chromium, running_browser, running_lab
 
-
 expect.set_options(timeout=LIMIT)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
-
 from copilot_kernel.acp.messages import Text
 from copilot_kernel.chat import Chat, Turn
 from copilot_kernel.config import Settings

@@ -182,4 +182,5 @@ async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tm
         _, errors = process.communicate(timeout=20)
     assert listed["kernelspecs"]["copilot"]["spec"]["argv"][0] == sys.executable
     assert [each["name"] for each in contents["content"]] == ["01.ipynb"]
-    assert (copy.startswith("The tour is a copy of its own, in "), process.returncode, errors) == (True, 0, "")
+    assert copy.startswith("The tour is a copy of its own, in ")
+    assert (process.returncode, "Traceback" in errors) == (0, False)

@@ -157,7 +157,8 @@ class FrontEnd:
 
     def complaints(self) -> list[str]:
         """What went wrong, as the kernel's log tells it."""
-        return [line for line in self.log.read_text().splitlines() if "ERROR" in line or "Traceback" in line]
+        signs = ("ERROR", "Traceback", "never retrieved", "was destroyed", "never awaited")
+        return [line for line in self.log.read_text().splitlines() if any(sign in line for sign in signs)]
 
     def children(self) -> list[psutil.Process]:
         return [child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]

@@ -17,7 +17,7 @@ from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import question_html, question_text
 from ipywidgets import Widget
 
-from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
+from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
 
@@ -171,7 +171,7 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         (
             "Reject⟨U+202E⟩⟨U+001B⟩[2K",
-            "warning",
+            "",
             "Reject⟨U+202E⟩⟨U+001B⟩[2K: allows this and what the agent takes for the same from now on",
         ),
         ("Later", "", "Later"),

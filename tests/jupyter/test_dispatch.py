@@ -100,6 +100,28 @@ def test_no_status_goes_astray_when_clicks_race_with_the_next_cell(front_end: Fr
         assert front_end.reply(asking)["content"]["status"] == front_end.reply(queued)["content"]["status"] == "ok"
 
 
+def test_a_front_end_that_loads_its_page_again_gets_the_open_question_back(start_kernel: StartKernel) -> None:
+    """It opens a control comm, by which we know that it has widgets: it is no longer asked in words as well."""
+    front_end = start_kernel()
+    asking = front_end.execute("demo: ask")
+    button = front_end.button("Allow once")
+    in_words = front_end.client.get_stdin_msg(timeout=10)
+    opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
+    front_end.idle(front_end.send("comm_open", opening, {"version": "1.0.0"}))
+    asked = front_end.comm("control", {"method": "request_states"})
+    states = front_end.see(lambda m: m["msg_type"] == "comm_msg" and parent(m) == asked)["content"]["data"]["states"]
+    front_end.click(button)
+
+    assert states[button]["state"]["description"] == "Allow once"
+    assert parent(in_words) == asking
+    assert front_end.finish(asking).status == "ok"
+    start = len(front_end.published)
+    again = front_end.execute("demo: ask")
+    front_end.click(front_end.button("Allow once", since=start))
+    assert front_end.finish(again).status == "ok"
+    assert not front_end.client.stdin_channel.msg_ready()
+
+
 def test_subshells_and_debugger_are_not_offered(front_end: FrontEnd) -> None:
     assert front_end.ask("kernel_info_request")["supported_features"] == []
     assert front_end.control("create_subshell_request")["status"] == "error"

@@ -183,34 +183,10 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert front_end.run("demo: say Next").status == "ok"
 
 
-def test_a_late_answer_to_a_withdrawn_question_does_not_answer_the_next_one(front_end: FrontEnd) -> None:
-    withdrawn = front_end.execute("demo: ask One", cell_id=None)
-    front_end.client.get_stdin_msg(timeout=5)
-    front_end.manager.interrupt_kernel()
-    front_end.finish(withdrawn)
-    front_end.client.input("1")
-
-    asking = front_end.execute("demo: ask Two", cell_id=None)
-    front_end.client.get_stdin_msg(timeout=5)
-    front_end.client.input("3")
-    assert "Rejected: Deny (you)" in front_end.finish(asking).text
-
-
-def test_an_unreadable_answer_leaves_the_question_open(front_end: FrontEnd) -> None:
-    asking = front_end.execute("demo: ask", cell_id=None)
-    front_end.client.get_stdin_msg(timeout=5)
-    stdin = front_end.client.stdin_channel
-    stdin.send(front_end.client.session.msg("input_reply", {"value": None}))
-    forged = front_end.client.session.serialize(front_end.client.session.msg("input_reply", {"value": "1"}))
-    stdin.socket.send_multipart([part if part != forged[1] else b"0" * 64 for part in forged])
-    front_end.client.input("3")
-
-    assert "Rejected: Deny (you)" in front_end.finish(asking).text
-
-
 @pytest.mark.parametrize("interrupt", [by_message, by_signal])
 def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt: Callable[[FrontEnd], None]) -> None:
     interrupt(front_end)
+    front_end.ask("kernel_info_request")  # a signal is on its way for a moment
     assert front_end.run("demo: say Still here").status == "ok"
 
 
@@ -257,7 +233,7 @@ def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
     end(front_end)
 
     assert len(processes) > 1
-    until(lambda: all(gone(process) for process in processes), "the end of kernel and agent", limit=6)
+    until(lambda: all(gone(process) for process in processes), "the end of kernel and agent")
     assert front_end.complaints() == []
 
 
@@ -288,7 +264,7 @@ def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None
         client.execute("demo: wait")
         agent = until(kernel.children, "the agent is started")[0]
         starter.kill()
-    until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent", limit=6)
+    until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
     client.stop_channels()
 
 

@@ -43,6 +43,9 @@ class Agent:
     scenes: tuple[str, ...]
     pinned: bool = True
 
+    def __str__(self) -> str:
+        return self.name
+
     def find(self) -> str | None:
         """The program, or None when it is not installed."""
         places = (str(PEERS / program) for program in self.programs)

@@ -55,7 +55,13 @@ class Notebook:
 
     def _findings(self, outcome: Outcome) -> Json:
         kinds = [sorted(m["content"].get("data", {})) for m in outcome.outputs if m["msg_type"] == "display_data"]
-        return {"status": outcome.status, "text": outcome.text, "notes": self.notes.read_text(), "kinds": kinds}
+        return {
+            "status": outcome.status,
+            "error": outcome.reply["content"].get("ename"),
+            "text": outcome.text,
+            "notes": self.notes.read_text(),
+            "kinds": kinds,
+        }
 
 
 Cell = Callable[[Notebook], Json]
@@ -86,6 +92,13 @@ def cancel_text(book: Notebook) -> Json:
     return book.run({"say": "This answer has no end, and so on.", "hang": True}, stop_at="This answer has")
 
 
+def cancel_shell(book: Notebook) -> Json:
+    """For agents that send output while a command runs."""
+    command = book.agent.shell("echo begun at $((6 * 7)); sleep 50; echo never")
+    steps = ({"call": [command]}, {"say": "Never said."})
+    return book.run(*steps, click=book.agent.allow, stop_at="begun at 42")
+
+
 def cancel_question(book: Notebook) -> Json:
     return book.run({"call": [book.agent.shell("touch never")]}, {"say": "Never said."}, stop_at=book.agent.reject)
 
@@ -100,6 +113,7 @@ CELLS: dict[str, Cell] = {
     "edit-rejected": edit_rejected,
     "shell": shell,
     "cancel-text": cancel_text,
+    "cancel-shell": cancel_shell,
     "cancel-question": cancel_question,
     "recall": recall,
 }
@@ -134,7 +148,8 @@ def _notebook(agent: Agent, home: Path) -> Iterator[Notebook]:
 def main() -> None:
     agent = AGENTS[sys.argv[1]]
     with _notebook(agent, Path(os.environ["HOME"])) as book:
-        findings = {name: cell(book) for name, cell in CELLS.items()}
+        cells = {name: cell for name, cell in CELLS.items() if name != "cancel-shell" or name in agent.scenes}
+        findings = {name: cell(book) for name, cell in cells.items()}
         before = running_here()
         book.front_end.manager.shutdown_kernel()
         findings["programs"] = {"before": before, "after": running_here()}

@@ -45,26 +45,19 @@ class Played:
         return [message for message in self.messages if message.get("method") == "session/request_permission"]
 
 
-@pytest.fixture(scope="module")
-def play(
-    cache: Path, installed: Callable[[Agent], Agent], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Agent], dict[str, Played]]:
-    """All scenes of an agent, played once for this module."""
-    known: dict[str, dict[str, Played]] = {}
-
-    def once(agent: Agent) -> dict[str, Played]:
-        if agent.name not in known:
-            known[agent.name] = _play(installed(agent), cache, tmp_path_factory.mktemp(agent.name))
-        return known[agent.name]
-
-    return once
-
-
-def _play(agent: Agent, cache: Path, home: Path) -> dict[str, Played]:
-    scenes = SCENES + (COPILOT_ONLY if agent is COPILOT else ())
-    done = perform(agent, scenes, home, cache, home)
+@pytest.fixture(scope="module", params=PINNED, ids=str)
+def scenes(
+    request: pytest.FixtureRequest,
+    cache: Path,
+    installed: Callable[[Agent], Agent],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Played]:
+    """All scenes of an agent."""
+    agent = installed(request.param)
+    home, names = tmp_path_factory.mktemp(agent.name), SCENES + (COPILOT_ONLY if agent is COPILOT else ())
+    done = perform(agent, names, home, cache, home)
     assert done.returncode == 0, done.stderr
-    return {scene: _result(agent, scene, home, number) for number, scene in enumerate(scenes)}
+    return {name: _result(agent, name, home, number) for number, name in enumerate(names)}
 
 
 def _result(agent: Agent, scene: str, home: Path, number: int) -> Played:
@@ -73,13 +66,12 @@ def _result(agent: Agent, scene: str, home: Path, number: int) -> Played:
     return Played(messages, (home / str(number) / "project" / "notes.txt").read_text())
 
 
-every_agent = pytest.mark.parametrize("agent", PINNED, ids=lambda agent: agent.name)
-Play = Callable[[Agent], dict[str, Played]]
+Scenes = dict[str, Played]
+copilot = pytest.mark.parametrize("scenes", [COPILOT], ids=str, indirect=True)
 
 
-@every_agent
-def test_text_and_thought_arrive_whole(agent: Agent, play: Play) -> None:
-    played = play(agent)["text"]
+def test_text_and_thought_arrive_whole(scenes: Scenes) -> None:
+    played = scenes["text"]
     thoughts = "".join(chunk["content"]["text"] for chunk in played.updates("agent_thought_chunk"))
     assert played.text == (
         "The project holds **three lines** of notes.\n\n```python\nprint('ready')\n```\n\n- first\n- second\n"
@@ -88,56 +80,55 @@ def test_text_and_thought_arrive_whole(agent: Agent, play: Play) -> None:
     assert played.answers[-1]["stopReason"] == "end_turn"
 
 
-@every_agent
-def test_an_allowed_edit_is_on_the_disk(agent: Agent, play: Play) -> None:
-    played = play(agent)["edit-allowed"]
+def test_an_allowed_edit_is_on_the_disk(scenes: Scenes) -> None:
+    played = scenes["edit-allowed"]
     assert (played.notes, len(played.questions)) == ("one\nTWO\nthree\n", 1)
     assert played.text.endswith("Changed.")
 
 
-@every_agent
-def test_a_rejected_edit_is_not(agent: Agent, play: Play) -> None:
-    played = play(agent)["edit-rejected"]
+def test_a_rejected_edit_is_not(scenes: Scenes) -> None:
+    played = scenes["edit-rejected"]
     assert (played.notes, len(played.questions)) == (NOTES, 1)
 
 
-@every_agent
-def test_a_shell_command_is_asked_about_and_its_end_is_told(agent: Agent, play: Play) -> None:
-    played = play(agent)["shell"]
+def test_a_shell_command_is_asked_about_and_its_end_is_told(scenes: Scenes) -> None:
+    played = scenes["shell"]
     assert len(played.questions) == 1
     assert played.updates("tool_call_update")[-1]["status"] == "completed"
     assert played.text.endswith("It ended with 3.")
 
 
-@every_agent
-def test_a_cancel_ends_the_turn_while_a_question_is_open(agent: Agent, play: Play) -> None:
-    played = play(agent)["cancel-question"]
+def test_a_cancel_ends_the_turn_while_a_question_is_open(scenes: Scenes) -> None:
+    played = scenes["cancel-question"]
     assert (len(played.questions), played.answers[-1]["stopReason"]) == (1, "cancelled")
 
 
-@every_agent
-def test_a_second_turn_remembers_the_first(agent: Agent, play: Play) -> None:
-    assert play(agent)["two-turns"].text == "Noted.I remember: the colour is blue, the number is seven"
+def test_a_second_turn_remembers_the_first(scenes: Scenes) -> None:
+    assert scenes["two-turns"].text == "Noted.I remember: the colour is blue, the number is seven"
 
 
-def test_copilot_says_the_exit_code_of_a_shell_command(play: Play) -> None:
-    ended = play(COPILOT)["shell"].updates("tool_call_update")[-1]["rawOutput"]["contents"][0]
+@copilot
+def test_copilot_says_the_exit_code_of_a_shell_command(scenes: Scenes) -> None:
+    ended = scenes["shell"].updates("tool_call_update")[-1]["rawOutput"]["contents"][0]
     assert (ended["type"], ended["exitCode"]) == ("shell_exit", 3)
 
 
-def test_copilot_asks_two_questions_at_once(play: Play) -> None:
-    played = play(COPILOT)["parallel"]
+@copilot
+def test_copilot_asks_two_questions_at_once(scenes: Scenes) -> None:
+    played = scenes["parallel"]
     assert [question["id"] for question in played.questions] == [0, 1]
     assert played.text == "Both at once.Both ran."
 
 
-def test_copilot_leaves_a_cancelled_shell_command_open(play: Play) -> None:
-    played = play(COPILOT)["cancel-shell"]
+@copilot
+def test_copilot_leaves_a_cancelled_shell_command_open(scenes: Scenes) -> None:
+    played = scenes["cancel-shell"]
     assert [update.get("status") for update in played.updates("tool_call_update")] == [None]
     assert played.answers[-1]["stopReason"] == "cancelled"
 
 
-def test_copilot_without_an_account_opens_no_session(play: Play) -> None:
-    greeting, refusal = play(COPILOT)["signed-out"].answers
+@copilot
+def test_copilot_without_an_account_opens_no_session(scenes: Scenes) -> None:
+    greeting, refusal = scenes["signed-out"].answers
     assert greeting["protocolVersion"] == 1
     assert refusal == {"code": -32000, "message": "Authentication required"}

@@ -10,82 +10,81 @@ from .agents import AGENTS, Agent
 from .cells import perform
 
 Json = dict[str, Any]
-Findings = Callable[[Agent], Json]
+PINNED = [agent for agent in AGENTS.values() if agent.pinned]
+TALKATIVE = [agent for agent in PINNED if "cancel-shell" in agent.scenes]
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(200)]
-every_agent = pytest.mark.parametrize(
-    "agent", [agent for agent in AGENTS.values() if agent.pinned], ids=lambda agent: agent.name
-)
+agents_that_send_output = pytest.mark.parametrize("findings", TALKATIVE, ids=str, indirect=True)
 
 
-@pytest.fixture(scope="module")
-def findings(cache: Path, installed: Callable[[Agent], Agent], tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """The findings of an agent's notebook, run once for this module."""
-    known: dict[str, Json] = {}
+@pytest.fixture(scope="module", params=PINNED, ids=str)
+def findings(
+    request: pytest.FixtureRequest,
+    cache: Path,
+    installed: Callable[[Agent], Agent],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Json:
+    """What a reader saw in each cell of an agent's notebook."""
+    agent = installed(request.param)
+    return perform(agent, tmp_path_factory.mktemp(agent.name), cache)
 
-    def once(agent: Agent) -> Json:
-        if agent.name not in known:
-            known[agent.name] = perform(installed(agent), tmp_path_factory.mktemp(agent.name), cache)
-        return known[agent.name]
 
-    return once
-
-
-@every_agent
-def test_an_answer_and_a_thought_are_in_the_cell(agent: Agent, findings: Findings) -> None:
-    seen = findings(agent)["text"]
+def test_an_answer_and_a_thought_are_in_the_cell(findings: Json) -> None:
+    seen = findings["text"]
     assert seen["status"] == "ok"
     assert "There are **three lines**." in seen["text"]
     assert "I look first." in seen["text"]
     assert all("text/plain" in kinds for kinds in seen["kinds"])
 
 
-@every_agent
-def test_an_edit_allowed_by_a_click_changes_the_file(agent: Agent, findings: Findings) -> None:
-    seen = findings(agent)["edit-allowed"]
+def test_an_edit_allowed_by_a_click_changes_the_file(findings: Json) -> None:
+    seen = findings["edit-allowed"]
     assert (seen["status"], seen["notes"]) == ("ok", "one\nTWO\nthree\n")
     assert "Changed." in seen["text"]
     assert "TWO" in seen["text"]
 
 
-@every_agent
-def test_an_edit_rejected_by_a_click_does_not(agent: Agent, findings: Findings) -> None:
-    seen = findings(agent)["edit-rejected"]
+def test_an_edit_rejected_by_a_click_does_not(findings: Json) -> None:
+    seen = findings["edit-rejected"]
     assert (seen["status"], seen["notes"]) == ("ok", "one\nTWO\nthree\n")
 
 
-@every_agent
-def test_a_shell_command_shows_the_command(agent: Agent, findings: Findings) -> None:
-    seen = findings(agent)["shell"]
+def test_a_shell_command_shows_the_command(findings: Json) -> None:
+    seen = findings["shell"]
     assert seen["status"] == "ok"
     assert "echo counted; exit 3" in seen["text"]
     assert "It ended." in seen["text"]
 
 
-@pytest.mark.parametrize("agent", [AGENTS["copilot"], AGENTS["opencode"]], ids=lambda agent: agent.name)
-def test_a_shell_command_shows_its_output_and_its_exit_code(agent: Agent, findings: Findings) -> None:
+@agents_that_send_output
+def test_a_shell_command_shows_its_output_and_its_exit_code(findings: Json) -> None:
     """Gemini CLI sends neither."""
-    text = findings(agent)["shell"]["text"]
+    text = findings["shell"]["text"]
     assert "counted" in text.replace("echo counted", "")
     assert "3" in text.replace("exit 3", "")
 
 
-@every_agent
 @pytest.mark.parametrize("cell", ["cancel-text", "cancel-question"])
-def test_an_interrupt_ends_the_turn(agent: Agent, cell: str, findings: Findings) -> None:
-    seen = findings(agent)[cell]
-    assert seen["status"] == "error"
-    assert "Never said." not in seen["text"].replace("never", "")
+def test_an_interrupt_ends_the_turn(findings: Json, cell: str) -> None:
+    seen = findings[cell]
+    assert (seen["status"], seen["error"]) == ("error", "Cancelled")
+    assert "Never said." not in seen["text"]
 
 
-@every_agent
-def test_a_later_turn_remembers_the_first(agent: Agent, findings: Findings) -> None:
-    assert "I remember: the colour is blue, the number is seven" in findings(agent)["recall"]["text"]
+@agents_that_send_output
+def test_an_interrupt_ends_a_shell_command(findings: Json) -> None:
+    seen = findings["cancel-shell"]
+    assert (seen["status"], seen["error"]) == ("error", "Cancelled")
+    assert "begun" in seen["text"].replace("echo begun", "")
+    assert "Never said." not in seen["text"]
 
 
-@every_agent
-def test_nothing_is_left_running_when_the_kernel_has_ended(agent: Agent, findings: Findings) -> None:
+def test_a_later_turn_remembers_the_first(findings: Json) -> None:
+    assert "I remember: the colour is blue, the number is seven" in findings["recall"]["text"]
+
+
+def test_nothing_is_left_running_when_the_kernel_has_ended(findings: Json) -> None:
     """Two Pythons stay: the first process of the namespace, and the one that looks."""
-    programs = findings(agent)["programs"]
+    programs = findings["programs"]
     assert len(programs["before"]) > 3
     assert [name[:6] for name in programs["after"]] == ["python", "python"]

@@ -46,10 +46,9 @@ def test_markdown(source, html):
 
 
 def test_a_table_is_aligned_as_written_and_to_the_left_otherwise():
-    html = to_html("| a | b |\n|---|--:|\n| 1 | 2 |")
-    assert html == (
-        '<table>\n<thead>\n<tr>\n<th style="text-align:left">a</th>\n<th style="text-align:right">b</th>\n</tr>\n</thead>\n'
-        '<tbody>\n<tr>\n<td style="text-align:left">1</td>\n<td style="text-align:right">2</td>\n</tr>\n</tbody>\n</table>\n'
+    assert to_html("| a | b |\n|---|--:|\n| 1 | 2 |").replace("\n", "") == (
+        '<table><thead><tr><th style="text-align:left">a</th><th style="text-align:right">b</th></tr></thead>'
+        '<tbody><tr><td style="text-align:left">1</td><td style="text-align:right">2</td></tr></tbody></table>'
     )
 
 
@@ -134,7 +133,7 @@ def test_any_markdown_is_safe(source):
 
 def test_importing_the_room_imports_no_renderer():
     """Each of them would cost tens of milliseconds at the kernel's start."""
-    names = "attachment blocks entry failure footer markdown question".split()
+    names = ("attachment", "blocks", "entry", "failure", "footer", "markdown", "question")
     code = f"import sys; {'; '.join(f'import copilot_kernel.rendering.{name}' for name in names)}"
     code += "; print([m for m in ('markdown_it', 'nh3', 'pygments') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)

@@ -14,7 +14,16 @@ from typing import Any
 from ipywidgets import HTML, Button, HBox, Layout, VBox, Widget  # type: ignore[attr-defined]
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-LONGEST_NAME = 60
+LONGEST_NAME = 200
+
+_CLASS = "copilot-question"
+_STYLE = f"""<style>
+.{_CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6 }}
+.{_CLASS} .jupyter-button {{ white-space: normal; height: auto; min-height: 28px; line-height: 1.4; padding: 4px 12px;
+  text-align: left; overflow-wrap: anywhere }}
+.{_CLASS} .jupyter-button:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
+</style>"""
+"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,9 +50,11 @@ class PermissionQuestion:
         self._on_choice = on_choice
         self._wide = Layout(width="auto", max_width="100%")
         self._buttons = [self._button(number, choice) for number, choice in enumerate(choices)]
-        self._details = HTML(details, layout=self._wide)
-        self._row = HBox(self._buttons, layout=Layout(flex_flow="row wrap"))
-        self._box = VBox([self._details, self._row], layout=self._wide)
+        self._flush = Layout(width="auto", max_width="100%", margin="0")
+        self._details = HTML(_STYLE + details, layout=self._flush)
+        self._row = HBox(self._buttons, layout=Layout(flex_flow="row wrap", margin="2px 0 6px 11px"))
+        self._box = VBox([self._details, self._row], layout=self._flush)
+        self._box.add_class(_CLASS)
 
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
@@ -58,7 +69,8 @@ class PermissionQuestion:
     def _parts(self) -> list[Widget]:
         """Layouts and styles are models of their own; shown ones first, so that nothing is drawn half."""
         shown = [self._box, self._row, self._details, *self._buttons]
-        return [*shown, self._wide, self._row.layout, self._details.style, *(b.style for b in self._buttons)]
+        layouts = [self._wide, self._flush, self._row.layout]
+        return [*shown, *layouts, self._details.style, *(button.style for button in self._buttons)]
 
     def _button(self, number: int, choice: Choice) -> Button:
         hint = f"{choice.name}: {choice.hint}" if choice.hint else choice.name

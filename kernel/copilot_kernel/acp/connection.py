@@ -7,7 +7,6 @@ Neutral as to who is agent and who is client. Nothing the other side sends ends 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
@@ -15,10 +14,12 @@ from typing import Any, Self
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ..errors import AgentExited, AgentRefused
+from ..errors import AgentExited
 from . import jsonrpc
-from .jsonrpc import Event, Garbage, Id, Notification, Peer, Request, RequestFailed, Response, RpcError
+from .jsonrpc import Event, Garbage, Id, Notification, Peer, Request, RequestFailed, Response
+from .refusal import refusal
 from .transport import PIECE, Pace, Transport, single_error
+from .wirelog import WireLog
 
 OnNotification = Callable[[str, Any], None]
 OnRequest = Callable[[str, Any], Coroutine[Any, Any, Any]]
@@ -26,37 +27,12 @@ CANCEL = "$/cancel_request"
 MAX_OPEN = 1_000
 """Requests of the other side that may wait for our answer at the same time."""
 PATIENCE = 1.0
-"""Seconds that the end of the connection may take to show after a message could not be written."""
-
-HINTS = {
-    jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may speak another version of the protocol.",
-    jsonrpc.METHOD_NOT_FOUND: "The agent does not offer this; a newer version of it may.",
-    jsonrpc.INVALID_PARAMS: "The agent does not accept what was sent, for example an unknown session or a wrong value.",
-    jsonrpc.INTERNAL_ERROR: "The agent failed inside; its own log may say more. Trying again may help.",
-    jsonrpc.AUTH_REQUIRED: "Sign in to the agent first.",
-    jsonrpc.NOT_FOUND: "The agent does not know this session or file any more; a new session helps.",
-    jsonrpc.CANCELLED: "The request was cancelled.",
-}
+"""Seconds until a connection that cannot be written to counts as ended, should the other side not end it itself."""
 
 TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests wait for an answer")
 WITHDRAWN = RequestFailed(jsonrpc.CANCELLED, "Request cancelled")
 
 _logger = logging.getLogger(__name__)
-
-
-class WireLog:
-    """The last lines of the wire as `(direction, line)`, oldest first; `"<"` came, `">"` went."""
-
-    def __init__(self, max_lines: int = 1_000, max_bytes: int = 4 * 1024 * 1024) -> None:
-        self.lines: deque[tuple[str, bytes]] = deque()
-        self._max_lines, self._max_bytes, self._size = max_lines, max_bytes, 0
-
-    def add(self, direction: str, line: bytes) -> None:
-        line = line if len(line) <= self._max_bytes else line[: self._max_bytes]
-        self.lines.append((direction, line))
-        self._size += len(line)
-        while len(self.lines) > self._max_lines or self._size > self._max_bytes:
-            self._size -= len(self.lines.popleft()[1])
 
 
 class _Waiting:
@@ -68,6 +44,8 @@ class _Waiting:
         self._answered = answered
 
     def settle(self, response: Response | None) -> None:
+        if self.done.is_set():
+            return
         self.response = response
         self.done.set()
         if self._answered is not None:
@@ -140,7 +118,7 @@ class Connection:
             raise self._exited()
         number, line = self._peer.request(method, params)
         waiting = self._waiting[number] = _Waiting(answered)
-        self._tasks.start_soon(self._send_or_give_up, line, waiting)
+        self._tasks.start_soon(self._send_or_end, line)
         try:
             await waiting.done.wait()
         except anyio.get_cancelled_exc_class():
@@ -158,13 +136,13 @@ class Connection:
         if not self.closed.is_set():
             self._tasks.start_soon(self._send_quietly, self._peer.notification(method, params))
 
-    async def _send_or_give_up(self, line: bytes, waiting: _Waiting) -> None:
+    async def _send_or_end(self, line: bytes) -> None:
         """A task, because the end may come while a long request is still on its way out."""
         if await self._send_quietly(line):
             return
         with anyio.move_on_after(PATIENCE):
             await self.closed.wait()
-        waiting.settle(None)
+        self._end()
 
     async def _send_quietly(self, line: bytes) -> bool:
         try:
@@ -223,7 +201,7 @@ class Connection:
     def _settle(self, response: Response) -> None:
         waiting = self._waiting.pop(response.id, None)
         if waiting is None:
-            self._report(f"an answer to no request of ours: {response}")
+            self._report(f"an answer to no request of ours, with the id {response.id!r}")
         else:
             waiting.settle(response)
 
@@ -297,20 +275,3 @@ class Connection:
 
 async def _fail(error: Exception) -> Any:
     raise error
-
-
-def refusal(method: str, error: RpcError) -> AgentRefused:
-    """An error answer in words, with what to do next by its code."""
-    code = "" if error.code is None else f" ({error.code})"
-    text = ": ".join(dict.fromkeys(part for part in (error.message.strip(), details(error.data)) if part))
-    hint = HINTS.get(error.code, "") if error.code is not None else ""
-    return AgentRefused(
-        method, error.code, f"The agent refused {method}: {text or 'no reason given'}{code}", error.data, hint
-    )
-
-
-def details(data: Any) -> str:
-    """The text in an error's `data`, wherever agents put it."""
-    if isinstance(data, dict):
-        data = next((data[name] for name in ("details", "message", "reason", "error") if name in data), "")
-    return data.strip() if isinstance(data, str) else ""

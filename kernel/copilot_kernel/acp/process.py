@@ -143,7 +143,7 @@ class ProcessTransport:
 def describe(returncode: int | None) -> str:
     """A return code of `subprocess`, in words."""
     if returncode is None:
-        return "it closed its output"
+        return "it closed its pipes"
     if returncode >= 0:
         return f"it exited with code {returncode}"
     with suppress(ValueError):

@@ -16,13 +16,14 @@ import anyio
 from .. import __version__
 from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
 from .compose import compose_answer, compose_block, compose_initialize
-from .connection import Connection, WireLog
+from .connection import Connection
 from .jsonrpc import AUTH_REQUIRED, method_not_found
 from .locate import Launch
 from .messages import AgentInfo, Block, Option, PermissionRequest, PromptResult, SessionState, Update
 from .parse import parse_initialize, parse_permission, parse_prompt_result, parse_session, parse_update
 from .process import ProcessTransport, agent_process
 from .tcp import TcpTransport, agent_at
+from .wirelog import WireLog
 
 OnUpdate = Callable[[str, Update], None]
 OnPermission = Callable[[PermissionRequest], Coroutine[Any, Any, Option | None]]

@@ -13,7 +13,6 @@ import secrets
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 def fresh_copy(notebooks: Path) -> Path:
     """A new folder with the notebooks, and beside them, hidden, what makes Jupyter find this kernel and no other."""
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-tour-")).resolve()
-    shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "README.md"))
     write(folder / ".jupyter" / "kernels" / "copilot")
     settings = folder / ".jupyter" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir()
@@ -101,7 +100,7 @@ def open_lab(folder: Path, port: int, browser: bool) -> int:
     print("Ctrl-C ends it.", flush=True)
     signal.signal(signal.SIGINT, _end)
     _become(environment(folder) | {"JUPYTER_TOKEN": token})
-    LabApp.launch_instance(_options(folder, port, first, browser))
+    LabApp.launch_instance(_options(folder, port, first, browser))  # type: ignore[no-untyped-call]
     return 0
 
 

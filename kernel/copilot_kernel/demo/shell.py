@@ -25,7 +25,8 @@ INTERVAL = 0.03
 
 async def shell(stage: Stage, command: str, title: str = "", *, asks: bool = True) -> int:
     """Run `command` with /bin/sh, after a question if it `asks`. Returns the exit code; 128 + n for signal n."""
-    title = title or f"Run {command.splitlines()[0][:60]}"
+    first_line, *_ = command.split("\n")
+    title = title or f"Run {first_line[:60]}"
     id = await stage.begin("execute", title, {"command": command})
     if asks:
         question = {"title": title, "kind": "execute", "rawInput": {"command": command, "commands": [command]}}

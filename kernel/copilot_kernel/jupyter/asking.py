@@ -27,10 +27,10 @@ ATTEMPTS = 10
 """So many answers may be none of the options before a typed question counts as not answered."""
 
 _HINTS = {
-    "allow_once": ("allows this once", "success"),
-    "allow_always": ("allows this and what the agent takes for the same from now on", "warning"),
-    "reject_once": ("does not allow this", "danger"),
-    "reject_always": ("does not allow this, nor what the agent takes for the same from now on", "danger"),
+    "allow_once": ("allows this once", "primary"),
+    "allow_always": ("allows this and what the agent takes for the same from now on",),
+    "reject_once": ("does not allow this",),
+    "reject_always": ("does not allow this, nor what the agent takes for the same from now on",),
 }
 _NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
 

@@ -72,20 +72,22 @@ class Cell:
         kernel, socket = self._kernel, self._kernel.stdin_socket
         _purge(socket)
         content = clean({"prompt": prompt, "password": False})
-        kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
-        while (value := self._received()) is None:
+        sent = kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
+        while (value := self._received(sent["header"]["msg_id"])) is None:
             await asyncio.sleep(_POLL_SECONDS)
         if value == _END_OF_INPUT:
             raise EOFError("the end of input")
         return value
 
-    def _received(self) -> str | None:
-        """The reply, if it is there; one that nobody can read (a bad signature, no text) counts as none."""
+    def _received(self, asked: str) -> str | None:
+        """The reply, if it is there. One that cannot be read, or belongs to another question, counts as none."""
         try:
             _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
         except ValueError:
             return None
-        value = reply["content"].get("value") if reply else None
+        if not reply or reply["parent_header"].get("msg_id", asked) != asked:
+            return None
+        value = reply["content"].get("value")
         return value if isinstance(value, str) else None
 
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
@@ -100,7 +102,7 @@ def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | Non
 
 
 def _purge(socket: zmq.Socket[bytes]) -> None:
-    """Replies to questions that were withdrawn must not answer the next one."""
+    """Replies to questions that were withdrawn must not answer the next one; many do not say what they reply to."""
     with suppress(zmq.Again):
         while True:
             socket.recv_multipart(zmq.NOBLOCK)

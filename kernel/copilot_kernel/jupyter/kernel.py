@@ -33,6 +33,7 @@ class CopilotKernel(ConcurrentKernel):
     implementation_version = __version__
     banner = (
         f"Copilot Kernel {__version__}: each cell is a prompt to a coding agent, which works in this notebook's folder."
+        "\n%help lists the commands.\n"
     )
     language_info = {  # noqa: RUF012
         "name": "copilot",
@@ -110,7 +111,7 @@ class CopilotKernel(ConcurrentKernel):
             display.finish(turn)
         finally:
             display.close()
-        self._tell_notices(cell)
+            self._tell_notices(cell)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
 
     def _help(self) -> str:

@@ -6,7 +6,7 @@ is sent, and how often, is `page.py`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -82,7 +82,7 @@ class Slots:
         self._growing.clear()
 
     def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Slot:
-        """A question about an entry stands where the entry does, if that is alone there; else it gets a new slot."""
+        """A question about an entry stands where the entry does; what shares its slot moves, or else the entry does."""
         slot = self._place_of_question(entry_id)
         slot.question, slot.withdraw, slot.dirty = bundle, withdraw, True
         return slot
@@ -125,13 +125,26 @@ class Slots:
         home = self._homes.get(entry_id)
         if home is None or home.question or self._is_last_possible(home):
             return self._place_apart()
-        if len(home.items) == 1:
-            return home
-        place = self._place_apart()
-        if place not in self._spare:
-            place.put(entry_id, home.take(entry_id))
-            self._homes[entry_id] = place
+        below = self._below(home, entry_id)
+        place = home if len(home.items) == 1 + len(below) else self._place_apart()
+        if place is not home and place not in self._spare:
+            self._move([entry_id], home, place)
+        if below:
+            self._move(below, home, self._new(alone=False))
         return place
+
+    def _below(self, slot: Slot, entry_id: int) -> list[Hashable]:
+        """What came after the entry and is to stay after it, if there is room for two slots more."""
+        if slot is not self._slots[-1] or len(self._slots) + 2 > MOST - 1:
+            return []
+        keys = list(slot.items)
+        return keys[keys.index(entry_id) + 1 :]
+
+    def _move(self, keys: Iterable[Hashable], old: Slot, new: Slot) -> None:
+        for key in keys:
+            new.put(key, old.take(key))
+            if isinstance(key, int):
+                self._homes[key] = new
 
     def _is_last_possible(self, slot: Slot) -> bool:
         return len(self._slots) == MOST and slot is self._slots[-1]

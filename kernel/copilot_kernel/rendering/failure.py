@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ _AGAIN = "Then run this cell again."
 
 def render_failure(error: CopilotError) -> Bundle:
     """The card for `error`; everything in it is for the user."""
-    title, ways = _title(error), list(_ways(error))
+    title, ways = _title(error), _ways(error)
     said = _details(error)
     html = lines((
         row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
@@ -61,20 +61,17 @@ def _with_code(hint: str) -> str:
     return "".join(code(part) if index % 2 else escape(part) for index, part in enumerate(hint.split("`")))
 
 
-def _ways(error: CopilotError) -> Iterator[_Way]:
+def _ways(error: CopilotError) -> list[_Way]:
     if not isinstance(error, AuthRequired):
-        return
-    for method in error.methods:
-        if isinstance(method, AuthMethod):
-            yield _Way(method.name or method.id, method.description, shlex.join(method.command))
-        elif isinstance(method, Mapping):
-            yield _way(method)
-    if not error.methods:
-        yield _Way("The agent names no way to do so; see its own documentation.", "", "")
+        return []
+    ways = [_way(method) for method in error.methods if isinstance(method, AuthMethod | Mapping)]
+    return ways or [_Way("The agent names no way to do so; see its own documentation.", "", "")]
 
 
-def _way(method: Mapping[Any, Any]) -> _Way:
-    name = str(method.get("name") or method.get("id") or "sign in")
+def _way(method: AuthMethod | Mapping[Any, Any]) -> _Way:
+    if isinstance(method, AuthMethod):
+        return _Way(method.name or method.id, method.description, shlex.join(method.command))
+    name = str(method.get("name") or method.get("id") or "Sign in")
     return _Way(name, str(method.get("description") or ""), _terminal_command(method.get("_meta")))
 
 

@@ -100,7 +100,8 @@ def output_text(raw_output: Any) -> str:
         return raw_output
     texts = [value for name in _TEXT_NAMES if (value := _readable(_member(raw_output, name)))]
     if texts:
-        return "\n".join([texts[0], *(text for text in _streams(raw_output) if text not in texts[0])])
+        others = (text for text in _streams(raw_output) if text not in texts[0])
+        return "\n".join(text.rstrip("\n") for text in (texts[0], *others))
     without = _has_nothing_else(raw_output)
     return "" if raw_output in (None, {}, []) or without else as_json(raw_output)
 

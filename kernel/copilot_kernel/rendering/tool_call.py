@@ -76,7 +76,7 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
     match part:
         case Text(text=text):
             fence = _FENCED.match(text)
-            return fence[2] if fence else text
+            return fence[2] if fence and fence[1] not in fence[2] else text
         case Terminal(terminal_id=terminal_id):
             return raw.terminal_text(call.meta, terminal_id) or f"(terminal {terminal_id}: no output was sent)"
         case _:

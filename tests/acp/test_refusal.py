@@ -1,0 +1,34 @@
+"""Error answers to words, by a table."""
+
+import pytest
+from copilot_kernel.acp.jsonrpc import RpcError
+from copilot_kernel.acp.refusal import refusal
+
+REFUSALS = [
+    (RpcError(-32601, "Method not found"), "Method not found (-32601)"),
+    (RpcError(-32603, "Internal error", {"details": "disk full"}), "Internal error: disk full (-32603)"),
+    (RpcError(-32603, "Internal error", {"message": " disk full\n"}), "Internal error: disk full (-32603)"),
+    (RpcError(-32603, "Internal error", {"details": {"a": 1}}), "Internal error (-32603)"),
+    (RpcError(400, "", "too long"), "too long (400)"),
+    (RpcError(1, "same", "same"), "same (1)"),
+    (RpcError(1, "", [1, 2]), "no reason given (1)"),
+    (RpcError(None, "broken"), "broken"),
+    (RpcError(None, ""), "no reason given"),
+]
+
+
+@pytest.mark.parametrize(("error", "words"), REFUSALS)
+def test_an_error_answer_says_what_the_agent_said(error, words):
+    refused = refusal("m", error)
+    assert (refused.method, refused.code, refused.data) == ("m", error.code, error.data)
+    assert str(refused) == f"The agent refused m: {words}"
+
+
+@pytest.mark.parametrize("code", [-32600, -32601, -32602, -32603, -32000, -32002, -32800])
+def test_every_code_of_the_specification_has_a_hint(code):
+    assert refusal("m", RpcError(code, "no")).hint
+
+
+@pytest.mark.parametrize("code", [None, 0, 400, -32001])
+def test_other_codes_have_none(code):
+    assert refusal("m", RpcError(code, "no")).hint == ""

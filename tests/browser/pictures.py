@@ -1,0 +1,53 @@
+"""`python -m tests.browser.pictures`: the pictures in the documentation, taken of the real thing with the demo agent."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from .lab import Lab, Notebook, running_browser, running_lab
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+WIDE, NARROW = (1000, 760), (480, 900)
+
+
+def question(browser: Browser, lab: Lab, theme: str, size: tuple[int, int], name: str) -> None:
+    """A cell that runs and waits for an answer, then the same cell when it is over."""
+    lab.write(f"{name}.ipynb", "Make a plan for a command line", "Fix the bug in fibonacci.py", "Run the tests")
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, device_scale_factor=2)
+    notebook = Notebook.open(context, lab, f"{name}.ipynb")
+    notebook.theme(f"JupyterLab {theme}")
+    notebook.run(0)
+    notebook.run(1, wait=False)
+    button = notebook.button(1, "Allow once")
+    button.wait_for()
+    button.scroll_into_view_if_needed()
+    notebook.page.wait_for_timeout(500)
+    notebook.page.screenshot(path=str(IMAGES / f"question-{name}.png"))
+    button.click()
+    notebook.wait_status("idle")
+    notebook.run(2, wait=False)
+    notebook.button(2, "Allow once").click()
+    notebook.wait_status("idle")
+    notebook.cell(2).scroll_into_view_if_needed()
+    notebook.page.wait_for_timeout(500)
+    notebook.page.screenshot(path=str(IMAGES / f"answer-{name}.png"))
+    context.close()
+
+
+def main() -> None:
+    """Both themes, wide and narrow."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_lab(Path(folder) / "lab") as lab,
+        running_browser() as browser,
+    ):
+        for theme, size, name in (("Light", WIDE, "light"), ("Dark", WIDE, "dark"), ("Light", NARROW, "narrow")):
+            question(browser, lab, theme, size, name)
+
+
+if __name__ == "__main__":
+    main()

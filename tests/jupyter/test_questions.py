@@ -1,0 +1,214 @@
+"""A question in a cell, seen from a front end: buttons that work while the cell runs, and none of them afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import StartKernel
+from .front_end import LIMIT, FrontEnd, Outcome, parent
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture(scope="module")
+def notebook(front_end: FrontEnd) -> FrontEnd:
+    """A front end that has shown that it has widgets."""
+    opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
+    front_end.idle(front_end.send("comm_open", opening, {"version": "1.0.0"}))
+    return front_end
+
+
+def models(front_end: FrontEnd, cell: str, kind: str = "comm_open") -> set[str]:
+    """The widget models that were opened (or closed) for a cell."""
+    return {m["content"]["comm_id"] for m in front_end.published if m["msg_type"] == kind and parent(m) == cell}
+
+
+def saved(outcome: Outcome) -> list[dict[str, Any]]:
+    """The outputs as a notebook keeps them: an update replaces what has its display id."""
+    kept: dict[Any, dict[str, Any]] = {}
+    for message in outcome.outputs:
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            content = message["content"]
+            kept[content["transient"].get("display_id", object())] = content["data"]
+    return list(kept.values())
+
+
+class Asked:
+    """A cell whose questions stand there, with their buttons by name, in order."""
+
+    def __init__(self, front_end: FrontEnd, code: str, questions: int = 1, options: int = 3) -> None:
+        self.front_end, start = front_end, len(front_end.published)
+        self.cell = front_end.execute(code)
+        self.models: dict[str, list[str]] = {}
+        views = 0
+        while views < questions:
+            message = front_end.see(lambda m: parent(m) == self.cell, start=start)
+            start = front_end.published.index(message, start) + 1
+            views += WIDGET_VIEW in message["content"].get("data", {})
+            self._note(message)
+        assert [len(names) for names in self.models.values()] == [questions] * options
+
+    def _note(self, message: dict[str, Any]) -> None:
+        state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
+        if state.get("_model_name") == "ButtonModel":
+            self.models.setdefault(state["description"], []).append(message["content"]["comm_id"])
+
+    def click(self, name: str, question: int = 0) -> str:
+        return self.front_end.click(self.models[name][question])
+
+    def finish(self) -> Outcome:
+        """The cell's end, which leaves no widget: none in the outputs, none in the front end."""
+        outcome = self.front_end.finish(self.cell)
+        opened, closed = (models(self.front_end, self.cell, kind) for kind in ("comm_open", "comm_close"))
+        assert (opened, [bundle for bundle in saved(outcome) if WIDGET_VIEW in bundle]) == (closed, [])
+        return outcome
+
+
+# -- buttons --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "after"),
+    [
+        ("Allow once", "Allowed: Allow once (you)", "new\n"),
+        ("Deny", "Rejected: Deny (you)", "old\n"),
+    ],
+)
+def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
+    file = Path(notebook.process.cwd(), "a.txt")
+    file.write_text("old\n")
+    asked = Asked(notebook, "demo: edit a.txt old => new")
+    assert (asked.cell in notebook.replies, file.read_text()) == (False, "old\n")
+    asked.click(name)
+    assert line in asked.finish().text
+    assert file.read_text() == after
+
+
+def test_the_question_shows_what_is_asked_in_words_and_html_beside_the_widget(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: shell echo one && echo two")
+    question = next(m["content"]["data"] for m in notebook.outputs(asked.cell) if WIDGET_VIEW in str(m["content"]))
+    asked.click("Deny")
+    asked.finish()
+    assert set(question) == {WIDGET_VIEW, "text/plain", "text/html"}
+    assert "echo one && echo two" in question["text/plain"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_questions_are_answered_in_any_order(notebook: FrontEnd, order: tuple[int, int]) -> None:
+    asked = Asked(notebook, "demo: ask2", questions=2)
+    names = ("Allow once", "Deny")
+    for number in order:
+        asked.click(names[number], number)
+        notebook.shows(("Allowed", "Rejected")[number], asked.cell)
+    text = asked.finish().text
+    places = [text.index(words) for words in ("first", "Allowed: Allow once (you)", "second", "Rejected: Deny (you)")]
+    assert places == sorted(places), text
+
+
+def test_only_the_first_click_counts(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: ask")
+    for name in ("Deny", "Deny", "Allow once"):
+        asked.click(name)
+    text = asked.finish().text
+    assert ("Rejected: Deny (you)" in text, "Allowed" in text) == (True, False)
+
+
+def test_a_click_after_the_answer_is_nothing(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: ask\nwait")
+    asked.click("Allow once")
+    notebook.shows("You answered", asked.cell)
+    notebook.idle(asked.click("Deny"))
+    notebook.manager.interrupt_kernel()
+    text = asked.finish().text
+    assert ("Allowed: Allow once (you)" in text, "Rejected" in text) == (True, False)
+
+
+def test_an_interrupt_takes_the_question_away_and_a_click_after_it_is_nothing(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: ask2", questions=2)
+    notebook.manager.interrupt_kernel()
+    outcome = asked.finish()
+    notebook.idle(asked.click("Allow once"))
+    assert outcome.error == ("Cancelled", "The turn was cancelled.")
+    assert "Allowed" not in outcome.text
+    assert notebook.run("demo: say Alive.").status == "ok"
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_a_click_and_an_interrupt_at_the_same_time_leave_one_end(notebook: FrontEnd, count: int) -> None:
+    asked = Asked(notebook, "demo: ask\nwait")
+    asked.click("Allow once")
+    notebook.manager.interrupt_kernel()
+    assert asked.finish().error[0] == "Cancelled"
+
+
+def test_a_question_that_the_agent_takes_back_is_gone(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: withdraw 0.05\nsay Done.")
+    notebook.shows("I took my question back.", asked.cell)
+    notebook.idle(asked.click("Allow once"))
+    text = asked.finish().text
+    assert ("Cancelled: withdrawn" in text, "Allowed" in text) == (True, False)
+
+
+def test_the_agents_own_options_are_the_buttons(notebook: FrontEnd) -> None:
+    options = "options allow_once=<b>Sure</b>;reject_once=Not now;reject_always=Never"
+    asked = Asked(notebook, f"demo: {options}\nask")
+    assert list(asked.models) == ["<b>Sure</b>", "Not now", "Never"]
+    asked.click("Never")
+    assert "Rejected: Never (you)" in asked.finish().text
+
+
+# -- a line of input ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
+    cell = notebook.execute("demo: ask", cell_id=None)
+    prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
+    notebook.client.input("1")
+    outcome = notebook.finish(cell)
+    assert prompt == "1) Allow once  2) Always allow  3) Deny: "
+    assert ("Allowed: Allow once (you)" in outcome.text, models(notebook, cell)) == (True, set())
+
+
+def test_an_interrupt_ends_a_line_of_input(notebook: FrontEnd) -> None:
+    cell = notebook.execute("demo: ask", cell_id=None)
+    notebook.client.get_stdin_msg(timeout=LIMIT)
+    notebook.manager.interrupt_kernel()
+    assert notebook.finish(cell).error[0] == "Cancelled"
+
+
+@pytest.mark.parametrize("way", ["click", "type"])
+def test_where_no_widgets_were_seen_both_ways_are_open(start_kernel: StartKernel, way: str) -> None:
+    front_end = start_kernel()
+    asked = Asked(front_end, "demo: ask")
+    front_end.client.get_stdin_msg(timeout=LIMIT)
+    if way == "click":
+        asked.click("Deny")
+    else:
+        front_end.client.input("deny")
+    assert "Rejected: Deny (you)" in asked.finish().text
+    assert front_end.complaints() == []
+
+
+# -- nobody ---------------------------------------------------------------------------------------------------------
+
+
+def test_in_batch_it_is_rejected_with_a_line_that_says_how_to_allow_it(notebook: FrontEnd) -> None:
+    file = Path(notebook.process.cwd(), "b.txt")
+    file.write_text("old\n")
+    outcome = notebook.run("demo: edit b.txt old => new", live=False, cell_id=None)
+    assert (
+        "Rejected: Deny (nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'" in outcome.text
+    )
+    assert (file.read_text(), models(notebook, parent(outcome.reply))) == ("old\n", set())
+
+
+def test_in_batch_nothing_is_updated_and_what_is_over_is_shown_before_the_end(notebook: FrontEnd) -> None:
+    cell = notebook.execute("demo: say Begun.\nunasked echo out\nsay Waiting.\nunasked true\nwait", live=False)
+    notebook.shows("Waiting.", cell)
+    assert cell not in notebook.replies
+    notebook.manager.interrupt_kernel()
+    kinds = {m["msg_type"] for m in notebook.finish(cell).outputs}
+    assert kinds == {"display_data", "error"}

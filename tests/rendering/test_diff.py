@@ -1,0 +1,184 @@
+"""Changes of files."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from copilot_kernel.acp.messages import Diff
+from copilot_kernel.rendering.diff import Change, Line, between, parse_unified, unified
+from copilot_kernel.rendering.diff_view import change_html, change_of, diff_html, diff_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .allowed import problems, text_of
+from .samples import GIT_DIFF
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n"]), max_size=30).map("".join)
+
+
+def numbers(change: Change) -> list[tuple[str, int | None, int | None, str]]:
+    return [(line.mark, line.old, line.new, line.text) for line in change.lines]
+
+
+def test_a_change_has_the_numbers_of_both_sides():
+    assert numbers(between("a\nb\nc\n", "a\nB\nx\nc\n")) == [
+        ("@", 1, 1, ""),
+        (" ", 1, 1, "a"),
+        ("-", 2, None, "b"),
+        ("+", None, 2, "B"),
+        ("+", None, 3, "x"),
+        (" ", 3, 4, "c"),
+    ]
+
+
+def test_only_three_lines_stand_around_a_change():
+    old = "".join(f"{n}\n" for n in range(1, 21))
+    change = between(old, old.replace("5\n", "five\n", 1).replace("18\n", "", 1))
+    assert [(line.old, line.new) for line in change.lines if line.mark == "@"] == [(2, 2), (15, 15)]
+    assert len(change.lines) == 2 + 3 + 2 + 3 + 3 + 1 + 2
+
+
+@given(LINES.filter(bool), LINES)
+def test_the_new_text_can_be_built_from_the_old_one_and_the_change(old, new):
+    lines, shift = old.split("\n"), 0
+    for line in between(old, new).lines:
+        if line.mark == "-":
+            assert lines.pop(line.old - 1 + shift) == line.text
+            shift -= 1
+        if line.mark == "+":
+            lines.insert(line.new - 1, line.text)
+            shift += 1
+    assert "\n".join(lines).rstrip("\n") == new.rstrip("\n")
+
+
+@given(LINES.filter(bool), LINES)
+def test_what_we_write_as_a_unified_diff_reads_back(old, new):
+    change = between(old, new)
+    back = parse_unified(unified(change, "x")) or Change(())
+    lines = [(mark, old, new, text.replace("\r", "⟨CR⟩")) for mark, old, new, text in numbers(change)]
+    assert [line for line in numbers(back) if line[0] != "@"] == [line for line in lines if line[0] != "@"]
+
+
+@pytest.mark.parametrize(("old", "new", "change"), [
+    (None, "a\n", Change((Line("@", ""), Line("+", "a", None, 1)), "new file", is_whole=True)),
+    ("", "a", Change((Line("@", ""), Line("+", "a", None, 1, ends=False)), "new file", is_whole=True)),
+    (None, "", Change((), "new file", is_whole=True)),
+    ("a", "a", Change(())),
+    ("a", "", Change((Line("@", "", 1, 1), Line("-", "a", 1, None, ends=False)))),
+    ("a", "b", Change((Line("@", "", 1, 1), Line("-", "a", 1), Line("+", "b", None, 1)))),
+    ("a\n", "a", Change((Line("@", "", 1, 1), Line("-", "a", 1), Line("+", "a", None, 1, ends=False)))),
+    ("a\r\n", "a\n", Change((Line("@", "", 1, 1), Line("-", "a\r", 1), Line("+", "a", None, 1)))),
+])  # fmt: skip
+def test_small_changes(old, new, change):
+    assert between(old, new) == change
+
+
+def test_carriage_returns_and_missing_line_feeds_can_be_seen():
+    shown = text_of(change_html(between("a\r\nb\n", "a\nb")))
+    assert shown == "1   - a⟨CR⟩\n2   - b\n  1 + a\n  2 + b (no line feed at the end)\n"
+
+
+def test_a_part_of_a_file_is_not_presented_as_the_file():
+    part = change_of(Diff("a.py", "two", "TWO"))
+    assert diff_text(part, "a.py").split("\n")[0] == "(line numbers count within what was sent)"
+    assert "numbered within what was sent" in diff_html(part, "a.py")
+    assert "within" not in diff_text(between(None, "x\n"), "a.py") + diff_html(between(None, "x\n"), "a.py")
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (between("a", "a"), "x: no difference"),
+    (between(None, ""), "x: empty"),
+    (between(None, "a\n"), "(new file, +1)\n--- /dev/null\n+++ x\n@@ -0,0 +1 @@\n+a"),
+    (parse_unified("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
+     "(deleted, −1)\n--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a"),
+])  # fmt: skip
+def test_a_change_in_words(change, words):
+    assert diff_text(change, "x") == words
+
+
+# -- diffs that agents write -----------------------------------------------------------------------------------------
+
+
+def test_a_diff_of_git_is_read():
+    change = parse_unified(GIT_DIFF.strip("\n"))
+    assert change is not None
+    assert (change.what, change.is_whole) == ("changed", True)
+    assert numbers(change) == [
+        ("@", 1, 1, ""),
+        (" ", 1, 1, "one"),
+        ("-", 2, None, "two"),
+        ("+", None, 2, "TWO"),
+        (" ", 3, 3, "three"),
+    ]
+
+
+@pytest.mark.parametrize(("text", "what"), [
+    ("--- a/dev/null\n+++ b/x\n@@ -1,0 +1,1 @@\n+a\n", "new file"),
+    ("new file mode 100644\n@@ -1,0 +1,1 @@\n+a\n", "new file"),
+    ("Index: x\n=========================\n--- x\n+++ x\n@@ -0,0 +1,1 @@\n+a\n", "new file"),
+    ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "deleted"),
+    ("@@ -1 +1 @@ def f():\n-a\n+b\n", "changed"),
+])  # fmt: skip
+def test_a_diff_says_what_becomes_of_the_file(text, what):
+    assert parse_unified(text).what == what
+
+
+@pytest.mark.parametrize("text", [
+    "", "no diff", "@@", "@@ -1 +1 @@\nx\n", "text\n@@ -1 +1 @@\n-a\n", "@@ -1 +1 @@\n-a\ndiff --git a/x b/x\n",
+    "@@ -a +1 @@\n-a\n",
+])  # fmt: skip
+def test_what_is_no_diff_of_one_file_is_not_read(text):
+    assert parse_unified(text) is None
+
+
+def test_blank_lines_that_lost_their_space_still_count():
+    assert numbers(parse_unified("@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"))[2:4] == [(" ", 2, 2, ""), ("-", 3, None, "b")]
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.sampled_from(["@@ -1 +1 @@\n", "+a\n", "-b\n", " c\n", "\\ No newline\n", "\n", "--- x\n", "@@", "x"])
+    ).map("".join)
+)
+def test_any_text_can_be_taken_for_a_diff(text):
+    change = parse_unified(text)
+    assert change is None or problems(diff_html(change, "x")) == []
+
+
+# -- size ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_change_is_folded():
+    assert diff_html(between(None, "a\n" * 39), "x").startswith("<div>")
+    assert diff_html(between(None, "a\n" * 40), "x").startswith("<details>")
+
+
+def test_lines_that_are_not_shown_are_counted():
+    assert "… 1001 lines not shown …" in diff_html(between(None, "a\n" * 6000), "x")
+
+
+@pytest.mark.parametrize("change", [lambda n: n % 2, lambda n: n % 50 == 0, lambda n: n == 0])
+@pytest.mark.parametrize("count", [2_000, 100_000])
+def test_time_is_bounded(change, count):
+    old = "".join(f"line {n}\n" for n in range(count))
+    new = "".join(f"line {n}{' changed' * bool(change(n))}\n" for n in range(count))
+    began = time.process_time()
+    found = between(old, new)
+    assert found.added == found.removed > 0
+    assert time.process_time() - began < 5
+
+
+def test_what_is_too_long_to_compare_says_so():
+    old = "".join(f"{n}\n" for n in range(6000))
+    change = between(old, "x\n" + old + "y\n")
+    assert (change.is_rough, change.added, change.removed) == (True, 6002, 6000)
+    assert "not compared line by line" in diff_html(change, "x")
+    assert "(not compared line by line)" in diff_text(change, "x")
+
+
+def test_a_small_change_of_a_long_text_is_exact():
+    old = "".join(f"{n}\n" for n in range(100_000))
+    change = between(old, old.replace("50000\n", "x\n"))
+    assert numbers(change)[4:6] == [("-", 50001, None, "50000"), ("+", None, 50001, "x")]

@@ -1,0 +1,80 @@
+"""Text from outside, made fit."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.rendering.ansi import ansi_html, ansi_text
+from copilot_kernel.rendering.markup import GREEN, RED
+from copilot_kernel.rendering.plain import clean, one_line, visible_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .allowed import problems
+
+ANY = st.text(st.characters(codec=None))
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("a\tb\nc", "a\tb\nc"),
+    ("a\r\nb\rc", "a\nb\nc"),
+    ("\x1b[1;31mred\x1b[0m", "red"),
+    ("\x1b]0;title\x07a\x1b]8;;https://x.example\x1b\\link", "alink"),
+    ("\x1b(Ba\x1b=b\x9b1mc", "abc"),
+    ("\x1b", ""),
+    ("a\x00\x08\x7f\x85b", "ab"),
+    ("\ud83d\ude00 \ud800", "😀 \ufffd"),
+    ("é 大 😀 \u202e", "é 大 😀 \u202e"),
+])  # fmt: skip
+def test_clean(text, shown):
+    assert clean(text) == shown
+
+
+@given(ANY)
+def test_what_is_clean_can_be_written_and_stays_clean(text):
+    assert clean(clean(text)) == clean(text)
+    clean(text).encode()
+    visible_text(text).encode()
+
+
+HIDDEN = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters=HIDDEN)))
+def test_letters_digits_and_signs_are_visible_as_they_are(text):
+    assert visible_text(text) == text
+
+
+@given(
+    st.text(st.characters(categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"], exclude_characters="\n\t"), min_size=1)
+)
+def test_what_cannot_be_seen_is_named(text):
+    assert visible_text(text).isprintable()
+
+
+def test_one_line():
+    assert one_line(" a\n b\t c ") == "a b c"
+
+
+@pytest.mark.parametrize(("text", "html"), [
+    ("plain <b>", "plain &lt;b&gt;"),
+    ("\x1b[31mred\x1b[39m not", f'<span style="color:{RED}">red</span> not'),
+    ("\x1b[32;1mok\x1b[0m", f'<span style="color:{GREEN};font-weight:bold">ok</span>'),
+    ("\x1b[92mok\x1b[m.", f'<span style="color:{GREEN}">ok</span>.'),
+    ("\x1b[38;5;31mx\x1b[0my", "xy"),
+    ("\x1b[2K\x1b[1Ga\x1b[?25h", "a"),
+    ("10%\r50%\rdone\n", "done\n"),
+    ("ab\x08c", "ac"),
+    ("\x1b[99999999999mx", "x"),
+])  # fmt: skip
+def test_a_terminals_colours(text, html):
+    assert ansi_html(text) == html
+
+
+@given(
+    st.lists(
+        st.sampled_from(["\x1b[", "\x1b]", "\x9b", "31", ";", "m", "1", "a", "\r", "\x08", "\n", "<", "\x07"])
+    ).map("".join)
+)
+def test_any_sequence_is_text(text):
+    assert problems(ansi_html(text)) == []
+    assert "\x1b" not in ansi_html(text) + ansi_text(text)
