@@ -8,6 +8,9 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ AgentRefused          it answered with a JSON-RPC error
 │  │  └─ AuthRequired       it wants a sign-in first (code -32000)
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
+├─ HostError                the agent asked something of us, a file or a terminal, that we could not do
+│  ├─ HostMissing           there is no such file or terminal
+│  └─ HostRefused           we do not do that: it is outside, too large, no regular file, or makes no sense
 └─ UsageError               the user typed or configured something that we do not understand
 """
 
@@ -66,6 +69,18 @@ class AuthRequired(AgentRefused):
 
 class ProtocolUnsupported(AgentError):
     """The agent speaks another version of the protocol than 1."""
+
+
+class HostError(CopilotError):
+    """What the agent asked of us could not be done; the message is also for the agent."""
+
+
+class HostMissing(HostError):
+    """The agent asked for a file or a terminal that does not exist."""
+
+
+class HostRefused(HostError):
+    """The agent asked for something that we do not do, however often it asks."""
 
 
 class UsageError(CopilotError):

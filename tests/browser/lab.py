@@ -182,6 +182,11 @@ class Notebook:
         """Where a cell shows its outputs."""
         return self.cell(index).locator(".jp-Cell-outputArea")
 
+    def settle(self, index: int) -> None:
+        """Bring the end of a cell into view, and wait until the page stands still."""
+        self.cell(index).evaluate("cell => cell.scrollIntoView({block: 'end'})")
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def button(self, index: int, name: str | re.Pattern[str]) -> Locator:
         """A button in a cell's output."""
         return self.output(index).get_by_role("button", name=name)

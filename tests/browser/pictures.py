@@ -1,4 +1,4 @@
-"""`python -m tests.browser.pictures`: the pictures in the documentation, taken of the real thing with the demo agent."""
+"""`python -m tests.browser.pictures`: the documentation's pictures, taken of the real thing with the demo agent."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ def question(browser: Browser, lab: Lab, theme: str, size: tuple[int, int], name
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, device_scale_factor=2)
     notebook = Notebook.open(context, lab, f"{name}.ipynb")
     notebook.theme(f"JupyterLab {theme}")
+    notebook.command("application:toggle-left-area")
     notebook.run(0)
     notebook.run(1, wait=False)
     button = notebook.button(1, "Allow once")
     button.wait_for()
-    button.scroll_into_view_if_needed()
-    notebook.page.wait_for_timeout(500)
+    notebook.settle(1)
     notebook.page.screenshot(path=str(IMAGES / f"question-{name}.png"))
     button.click()
     notebook.wait_status("idle")
     notebook.run(2, wait=False)
     notebook.button(2, "Allow once").click()
     notebook.wait_status("idle")
-    notebook.cell(2).scroll_into_view_if_needed()
-    notebook.page.wait_for_timeout(500)
+    notebook.settle(2)
     notebook.page.screenshot(path=str(IMAGES / f"answer-{name}.png"))
     context.close()
 

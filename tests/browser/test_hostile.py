@@ -1,7 +1,8 @@
-"""Hostile text in every field that an agent controls, in a real JupyterLab: nothing runs, nothing leaves, all is readable."""
+"""Hostile text in every field that an agent controls, in JupyterLab: nothing runs, nothing leaves, all is readable."""
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -82,7 +83,9 @@ def fields(text: str) -> list[dict[str, Any]]:
     ]
 
 
-SVG = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0icGFyZW50Lmhvc3RpbGU9MSI+PHNjcmlwdD5wYXJlbnQuaG9zdGlsZT0xPC9zY3JpcHQ+PC9zdmc+"
+SVG = base64.b64encode(
+    b'<svg xmlns="http://www.w3.org/2000/svg" onload="parent.hostile=1"><script>parent.hostile=1</script></svg>'
+).decode()
 
 
 def prompt(index: int, payload: str) -> str:

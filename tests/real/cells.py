@@ -120,15 +120,15 @@ CELLS: dict[str, Cell] = {
 
 
 def running_here() -> list[str]:
-    """The programs of this process tree, by the name of their process."""
+    """The names of the processes that run in this namespace; `/proc` shows those outside of it too."""
     here = os.readlink("/proc/self/ns/pid")
     return sorted(name for pid in os.listdir("/proc") if pid.isdigit() and (name := _name(pid, here)))
 
 
 def _name(pid: str, here: str) -> str:
     try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-        return status.split("(")[1].split(")")[0] if os.readlink(f"/proc/{pid}/ns/pid") == here else ""
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+        return name if os.readlink(f"/proc/{pid}/ns/pid") == here and state.split()[0] != "Z" else ""
     except OSError:
         return ""
 

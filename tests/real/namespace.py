@@ -66,7 +66,15 @@ def raise_loopback() -> None:
 def main() -> int:
     raise_loopback()
     Path(os.environ["TMPDIR"]).mkdir(parents=True, exist_ok=True)
-    return subprocess.run(sys.argv[1:]).returncode
+    return _follow(os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ))
+
+
+def _follow(child: int) -> int:
+    """The child's exit status; whoever lost its parent is ours to bury."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            return os.waitstatus_to_exitcode(status)
 
 
 if __name__ == "__main__":

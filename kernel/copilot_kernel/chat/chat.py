@@ -132,7 +132,7 @@ class Chat:
         try:
             answer = await self._answer(entry_id, options)
         finally:
-            allowed = None if answer.option is None else answer.allows
+            allowed = None if answer.option is None else not answer.rejects
             self._advance(reduce.decide(self.conversation, entry_id, allowed, answer.words))
         return answer.option
 

@@ -34,9 +34,14 @@ class Answer:
         return self.option is not None and self.option.kind in ("allow_once", "allow_always")
 
     @property
+    def rejects(self) -> bool:
+        """True only for the two kinds that reject."""
+        return self.option is not None and self.option.kind in ("reject_once", "reject_always")
+
+    @property
     def words(self) -> str:
         """What was decided and by whom, in one line."""
         if self.option is None:
             return f"Cancelled: {self.reason or 'no answer'}"
-        verb = "Allowed" if self.allows else "Rejected" if self.option.kind.startswith("reject") else "Answered"
+        verb = "Allowed" if self.allows else "Rejected" if self.rejects else "Answered"
         return f"{verb}: {self.option.name} ({self.reason or self.by})"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from .markdown import to_html
 
 KIB = 1024
-_GROWTH = ((16, 16 * KIB), (24, 64 * KIB), (32, 256 * KIB))
+_GROWTH = ((16, 16 * KIB), (29, 64 * KIB), (33, 256 * KIB))
 _LAST_SIZE = KIB * KIB
 _PARAGRAPH = 2 * KIB
 _FENCE = re.compile(r"(?P<lead>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)")
