@@ -37,6 +37,11 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
+    @property
+    def folder(self) -> str:
+        """The absolute path of the folder that the agent works in."""
+        return str(Path(self.cwd or os.getcwd()).expanduser().absolute())
+
 
 def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None) -> Settings:
     """Settings from the environment and the first config file of `paths` (default: Jupyter's config path)."""

@@ -48,7 +48,9 @@ def test_a_reader_sees_prose_cells_and_outputs_in_their_order(tmp_path):
         new_markdown_cell("The end."),
     )
     write(folder, "02.ipynb", new_code_cell("demo: die 3", metadata=MAY_FAIL), new_code_cell("demo: say Back"))
+    before = set(psutil.Process().children(recursive=True))
     code, text = told(folder)
+    assert set(psutil.Process().children(recursive=True)) - before == set()
     wanted = ["══ 01.ipynb", "# One", "Some prose.", "┃ demo: say Hello\n┃ unasked echo out\nHello\n", "Run echo out"]
     wanted += ["The end.", "══ 02.ipynb", "┃ demo: die 3\n", "exited with code 3", "┃ demo: say Back\n", "\nBack\n"]
     wanted += ["2 notebooks, no cell failed; they are in "]

@@ -39,7 +39,7 @@ def test_a_tool_call_is_printed_once_when_it_is_over() -> None:
 
 
 def test_whatever_follows_text_begins_on_a_new_line() -> None:
-    sheet, cell, loop = console()
+    sheet, cell, _ = console()
     sheet.put(said(1, "Let me see."))
     sheet.put(call(2))
     sheet.put(said(3, "Good.\n"))
@@ -51,7 +51,7 @@ def test_whatever_follows_text_begins_on_a_new_line() -> None:
 
 
 def test_thoughts_and_plans_are_printed_when_something_else_begins() -> None:
-    sheet, cell, loop = console()
+    sheet, cell, _ = console()
     sheet.put(spoken(1, "thought", "Hm"))
     sheet.put(Plan(2, 1, ()))
     sheet.put(spoken(1, "thought", "Hm", ", well."))
@@ -61,7 +61,7 @@ def test_thoughts_and_plans_are_printed_when_something_else_begins() -> None:
 
 
 def test_what_is_not_over_is_printed_at_the_end() -> None:
-    sheet, cell, loop = console()
+    sheet, cell, _ = console()
     sheet.put(call(1, "in_progress"))
     sheet.put(spoken(2, "thought", "Hm"))
     sheet.settle()
@@ -70,7 +70,7 @@ def test_what_is_not_over_is_printed_at_the_end() -> None:
 
 
 def test_a_question_is_printed_below_what_was_said() -> None:
-    sheet, cell, loop = console()
+    sheet, cell, _ = console()
     sheet.put(said(1, "I edit."))
     sheet.put(call(2, "waiting"))
     close = sheet.open_question(2, {"text/plain": "May it?"}, lambda: None)

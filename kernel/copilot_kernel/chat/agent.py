@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 import anyio
@@ -40,7 +39,7 @@ class Agent:
 
     def __init__(self, settings: Settings, on_open: OnOpen, on_update: OnUpdate, on_permission: OnPermission) -> None:
         self.settings = settings
-        self.cwd = str(Path(settings.cwd or os.getcwd()).expanduser().absolute())
+        self.cwd = settings.folder
         self._tell = on_open, on_update, on_permission
         self._home = anyio.create_task_group()
         self._life: _Life | None = None

@@ -10,6 +10,7 @@ OURS = "copilot_kernel.json"
 """The file in which a user allows things."""
 
 _SECRETS = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials")
+_DOORS = ("kernel-*.json", "jpserver-*.json", "jupyter_cookie_secret")
 _ENVIRONMENTS = (".env", ".env.*", ".envrc")
 _SHELLS = (".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout")
 _AGENTS = (".copilot", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json")
@@ -19,7 +20,7 @@ _PYTHON = (".ipython", ".jupyter", "jupyter_*config.*", "sitecustomize.py", "use
 _PATTERNS = {
     ".git": "belongs to Git itself",
     OURS: "holds the rules for agents",
-    **dict.fromkeys((*_SECRETS, *_ENVIRONMENTS), "may hold secrets"),
+    **dict.fromkeys((*_SECRETS, *_DOORS, *_ENVIRONMENTS), "may hold secrets"),
     **dict.fromkeys((*_SHELLS, *_TOOLS, *_PYTHON), "may be run by itself"),
     **dict.fromkeys(_AGENTS, "holds the rules for agents"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import cached_property
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from .home import Home
 
 if TYPE_CHECKING:
     from ..chat import Chat
+    from ..config import Settings
 
 Reply = dict[str, Any]
 
@@ -105,7 +107,7 @@ class CopilotKernel(ConcurrentKernel):
         from .display import Display
 
         self._tell_notices(cell)
-        display = Display(cell, Asking(cell))
+        display = Display(cell, Asking(cell, self._settings.folder), cwd=self._settings.folder)
         try:
             turn = await self.home.ask([Text(text)], display)
             display.finish(turn)
@@ -119,12 +121,17 @@ class CopilotKernel(ConcurrentKernel):
         return "\n".join([*lines, "Anything else is a prompt to the agent.", ""])
 
     def _make_chat(self) -> Chat:
-        from .. import config
         from ..chat import Chat
+
+        return Chat(self._settings)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        from .. import config
 
         settings = config.load()
         self._notices += [f"Setting ignored: {problem}\n" for problem in settings.problems]
-        return Chat(settings)
+        return settings
 
     def _tell_notices(self, cell: Cell) -> None:
         notices, self._notices = self._notices, []

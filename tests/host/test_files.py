@@ -1,0 +1,410 @@
+"""Real files: what is read and written, what is not, and what nothing may lead to."""
+
+import os
+import socket
+import stat
+import threading
+
+import anyio
+import pytest
+from copilot_kernel.errors import HostError, HostMissing, HostRefused
+from copilot_kernel.host import Files, Place, files
+from copilot_kernel.host.files import MAX_TEXT, PIECE
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+
+
+@pytest.fixture(autouse=True)
+def no_descriptor_is_left():
+    before = len(os.listdir("/dev/fd"))
+    yield
+    assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+async def read(root, name, line=None, limit=None):
+    own = Files(root)
+    return await own.read(await own.locate(f"{root}/{name}"), line, limit)
+
+
+async def write(root, name, content):
+    own = Files(root)
+    await own.write(await own.locate(f"{root}/{name}", to_write=True), content)
+
+
+def mode(path):
+    return oct(stat.S_IMODE(path.stat().st_mode))
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+TEXT = "one\ntwo\r\n\nvier \u00fc\nfive"
+WINDOWS = [
+    (None, None, TEXT, "all of it, as it is"),
+    (1, None, TEXT, "from the first line"),
+    (0, None, TEXT, "some count from 0"),
+    (2, None, "two\r\n\nvier \u00fc\nfive", "carriage returns are kept"),
+    (2, 1, "two\r\n", "a line has its end"),
+    (3, 1, "\n", "an empty line"),
+    (4, 1, "vier \u00fc\n", "characters of several bytes"),
+    (5, 1, "five", "the last line has none"),
+    (5, 9, "five", "fewer than asked for"),
+    (None, 2, "one\ntwo\r\n", "a limit alone"),
+    (1, 5, TEXT, "exactly all"),
+    (2, 0, "", "no lines"),
+    (6, None, "", "past the end"),
+    (10**12, 10**12, "", "far past the end"),
+]
+
+
+@pytest.mark.parametrize(("line", "limit", "text", "reason"), WINDOWS)
+async def test_lines_are_cut_out(root, line, limit, text, reason):
+    (root / "file").write_bytes(TEXT.encode())
+    assert await read(root, "file", line, limit) == text, reason
+
+
+@pytest.mark.parametrize(("line", "limit"), [(1, 1), (1, None), (2, None), (2, 1), (3, 1), (1, 3), (4, 1), (5000, 3)])
+@pytest.mark.parametrize("length", [0, 1, 7, 99, PIECE - 2, PIECE - 1, PIECE])
+async def test_lines_are_the_same_wherever_a_piece_ends(root, length, line, limit):
+    text = ("x" * length + "\n") * min(20_000, 5 * PIECE // (length + 1))
+    (root / "file").write_text(text)
+    lines = text.splitlines(keepends=True)[line - 1 :]
+    assert await read(root, "file", line, limit) == "".join(lines if limit is None else lines[:limit])
+
+
+EXACT = [
+    (b"", "", "an empty file"),
+    (b"\xef\xbb\xbfa", "\ufeffa", "a mark at the beginning stays, so that it is written back"),
+    (b"a\rb\x00c\x1b[0m", "a\rb\0c\x1b[0m", "control characters are text"),
+    (b"\n", "\n", "one empty line"),
+]
+
+
+@pytest.mark.parametrize(("data", "text", "reason"), EXACT)
+async def test_a_text_is_read_and_written_as_it_is(root, data, text, reason):
+    (root / "file").write_bytes(data)
+    assert await read(root, "file") == text, reason
+    await write(root, "file", text)
+    assert (root / "file").read_bytes() == data, reason
+
+
+@pytest.mark.parametrize(("line", "limit"), [(-1, None), (None, -1)])
+async def test_negative_numbers_are_refused(root, line, limit):
+    (root / "file").touch()
+    with pytest.raises(HostRefused, match="negative"):
+        await read(root, "file", line, limit)
+
+
+async def test_what_is_no_text_is_said_to_be_none_but_the_lines_before_can_be_read(root):
+    (root / "file").write_bytes(b"good\nb\xffd\n")
+    with pytest.raises(HostRefused, match=r"file is no text in UTF-8 \(byte 6 "):
+        await read(root, "file")
+    assert await read(root, "file", 1, 1) == "good\n"
+
+
+async def test_the_largest_text_is_read_and_one_byte_more_only_in_parts(root):
+    (root / "file").write_bytes(b"x" * (MAX_TEXT - 1) + b"\n")
+    assert len(await read(root, "file")) == MAX_TEXT
+    with (root / "file").open("ab") as file:
+        file.write(b"y")
+    with pytest.raises(HostRefused, match="more than 10485760 bytes"):
+        await read(root, "file")
+    assert await read(root, "file", 2) == "y"
+
+
+async def test_a_file_that_is_mostly_hole_is_given_up(root, monkeypatch):
+    monkeypatch.setattr(files, "MAX_SCAN", 8 * PIECE)
+    with (root / "file").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(HostRefused, match="more than|larger than"):
+        await read(root, "file", 2)
+
+
+@pytest.mark.parametrize("name", ["no", "no/such/file"])
+async def test_a_missing_file_is_missing(root, name):
+    with pytest.raises(HostMissing, match=f"no file .*{name}"):
+        await read(root, name)
+
+
+async def test_a_root_that_is_gone_is_said(root):
+    own = Files(root)
+    place = await own.locate(f"{root}/file")
+    root.rmdir()
+    with pytest.raises(HostMissing):
+        await own.read(place)
+    with pytest.raises(HostMissing):
+        await own.write(place, "text")
+
+
+# -- no regular file ------------------------------------------------------------------------------------------------
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def listener(path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def device(path):
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+SPECIAL = [
+    (pipe, "would wait for ever"),
+    (listener, "is no file"),
+    (device, "may do things"),
+    (os.mkdir, "has no text"),
+]
+
+
+@pytest.mark.parametrize(("make", "reason"), SPECIAL)
+async def test_only_regular_files_are_read_and_replaced(root, make, reason):
+    make(root / "file")
+    before = (root / "file").stat()
+    for act in (read(root, "file"), write(root, "file", "text")):
+        with pytest.raises(HostRefused, match="no regular file"):
+            await act
+    assert (root / "file").stat() == before, reason
+
+
+async def test_a_file_is_no_folder(root):
+    (root / "file").write_text("text")
+    for act in (read(root, "file/inner"), write(root, "file/inner", "text")):
+        with pytest.raises(HostRefused, match="no folder"):
+            await act
+
+
+async def test_a_link_that_came_after_the_question_is_neither_read_nor_written_through(root, tmp_path):
+    (tmp_path / "outside").write_text("secret")
+    own = Files(root)
+    place = await own.locate(f"{root}/file")
+    (root / "file").symlink_to(tmp_path / "outside")
+    with pytest.raises(HostRefused):
+        await own.read(place)
+    with pytest.raises(HostRefused):
+        await own.write(place, "text")
+    assert (tmp_path / "outside").read_text() == "secret"
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_file_is_created_with_its_folders_and_nothing_else(root):
+    await write(root, "a/b/file", "tëxt\r\n")
+    assert (root / "a/b/file").read_bytes() == "tëxt\r\n".encode()
+    assert sorted(path.name for path in root.rglob("*")) == ["a", "b", "file"]
+
+
+async def test_a_new_file_has_the_rights_that_the_user_gives_new_files(root):
+    before = os.umask(0o027)
+    try:
+        await write(root, "file", "text")
+    finally:
+        os.umask(before)
+    assert mode(root / "file") == "0o640"
+
+
+@pytest.mark.parametrize("rights", [0o600, 0o644, 0o755, 0o666])
+async def test_a_replaced_file_keeps_its_rights(root, rights):
+    (root / "file").write_text("before")
+    (root / "file").chmod(rights)
+    await write(root, "file", "after")
+    assert ((root / "file").read_text(), mode(root / "file")) == ("after", oct(rights))
+
+
+async def test_nobody_gets_to_run_it_as_somebody_else(root):
+    (root / "file").write_text("before")
+    (root / "file").chmod(0o6755)
+    await write(root, "file", "after")
+    assert mode(root / "file") == "0o755"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_a_replaced_file_keeps_its_owner(root):
+    (root / "file").write_text("before")
+    os.chown(root / "file", 12, 34)
+    await write(root, "file", "after")
+    found = (root / "file").stat()
+    assert (found.st_uid, found.st_gid) == (12, 34)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+async def test_a_read_only_file_is_not_replaced(root):
+    (root / "file").write_text("before")
+    (root / "file").chmod(0o444)
+    with pytest.raises(HostRefused, match="read-only"):
+        await write(root, "file", "after")
+    assert (root / "file").read_text() == "before"
+
+
+async def test_the_other_names_of_a_file_keep_the_old_text(root, tmp_path):
+    (tmp_path / "outside").write_text("before")
+    (root / "file").hardlink_to(tmp_path / "outside")
+    await write(root, "file", "after")
+    assert ((tmp_path / "outside").read_text(), (root / "file").read_text()) == ("before", "after")
+
+
+async def test_a_link_stays_and_what_it_leads_to_is_written(root):
+    (root / "file").write_text("before")
+    (root / "link").symlink_to("file")
+    await write(root, "link", "after")
+    assert ((root / "link").is_symlink(), (root / "file").read_text()) == (True, "after")
+
+
+async def test_whoever_reads_meanwhile_sees_the_old_text_or_the_new_one(root):
+    (root / "file").write_text("a" * 1_000_000)
+    seen, done = set(), threading.Event()
+
+    def look():
+        while not done.is_set():
+            seen.add((root / "file").read_text())
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for letter in "bcdefgh":
+            await write(root, "file", letter * 1_000_000)
+    finally:
+        done.set()
+        reader.join(5)
+    assert seen <= {letter * 1_000_000 for letter in "abcdefgh"}
+
+
+async def test_a_failed_write_leaves_the_old_text_and_nothing_beside(root, monkeypatch):
+    (root / "file").write_text("before")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(HostError, match="file: No space left on device") as caught:
+        await write(root, "file", "after")
+    assert type(caught.value) is HostError
+    assert {path.name: path.read_text() for path in root.iterdir()} == {"file": "before"}
+
+
+CONTENTS = [
+    ("x" * (MAX_TEXT + 1), "more than 10485760 bytes", "too much"),
+    ("\u00fc" * (MAX_TEXT // 2 + 1), "more than 10485760 bytes", "bytes are counted, not characters"),
+    ("\ud800", "no text", "half a character"),
+]
+
+
+@pytest.mark.parametrize(("content", "words", "reason"), CONTENTS, ids=lambda value: value[:20])
+async def test_a_content_is_refused_before_anything_is_created(root, content, words, reason):
+    with pytest.raises(HostRefused, match=words):
+        await write(root, "folder/file", content)
+    assert list(root.iterdir()) == [], reason
+
+
+async def test_the_largest_content_is_written(root):
+    await write(root, "file", "x" * MAX_TEXT)
+    assert (root / "file").stat().st_size == MAX_TEXT
+
+
+async def test_git_and_our_own_settings_can_be_read_but_not_written(root):
+    (root / ".git").mkdir()
+    (root / ".git/config").write_text("[core]")
+    own = Files(root)
+    place = await own.locate(f"{root}/.git/config")
+    assert (await own.read(place), place.sensitive) == ("[core]", "belongs to Git itself")
+    for act in (own.write(place, "x"), own.locate(f"{root}/copilot_kernel.json", to_write=True)):
+        with pytest.raises(HostRefused, match="not written for agents"):
+            await act
+    assert (root / ".git/config").read_text() == "[core]"
+
+
+async def test_protected_folders_are_not_written_by_any_name(root):
+    (root / "data").mkdir()
+    (root / "link").symlink_to("data")
+    own = Files(root, protected=[root / "link"])
+    for name in ("data/state.json", "link/new/state.json"):
+        with pytest.raises(HostRefused, match="not written for agents"):
+            await own.locate(f"{root}/{name}", to_write=True)
+    assert await own.locate(f"{root}/database", to_write=True) == Place(str(root), ("database",))
+
+
+# -- races and crowds -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def swapping(root, tmp_path):
+    """Inside the root, `folder` and `file` are by turns themselves and links to the outside, as fast as can be."""
+    for place in (root / "folder", tmp_path / "outside"):
+        place.mkdir()
+        (place / "file").write_text(place.name)
+    (root / "file").write_text("folder")
+    (root / "link-folder").symlink_to(tmp_path / "outside")
+    (root / "link-file").symlink_to(tmp_path / "outside" / "file")
+    done = threading.Event()
+
+    def swap():
+        while not done.is_set():
+            for name in ("folder", "file"):
+                for first, second in ((name, f"{name}-"), (f"link-{name}", name), (name, f"link-{name}")):
+                    os.rename(root / first, root / second)
+                if (root / name).exists():
+                    os.unlink(root / name)
+                os.rename(root / f"{name}-", root / name)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    yield
+    done.set()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("name", ["file", "folder/file"])
+async def test_a_swap_of_files_and_links_never_leads_outside(root, tmp_path, swapping, name):
+    own = Files(root)
+    results = {"outside": 0, "folder": 0, "written": 0, HostRefused: 0, HostMissing: 0}
+    before = (tmp_path / "outside").stat().st_mtime_ns
+    with anyio.fail_after(20):
+        for _ in range(700):
+            try:
+                results[await own.read(await own.locate(f"{root}/{name}"))] += 1
+                await own.write(await own.locate(f"{root}/folder/new"), "written")
+            except (HostRefused, HostMissing) as error:
+                results[type(error)] += 1
+    assert os.listdir(tmp_path / "outside") == ["file"]
+    assert (tmp_path / "outside" / "file").read_text() == "outside"
+    assert (tmp_path / "outside").stat().st_mtime_ns == before
+    assert results["outside"] == results["written"] == 0
+    assert results["folder"] > 0
+    assert results[HostRefused] + results[HostMissing] > 0
+
+
+async def test_many_at_once_all_come_through(root):
+    own = Files(root)
+
+    async def one(n):
+        place = await own.locate(f"{root}/{n % 10}/file{n}")
+        await own.write(place, str(n))
+        assert await own.read(place) == str(n)
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for n in range(200):
+                tasks.start_soon(one, n)
+    assert len(list(root.rglob("file*"))) == 200
+
+
+async def test_a_cancelled_write_has_not_begun_or_is_done(root):
+    own = Files(root)
+    place = await own.locate(f"{root}/file")
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await own.write(place, "text")
+    assert list(root.iterdir()) == []
