@@ -14,6 +14,14 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Nothing that the demo agent remembers outlives the tests; one that counts or lists takes a folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path_factory.mktemp("demo-home")))
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

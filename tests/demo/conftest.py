@@ -14,15 +14,23 @@ from copilot_kernel.acp.connection import Connection
 from copilot_kernel.acp.jsonrpc import method_not_found
 from copilot_kernel.acp.transport import Transport, memory_pair
 from copilot_kernel.demo.agent import serve
+from copilot_kernel.demo.switches import read_switches
 
 SCHEMA = Path(__file__).parents[1] / "peers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
 RESULTS = {
     "initialize": "InitializeResponse",
     "authenticate": "AuthenticateResponse",
+    "logout": "LogoutResponse",
     "session/new": "NewSessionResponse",
+    "session/load": "LoadSessionResponse",
+    "session/resume": "ResumeSessionResponse",
+    "session/list": "ListSessionsResponse",
+    "session/close": "CloseSessionResponse",
+    "session/delete": "DeleteSessionResponse",
     "session/prompt": "PromptResponse",
     "session/set_mode": "SetSessionModeResponse",
     "session/set_config_option": "SetSessionConfigOptionResponse",
+    "session/set_model": "SetSessionModeResponse",
 }
 SENT = {
     "session/update": "SessionNotification",
@@ -46,13 +54,27 @@ class Client:
         self.asked: list[str] = []
         self.lawful = True
         self.session_id = ""
+        self.capabilities: dict[str, Any] = {}
         self._cwd, self._more = cwd, anyio.Event()
 
     async def begin(self) -> None:
         """A session; what came before its answer stays in `heard`."""
-        await self.request("initialize", {"protocolVersion": 1})
-        answer = await self.request("session/new", {"cwd": str(self._cwd), "mcpServers": []})
-        self.session_id = answer["sessionId"]
+        await self.initialize()
+        self.session_id = (await self.new())["sessionId"]
+
+    async def initialize(self) -> Any:
+        return await self.request("initialize", {"protocolVersion": 1, "clientCapabilities": self.capabilities})
+
+    async def new(self, *servers: Any) -> Any:
+        return await self.request("session/new", {"cwd": str(self._cwd), "mcpServers": list(servers)})
+
+    async def come_back(self, method: str, session_id: str) -> tuple[list[Any], Any]:
+        """What `session/load` or `session/resume` tells before its answer, and the answer."""
+        before = len(self.heard)
+        params = {"sessionId": session_id, "cwd": str(self._cwd), "mcpServers": []}
+        answer = await self.request(method, params)
+        self.session_id = session_id
+        return self.heard[before:], answer
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         self.asked.append(method)
@@ -117,6 +139,14 @@ def _is_usage(heard: Any) -> bool:
     return isinstance(heard, dict) and heard.get("sessionUpdate") == "usage_update"
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the demo agent remembers, it remembers in a folder of the test's own."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(folder))
+    return folder
+
+
 Talking = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -125,11 +155,14 @@ def talking(tmp_path: Path) -> Talking:
     """`async with talking() as client`: a session with a demo agent in memory, in a folder of its own."""
 
     @asynccontextmanager
-    async def talk(*faults: str, cwd: Path = tmp_path, begins: bool = True) -> AsyncIterator[Client]:
+    async def talk(
+        *switches: str, cwd: Path = tmp_path, begins: bool = True, **capabilities: Any
+    ) -> AsyncIterator[Client]:
         near, far = memory_pair()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve, far, faults)
+            tasks.start_soon(serve, far, read_switches(",".join(switches)))
             client = Client(near, cwd)
+            client.capabilities = capabilities
             async with client.connection:
                 if begins:
                     await client.begin()

@@ -87,6 +87,7 @@ ELSEWHERE = {
     "read", "edit", "create", "delete", "shell", "unasked",  # test_work.py
     "ask", "ask2", "options", "withdraw", "together",  # test_questions.py
     "hang",  # test_cancel.py
+    "option",  # test_options.py
     "die", "rawline", "stderr",  # test_process.py
     "late", "error", "help", "usage",  # below
 }  # fmt: skip

@@ -69,9 +69,11 @@ async def test_initialize_says_who_it_is_and_what_it_can(talking):
             "protocolVersion": 1,
             "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
             "agentCapabilities": {
-                "loadSession": False,
+                "auth": {"logout": {}},
+                "loadSession": True,
                 "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
                 "mcpCapabilities": {"http": False, "sse": False},
+                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
             },
             "authMethods": [LOGIN],
         }
@@ -123,7 +125,14 @@ async def test_an_option_is_set_and_all_are_answered(talking):
         ("session/prompt", {"sessionId": [], "prompt": []}, -32602),
         ("session/set_mode", {"sessionId": "unknown", "modeId": "plan"}, -32002),
         ("session/set_config_option", {"sessionId": "unknown", "configId": "mode", "value": "plan"}, -32002),
-        ("session/load", {"sessionId": "unknown", "cwd": "/tmp", "mcpServers": []}, -32601),
+        ("session/set_model", {"sessionId": "unknown", "modelId": "x"}, -32601),
+        ("session/load", {"sessionId": "unknown", "cwd": "/tmp", "mcpServers": []}, -32002),
+        ("session/load", {"sessionId": "unknown", "cwd": "/tmp"}, -32602),
+        ("session/resume", {"sessionId": "unknown", "cwd": "/tmp"}, -32002),
+        ("session/resume", {"sessionId": "unknown", "cwd": "tmp"}, -32602),
+        ("session/close", {"sessionId": "unknown"}, -32002),
+        ("session/list", {"cursor": "unknown"}, -32602),
+        ("authenticate", {"methodId": "unknown"}, -32602),
         ("no/such", {}, -32601),
         ("session/new", [], -32602),
     ],
@@ -153,13 +162,6 @@ async def test_an_unknown_notification_is_ignored(talking):
         await client.connection.notify("no/such", {})
         await client.connection.notify("session/cancel", {"sessionId": "unknown"})
         assert await client.prompt("demo: say on") == {"stopReason": "end_turn"}
-
-
-async def test_who_is_signed_out_gets_no_session(talking, tmp_path):
-    async with talking("signed-out", begins=False) as client:
-        assert (await client.request("initialize", {"protocolVersion": 1}))["authMethods"] == [LOGIN]
-        assert await refused(client, "session/new", {"cwd": str(tmp_path), "mcpServers": []}) == -32000
-        assert await refused(client, "authenticate", {"methodId": "demo-login"}) == -32000
 
 
 async def test_another_version_is_offered_on_request(talking):

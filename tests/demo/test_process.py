@@ -15,6 +15,7 @@ import anyio
 import pytest
 from copilot_kernel.acp.connection import Connection
 from copilot_kernel.acp.tcp import agent_at
+from copilot_kernel.demo.switches import SWITCHES
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -221,9 +222,46 @@ def test_sigterm_ends_it_with_its_commands(tmp_path):
         os.kill(int((tmp_path / "pid.txt").read_text()), 0)
 
 
-def test_login_has_nothing_to_do(tmp_path):
+def test_login_signs_in_whoever_uses_the_same_folder(tmp_path, home):
     done = subprocess.run([*COMMAND, "--login"], capture_output=True, text=True, timeout=10)
-    assert (done.returncode, done.stdout) == (0, "demo agent: you are signed in; there was nothing to do.\n")
+    assert (done.returncode, done.stdout) == (0, "demo agent: you are signed in now.\n")
+    with demo(tmp_path, "signed-out") as client:
+        client.begin()
+
+
+def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path):
+    with demo(tmp_path) as client:
+        client.begin()
+        client.prompt("demo: say one\nunasked echo two\nsay half\ndie KILL")
+        session = client.session
+    with demo(tmp_path) as client:
+        client.request("initialize", {"protocolVersion": 1})
+        (listed,) = client.request("session/list", {})["sessions"]
+        assert (listed["sessionId"], listed["cwd"]) == (session, str(tmp_path))
+        client.request("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        assert client.texts() == ["one", "half"]
+        client.session = session
+        client.prompt("demo: remember")
+        assert client.texts()[2].startswith("This is prompt 2 of this session; the first was 'demo: say one")
+
+
+def test_the_first_starts_can_fail(tmp_path):
+    for code in (3, 3, 0):
+        with demo(tmp_path, "fails-starts=2") as client:
+            assert client.end()[0] == code
+
+
+def test_the_first_initialize_can_hang(tmp_path):
+    with demo(tmp_path, "hangs-initialize") as client:
+        client.send("initialize", {"protocolVersion": 1})
+        assert (client.end(), client.process.stdout.read()) == ((0, ""), "")
+    with demo(tmp_path, "hangs-initialize") as client:
+        client.begin()
+
+
+def test_help_says_what_the_switches_do():
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=10)
+    assert [name for name in SWITCHES if f"\n  {name} " not in done.stdout] == []
 
 
 def test_it_imports_nothing_of_jupyter_and_no_widgets():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from copilot_kernel import __version__
+
+from .switches import Switches
 
 Json = dict[str, Any]
 
@@ -20,62 +22,35 @@ COMMANDS: tuple[Json, ...] = (
     {"name": "help", "description": "What the demo agent is, and what to ask it"},
     {"name": "tour", "description": "Show one part of the tour", "input": {"hint": "plan, edit, tests or trouble"}},
 )
-CHOICES: Mapping[str, Json] = {
-    "mode": {"agent": "Agent: does what you ask", "plan": "Plan: thinks first"},
-    "model": {"scripted": "Scripted", "scripted-large": "Scripted, large"},
-}
-LOGIN: Json = {
-    "id": "demo-login",
-    "name": "Sign in to the demo agent",
-    "description": "Run `python -m copilot_kernel.demo --login` in a terminal",
-    "_meta": {
-        "terminal-auth": {
-            "command": "python",
-            "args": ["-m", "copilot_kernel.demo", "--login"],
-            "label": "Demo agent sign-in",
-        }
-    },
-}
 
 
-def initialized(version: int = 1) -> Json:
+def initialized(version: int, switches: Switches, auth_methods: Sequence[Json]) -> Json:
     """The answer to `initialize`."""
     return {
         "protocolVersion": version,
         "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
-        "agentCapabilities": {
-            "loadSession": False,
-            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": False, "sse": False},
-        },
-        "authMethods": [LOGIN],
+        "agentCapabilities": capabilities(switches),
+        "authMethods": list(auth_methods),
     }
 
 
-def modes(current: str) -> Json:
-    """The modes of `session/new`; clients that know config options use those instead."""
-    available = [{"id": id, "name": name} for id, name in CHOICES["mode"].items()]
-    return {"currentModeId": current, "availableModes": available}
+def capabilities(switches: Switches) -> Json:
+    """What the agent can."""
 
+    def marked(*names: str) -> Json:
+        return {name: {} for name in names if f"no-{name}" not in switches}
 
-def config_options(chosen: Mapping[str, str]) -> list[Json]:
-    """All options with what is chosen of each."""
-    return [
-        {
-            "id": id,
-            "name": id.capitalize(),
-            "category": id,
-            "type": "select",
-            "currentValue": chosen[id],
-            "options": [{"value": value, "name": name} for value, name in values.items()],
-        }
-        for id, values in CHOICES.items()
-    ]
-
-
-def options_update(chosen: Mapping[str, str]) -> Json:
-    """All options again, because one of them was changed."""
-    return {"sessionUpdate": "config_option_update", "configOptions": config_options(chosen)}
+    return {
+        "auth": marked("logout"),
+        "loadSession": "no-load" not in switches,
+        "promptCapabilities": {
+            "image": "no-image" not in switches,
+            "audio": "audio" in switches,
+            "embeddedContext": "no-embedded" not in switches,
+        },
+        "mcpCapabilities": {"http": "mcp-http" in switches, "sse": "mcp-sse" in switches},
+        "sessionCapabilities": marked("list", "resume", "close", "delete"),
+    }
 
 
 def mode_update(id: str) -> Json:

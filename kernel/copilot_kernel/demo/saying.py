@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from . import protocol, samples
-from .script import numbers, read_json, unescape
+from .script import ScriptError, numbers, read_json, read_value, split_two, unescape
 from .stage import Directive, Stage
 
 
@@ -126,8 +127,20 @@ async def usage(stage: Stage, argument: str) -> None:
 
 async def mode(stage: Stage, argument: str) -> None:
     """`mode ID`: changes the session's mode by itself."""
-    stage.session.chosen["mode"] = argument or "plan"
-    await stage.send(protocol.mode_update(stage.session.chosen["mode"]))
+    mode = stage.menu.mode(argument or "plan")
+    with suppress(ValueError):
+        stage.session.choose(stage.menu.choose(stage.session.chosen, "mode", mode))
+    await stage.send(protocol.mode_update(mode))
+
+
+async def option(stage: Stage, argument: str) -> None:
+    """`option ID VALUE`: changes an option of the session by itself; VALUE is JSON, or a text."""
+    id, value = split_two(argument, " ", "option ID VALUE")
+    try:
+        stage.session.choose(stage.menu.choose(stage.session.chosen, id, read_value(value)))
+    except ValueError as error:
+        raise ScriptError(str(error)) from None
+    await stage.send(stage.menu.options_update(stage.session.chosen))
 
 
 async def commands(stage: Stage, argument: str) -> None:
@@ -162,6 +175,7 @@ SAYING: dict[str, Directive] = {
         notice,
         usage,
         mode,
+        option,
         commands,
         raw,
     )

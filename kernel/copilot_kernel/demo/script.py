@@ -61,6 +61,14 @@ def read_json(argument: str) -> Any:
         raise ScriptError(f"demo agent: this is not JSON: {error}") from None
 
 
+def read_value(argument: str) -> Any:
+    """Any JSON; what is none is a text."""
+    try:
+        return json.loads(argument)
+    except ValueError:
+        return argument
+
+
 def unescape(argument: str) -> str:
     """`argument` with `\\n` and `\\t` made a line break and a tab."""
     return argument.replace("\\n", "\n").replace("\\t", "\t")

@@ -6,19 +6,20 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
-from pathlib import Path
 from typing import Any, NoReturn
 
 import anyio
 
 from ..acp.connection import Connection
 from ..acp.transport import Transport
-from ..errors import AgentRefused
+from ..errors import AgentExited, AgentRefused
 from . import protocol
+from .options import Menu
 from .protocol import Json
+from .session import Session
 
 PACE = 0.012
 """Seconds between two words of a streamed text."""
@@ -40,33 +41,30 @@ class Rejected(TurnEnded):
 
 
 @dataclass(slots=True)
-class Session:
-    """What the agent remembers of one session. `allowed` holds what was allowed for ever, `calls` counts tool calls."""
-
-    id: str
-    cwd: Path
-    chosen: dict[str, str] = field(default_factory=lambda: {"mode": "agent", "model": "scripted"})
-    prompts: list[str] = field(default_factory=list)
-    calls: Iterator[int] = field(default_factory=lambda: count(1))
-    allowed: set[tuple[str, str]] = field(default_factory=set)
-    fresh: bool = True
-    """The scratch project of the natural prompts has not been used in this session."""
-
-
-@dataclass(slots=True)
 class Stage:
-    """What a directive or a scene acts on. Next questions offer `options`; `late` is sent after the end."""
+    """What a directive or a scene acts on. Next questions offer `options`; `late` is sent after the end.
+
+    `client` are the client's capabilities.
+    """
 
     connection: Connection
     transport: Transport
     session: Session
     blocks: Sequence[Any]
+    menu: Menu
+    client: Json
     options: list[Json] = field(default_factory=lambda: protocol.USUAL_OPTIONS)
     late: list[Json] = field(default_factory=list)
 
     async def send(self, update: Any) -> None:
-        """Any `session/update`."""
+        """Any `session/update`; it is remembered first."""
+        self.session.journal.write(update=update)
         await self.connection.notify("session/update", {"sessionId": self.session.id, "update": update})
+
+    async def send_quietly(self, update: Any) -> None:
+        """The same, though nobody may be listening any more."""
+        with suppress(AgentExited):
+            await self.send(update)
 
     async def say(self, text: str) -> None:
         """One piece of the answer."""

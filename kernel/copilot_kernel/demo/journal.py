@@ -1,0 +1,116 @@
+"""What the demo agent remembers of a session: a JSONL file, one line for everything that happens, written at once.
+
+So whatever was said before a `kill -9` is there afterwards. A session has no file before its first prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .protocol import Json
+from .script import texts
+from .switches import home
+
+_ID = re.compile(r"[0-9a-f-]{36}")
+
+
+class Journal:
+    """The file of the session `id`; `begin` makes it, and what is written before that is dropped."""
+
+    def __init__(self, id: str) -> None:
+        self.path = _folder() / f"{id}.jsonl"
+        self._file: int | None = None
+
+    def begin(self, id: str, cwd: str, chosen: Mapping[str, Any]) -> None:
+        """The next `write` is kept. Continues a file that is there."""
+        if self._file is not None:
+            return
+        _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if self.path.stat().st_size == 0:
+            return self.write(session=id, cwd=cwd, chosen=dict(chosen))
+        os.write(self._file, b"\n")  # the line before this may have been cut off
+
+    def write(self, **record: Any) -> None:
+        if self._file is not None:
+            line = json.dumps({"at": datetime.now(UTC).isoformat(), **record}) + "\n"
+            os.write(self._file, line.encode())
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+
+
+@dataclass(slots=True)
+class Past:
+    """A session as its file tells it."""
+
+    id: str
+    cwd: str = ""
+    updated: str = ""
+    chosen: Json = field(default_factory=dict)
+    prompts: list[str] = field(default_factory=list)
+    records: list[Json] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return title(self.prompts)
+
+    def add(self, record: Json) -> None:
+        self.updated = record["at"]
+        self.cwd = record.get("cwd", self.cwd)
+        self.chosen |= record.get("chosen", {})
+        if "prompt" in record:
+            self.prompts.append("\n".join(texts(record["prompt"])))
+        self.records.append(record)
+
+
+def title(prompts: list[str]) -> str:
+    """What a session is called."""
+    first_line = prompts[0].strip().partition("\n")[0]
+    return f"Demo: {first_line[:50]}"
+
+
+def recall(id: Any) -> Past | None:
+    """The session of that id, if there is a file with a prompt in it."""
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        return None
+    past = Past(id)
+    for record in _read(_folder() / f"{id}.jsonl"):
+        past.add(record)
+    return past if past.prompts else None
+
+
+def recall_all() -> list[Past]:
+    """All of them, the newest first."""
+    pasts = [recall(path.stem) for path in _folder().glob("*.jsonl")]
+    return sorted((past for past in pasts if past), key=lambda past: (past.updated, past.id), reverse=True)
+
+
+def forget(id: Any) -> None:
+    """Delete the file of the session `id`, if there is one."""
+    if isinstance(id, str) and _ID.fullmatch(id):
+        (_folder() / f"{id}.jsonl").unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return home() / "sessions"
+
+
+def _read(path: Path) -> Iterator[Json]:
+    """The records; a line that was cut off in the middle costs itself."""
+    with suppress(FileNotFoundError), path.open("rb") as lines:
+        for line in lines:
+            with suppress(ValueError):
+                record = json.loads(line)
+                if isinstance(record, dict) and "at" in record:
+                    yield record
