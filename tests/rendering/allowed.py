@@ -29,12 +29,14 @@ TAGS = {
 EMPTY = {"br", "hr", "img"}
 ANYWHERE = {"style", "class", "title", "role", "aria-label"}
 ATTRIBUTES = {
-    "a": {"href", "target", "rel"},
+    "a": {"href", "target", "rel", "download"},
     "audio": {"controls", "src"},
     "img": {"src", "alt"},
     "ol": {"start"},
 }
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
+SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
+"""Bytes: no browser opens them as a page, it can only save them."""
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
 CLASSES = {"mathjax_ignore tex2jax_ignore"}
 STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")
@@ -117,7 +119,8 @@ def _is_style(value: str) -> bool:
 _VALUES = {
     "style": _is_style,
     "class": CLASSES.__contains__,
-    "href": lambda value: bool(LINK.fullmatch(value)),
+    "href": lambda value: bool(LINK.fullmatch(value) or SAVED.fullmatch(value)),
+    "download": lambda value: bool(re.fullmatch(r"[\w-][\w.-]{0,79}", value)),
     "src": lambda value: bool(DATA.fullmatch(value)),
     "target": lambda value: value == "_blank",
     "rel": lambda value: value == "noopener noreferrer nofollow",

@@ -14,6 +14,8 @@ from .hostile import HOSTILE
     "<p onclick='x'>x</p>",
     "<a href='javascript:x'>x</a>",
     "<a href='/lab'>x</a>",
+    "<a href='data:text/html;base64,aGk=' download='x'>x</a>",
+    "<a href='https://x.example' download='../x'>x</a>",
     "<img src='https://x.example/y.png'>",
     "<p style='background-image:url(x)'>x</p>",
     "<p style='position:fixed'>x</p>",

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import __version__, config
 from ..config import Settings
+from ..servers import describe
 from .checks import Check, check_agent, check_internals, check_kernelspecs, check_settings, check_sign_in, check_widgets
 
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}
@@ -32,7 +33,7 @@ def examine(settings: Settings, *, start: bool) -> list[Check]:
 
 
 def _json(checks: list[Check], settings: Settings, ok: bool) -> dict[str, Any]:
-    values = {name: {"value": getattr(settings, name), "origin": origin} for name, origin in settings.origins.items()}
+    values = {name: {"value": _told(settings, name), "origin": origin} for name, origin in settings.origins.items()}
     return {"ok": ok, "version": __version__, "checks": [asdict(check) for check in checks], "settings": values}
 
 
@@ -47,8 +48,15 @@ def _text(checks: list[Check], settings: Settings) -> str:
 def _settings(settings: Settings) -> list[str]:
     width = max(map(len, settings.origins))
     return [
-        f"  {name:{width}}  {_value(getattr(settings, name))}  ({origin})" for name, origin in settings.origins.items()
+        f"  {name:{width}}  {_value(_told(settings, name))}  ({origin})" for name, origin in settings.origins.items()
     ]
+
+
+def _told(settings: Settings, name: str) -> Any:
+    """A setting as it may be shown."""
+    if name == "mcp_servers":
+        return {server.name: describe(server) for server in settings.mcp_servers}
+    return getattr(settings, name)
 
 
 def _value(value: Any) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import mimetypes
 import re
+from urllib.parse import unquote, urlsplit
 
 from ..acp.messages import Audio, Block, Image, Resource, ResourceLink, Text, UnknownBlock
 from ..conversation.model import Attachment
@@ -16,33 +18,35 @@ from .raw import as_json
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DRAWING = "image/svg+xml"
-_SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/webm", "audio/flac"})
+_SOUNDS = frozenset(f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4"))
 _LARGEST = 20_000_000
 """Characters of base64; what is larger is named, not shown."""
+_LARGEST_SAVED = 7_000_000
+"""Characters of base64; what is larger is not offered for saving, since the notebook would have to hold it."""
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 
 def render_attachment(entry: Attachment) -> Bundle:
     """An image has its own MIME type, everything else HTML."""
-    block = entry.block
+    block = _seen(entry.block)
     if isinstance(block, Image) and block.mime_type in _PICTURES and (data := _valid(block.data)):
-        return {block.mime_type: data, "text/plain": attachment_text(block)}
-    return bundle(attachment_html(block), attachment_text(block))
+        return {block.mime_type: data, "text/plain": attachment_text(entry.block)}
+    return bundle(attachment_html(block), attachment_text(entry.block))
 
 
 def attachment_html(block: Block) -> str:
     """Any block as HTML."""
-    match block:
+    match _seen(block):
         case Text(text=text):
             return to_html(text)
-        case Image():
-            return image_html(block)
+        case Image() as image:
+            return image_html(image)
         case Audio(data=data, mime_type=mime_type):
             return _sound_html(data, mime_type)
-        case ResourceLink():
-            return card(row("⇗", _link_html(block), muted(_remarks(block))))
-        case Resource():
-            return _resource_html(block)
+        case ResourceLink() as link:
+            return card(row("⇗", _link_html(link), muted(_remarks(link))))
+        case Resource() as resource:
+            return _resource_html(resource)
         case UnknownBlock(raw=raw):
             return card(fold(muted("something that this client does not know"), pre(escape(shortened(as_json(raw))))))
 
@@ -52,6 +56,8 @@ def attachment_text(block: Block) -> str:
     match block:
         case Text(text=text):
             return clean(text)
+        case Image(mime_type=mime_type, data="", uri=uri) if uri:
+            return f"[{one_line(mime_type) or 'image'}] {one_line(uri)}"
         case Image(mime_type=mime_type, data=data) | Audio(mime_type=mime_type, data=data):
             return f"[{one_line(mime_type) or 'data'}, {_size(data)}]"
         case ResourceLink():
@@ -66,24 +72,60 @@ def attachment_text(block: Block) -> str:
 
 def image_html(image: Image) -> str:
     """The image itself from its data; a drawing too, for an `img` runs no script."""
+    if image.uri and not image.data:
+        return card(row("▨", _link_html(ResourceLink(image.uri, "image")), muted(image.mime_type)))
     data = _valid(image.data) if image.mime_type in _PICTURES | {_DRAWING} else ""
     if not data:
-        return card(row("▨", muted(f"{attachment_text(image)} cannot be shown")))
+        saving = _save_html(image.data, image.uri, image.mime_type)
+        return card(row("▨", muted(f"{attachment_text(image)} cannot be shown"), saving))
     return f'<img src="data:{image.mime_type};base64,{data}" alt="{escape(image.mime_type)}">'
 
 
 def _sound_html(data: str, mime_type: str) -> str:
     valid = _valid(data) if mime_type in _SOUNDS else ""
     if not valid:
-        return card(row("♪", muted(f"[{one_line(mime_type)}, {_size(data)}] cannot be played")))
+        remark = muted(f"[{one_line(mime_type)}, {_size(data)}] cannot be played")
+        return card(row("♪", remark, _save_html(data, "", mime_type)))
     return f'<audio controls="controls" src="data:{mime_type};base64,{valid}"></audio>'
 
 
 def _resource_html(resource: Resource) -> str:
     name = f"▤ {span(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
     if resource.text is None:
-        return card(row(name, muted(_size(resource.blob or ""))))
+        saving = _save_html(resource.blob or "", resource.uri, resource.mime_type)
+        return card(row(name, muted(_size(resource.blob or "")), saving))
     return card(fold(name, pre(escape(shortened(resource.text)))))
+
+
+def _seen(block: Block) -> Block:
+    """A resource that is an image or a sound is shown as one."""
+    if not isinstance(block, Resource):
+        return block
+    data = block.blob
+    if data is None and block.mime_type == _DRAWING:
+        data = base64.b64encode(clean(block.text or "").encode()).decode("ascii")
+    if data and block.mime_type in _PICTURES | {_DRAWING}:
+        return Image(data, block.mime_type, block.uri)
+    return Audio(data, block.mime_type) if data and block.mime_type in _SOUNDS else block
+
+
+def _save_html(data: str, uri: str, mime_type: str) -> str:
+    """A link that saves `data`. Its type is that of mere bytes, so that no browser ever opens it as a page."""
+    valid = _valid(data) if len(data) <= _LARGEST_SAVED else ""
+    if not valid:
+        return ""
+    name = escape(_file_name(uri, mime_type))
+    return f'<a href="data:application/octet-stream;base64,{valid}" download="{name}">save {name}</a>'
+
+
+def _file_name(uri: str, mime_type: str) -> str:
+    """A harmless name, from the last part of the address or from the type."""
+    try:
+        last = unquote(urlsplit(uri).path.rstrip("/").rpartition("/")[2])
+    except ValueError:
+        last = ""
+    name = re.sub(r"[^\w.-]+", "_", last)[-80:].lstrip("._-")
+    return name or f"attachment{mimetypes.guess_extension(mime_type) or ''}"
 
 
 def _link_html(link: ResourceLink) -> str:

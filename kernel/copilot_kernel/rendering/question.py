@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..acp.messages import Diff, Text
 from ..conversation.model import ToolCall
 from ..permissions.question import Question
 from . import raw
+from .asked import questions
 from .diff import Change, parse_unified, unified
 from .diff_view import change_html, change_of, remarks
 from .markup import AMBER, GREY, Bundle, bundle, card, escape, exposed, lines, pre, row, span
@@ -69,8 +71,15 @@ def _parts(call: ToolCall) -> Iterator[tuple[str, str]]:
     texts = [part.text for part in call.content if isinstance(part, Text) and part.text.strip()]
     if texts:
         yield "It says", "\n".join(texts)
-    if left := raw.rest(call.raw_input, _seen(call)):
+    if asked := questions(call.raw_input):
+        yield "Questions", asked
+    if left := _rest(call, bool(asked)):
         yield "Input", raw.as_json(left)
+
+
+def _rest(call: ToolCall, but_questions: bool) -> Any:
+    left = raw.rest(call.raw_input, _seen(call))
+    return {key: value for key, value in left.items() if key != "questions"} if but_questions and left else left
 
 
 def _seen(call: ToolCall) -> set[str]:

@@ -12,7 +12,8 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..acp.messages import Image
+from ..acp.blocks import parse_block
+from ..acp.messages import Audio, Block, Image, Resource, ResourceLink
 from ..conversation.model import ToolCall
 
 _COMMAND_NAMES = ("command", "commands", "cmd", "argv")
@@ -20,6 +21,8 @@ _FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "dir
 _PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
+_CONTENT_NAMES = ("contents", "content")
+_ATTACHED = Image | Audio | Resource | ResourceLink
 _CODE_NAMES = ("exitCode", "exit_code", "exit", "returncode")
 _SHELL_EXIT = re.compile(r"\n?<shellId: [^\s>]{1,64} completed with exit code (-?\d{1,9})>\s*$")
 _EXIT_LINE = re.compile(r"Exit code (\d{1,9})(?:\n|$)")
@@ -117,16 +120,15 @@ def terminal_text(meta: Any, terminal_id: str = "") -> str:
     return ""
 
 
-def images(raw_output: Any) -> tuple[Image, ...]:
-    """Images in `rawOutput.contents`, where Copilot puts those of MCP tools."""
-    return tuple(_images(_sequence(_member(raw_output, "contents"))))
+def attachments(call: ToolCall) -> tuple[Block, ...]:
+    """Images, sounds, links and resources in `rawOutput` alone, which is where Copilot puts those of MCP tools."""
+    found = (parse_block(part) for part in _content_parts(call.raw_output))
+    return tuple(block for block in found if isinstance(block, _ATTACHED) and block not in call.content)
 
 
-def _images(parts: Sequence[Any]) -> Iterator[Image]:
-    for part in parts:
-        data, mime_type = _member(part, "data"), _member(part, "mimeType")
-        if _member(part, "type") == "image" and isinstance(data, str) and isinstance(mime_type, str):
-            yield Image(data, mime_type)
+def _content_parts(raw_output: Any) -> Iterator[Any]:
+    for name in _CONTENT_NAMES:
+        yield from _sequence(_member(raw_output, name))
 
 
 def _member(value: Any, name: str) -> Any:
@@ -180,4 +182,9 @@ def _readable(value: Any) -> str:
 
 
 def _has_nothing_else(raw_output: Any) -> bool:
-    return isinstance(raw_output, Mapping) and set(raw_output) <= {*_CODE_NAMES, "metadata", "contents", "signal"}
+    """Besides what is shown elsewhere; other members of `content` than attachments are not."""
+    content = _sequence(_member(raw_output, "content"))
+    known = {*_CODE_NAMES, "metadata", "contents", "signal", "isError"}
+    if content and all(isinstance(parse_block(part), _ATTACHED) for part in content):
+        known.add("content")
+    return isinstance(raw_output, Mapping) and set(raw_output) <= known

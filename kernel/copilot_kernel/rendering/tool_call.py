@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..acp.messages import Diff, Location, Terminal, Text, ToolContent
 from ..conversation.model import ToolCall
 from . import raw
-from .attachment import attachment_html, attachment_text, image_html
+from .attachment import attachment_html, attachment_text
 from .diff import Change, parse_unified
 from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
@@ -178,7 +178,7 @@ def _details(shown: _Shown) -> Iterator[str]:
     if not shown.changes and (text := clean(raw.unified_diff(call.raw_input))):
         yield pre(diff_lines(text))
     yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
-    yield from map(image_html, raw.images(call.raw_output))
+    yield from map(attachment_html, raw.attachments(call))
     if shown.input:
         yield fold(muted("input"), pre(escape(shown.input)))
     yield output_html(shown.output, short=0 if _is_quiet(call) else SHORT)
@@ -200,7 +200,7 @@ def _plain(shown: _Shown) -> Iterator[str]:
     if not shown.changes:
         yield _indented(clean(raw.unified_diff(call.raw_input)).strip("\n"))
     others = (part for part in call.content if not isinstance(part, Text | Diff | Terminal))
-    yield from (_indented(attachment_text(part)) for part in (*others, *raw.images(call.raw_output)))
+    yield from (_indented(attachment_text(part)) for part in (*others, *raw.attachments(call)))
     yield _indented(output_text(shown.input, SHORT))
     yield _indented(output_text(shown.output, SHORT if _is_quiet(call) else LONG))
 
