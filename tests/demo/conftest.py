@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,15 @@ SENT = {
     "session/update": "SessionNotification",
     "session/request_permission": "RequestPermissionRequest",
     "$/cancel_request": "CancelRequestNotification",
+    "elicitation/create": "CreateElicitationRequest",
+    "elicitation/complete": "CompleteElicitationNotification",
+    "fs/read_text_file": "ReadTextFileRequest",
+    "fs/write_text_file": "WriteTextFileRequest",
+    "terminal/create": "CreateTerminalRequest",
+    "terminal/output": "TerminalOutputRequest",
+    "terminal/wait_for_exit": "WaitForTerminalExitRequest",
+    "terminal/kill": "KillTerminalRequest",
+    "terminal/release": "ReleaseTerminalRequest",
 }
 Answer = str | None | Callable[[], Any]
 
@@ -44,13 +54,15 @@ class Client:
     """Says prompts and answers questions. `heard` holds updates and questions (without the session id), as they came.
 
     `answers` are used up one by one, then everything is allowed once: an option's id, None for `cancelled`, or an async
-    function that returns one of these.
+    function that returns one of these. `services` answer other requests; these are kept in `served`.
     """
 
     def __init__(self, transport: Transport, cwd: Path) -> None:
         self.connection = Connection(transport, on_notification=self._hear, on_request=self._answer)
         self.heard: list[Any] = []
         self.answers: list[Answer] = []
+        self.services: dict[str, Callable[[Any], Any]] = {}
+        self.served: list[Any] = []
         self.asked: list[str] = []
         self.lawful = True
         self.session_id = ""
@@ -113,6 +125,8 @@ class Client:
         self._more.set()
 
     async def _answer(self, method: str, params: Any) -> Any:
+        if method in self.services:
+            return await self._serve(method, params)
         if method != "session/request_permission":
             raise method_not_found(method)
         self._keep({name: value for name, value in params.items() if name != "sessionId"})
@@ -123,6 +137,16 @@ class Client:
             self._keep({"withdrawn": params["toolCall"]["toolCallId"]})
             raise
         return {"outcome": {"outcome": "cancelled"} if chosen is None else {"outcome": "selected", "optionId": chosen}}
+
+    async def _serve(self, method: str, params: Any) -> Any:
+        assert params.pop("sessionId", self.session_id) == self.session_id
+        self.served.append((method, params))
+        try:
+            answer = self.services[method](params)
+            return await answer if isawaitable(answer) else answer
+        except anyio.get_cancelled_exc_class():
+            self._keep({"withdrawn": method})
+            raise
 
     def validate(self, validators: Callable[[str], Any]) -> None:
         """All that the agent sent, by the official schema."""

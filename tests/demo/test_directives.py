@@ -2,7 +2,7 @@
 
 import anyio
 import pytest
-from copilot_kernel.demo import samples
+from copilot_kernel.demo import media, samples
 from copilot_kernel.demo.directives import DIRECTIVES
 from copilot_kernel.errors import AgentRefused
 
@@ -67,11 +67,13 @@ SPOKEN = {
         END,
     ],
     "remember": [message("This is prompt 1 of this session; the first was 'demo: remember'."), END],
-    "echo": [message("- text: 'demo: echo'"), END],
     "stop max_tokens": [{"stopReason": "max_tokens"}],
     "stop": [END],
     "refuse": [{"stopReason": "refusal"}],
     "wait 0": [END],
+    "silent 0": [message("The demo agent is back."), END],
+    "svg": [block(**media.BLOCKS["svg"]), END],
+    "blob": [block(**media.BLOCKS["blob"]), END],
 }
 LAWLESS = {
     'notify $/hello {"a": 1}': [{"method": "$/hello", "params": {"a": 1}}, END],
@@ -87,6 +89,11 @@ ELSEWHERE = {
     "read", "edit", "create", "delete", "shell", "unasked",  # test_work.py
     "ask", "ask2", "options", "withdraw", "together",  # test_questions.py
     "hang",  # test_cancel.py
+    "elicit", "elicit-withdrawn", "question",  # test_asking.py
+    "fsread", "fswrite", "fswrite-asked",  # test_services.py
+    "terminal", "terminal-asked", "terminal-left", "terminal-killed",  # the same
+    "terminal-meta", "terminal-meta-whole",  # test_ownterminal.py
+    "tool", "echo", "mcp",  # test_media.py
     "option",  # test_options.py
     "die", "rawline", "stderr",  # test_process.py
     "late", "error", "help", "usage",  # below
@@ -187,24 +194,6 @@ async def test_help_lists_every_directive_with_its_form(talking):
     lines = update["content"]["text"].splitlines()
     assert [line.split("`")[1].split()[0] for line in lines] == sorted(DIRECTIVES)
     assert all(": " in line for line in lines)
-
-
-async def test_echo_describes_blocks_of_all_kinds(talking):
-    async with talking() as client:
-        (update, _) = await client.play(
-            "demo: echo",
-            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
-            {"type": "resource_link", "uri": "file:///a", "name": "a"},
-            {"type": "resource", "resource": {"uri": "file:///b", "text": "b"}},
-            {"type": "novelty"},
-        )
-    assert update["content"]["text"].splitlines() == [
-        "- text: 'demo: echo'",
-        "- image: image/png, 4 characters of base64",
-        "- resource_link: file:///a",
-        "- resource: file:///b: 'b'",
-        '- other: {"type": "novelty"}',
-    ]
 
 
 async def test_a_session_remembers_its_prompts(talking):

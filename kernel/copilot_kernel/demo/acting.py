@@ -71,10 +71,11 @@ async def withdraw(stage: Stage, argument: str) -> None:
 
 
 async def request(stage: Stage, argument: str) -> None:
-    """`request METHOD [JSON]`: any request to the client; says what was answered."""
+    """`request METHOD [JSON]`: any request to the client, of this session unless it says other; says the answer."""
     method, _, params = argument.partition(" ")
     try:
-        answer = json.dumps(await stage.connection.request(method, read_json(params or "{}")))
+        whole = {"sessionId": stage.session.id, **read_json(params or "{}")}
+        answer = json.dumps(await stage.connection.request(method, whole))
     except AgentRefused as error:
         answer = f"error {error.code}: {error}"
     await stage.say(f"{method} answered {answer}")

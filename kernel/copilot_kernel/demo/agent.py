@@ -14,6 +14,7 @@ from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed, method_not_found
 from ..acp.transport import Transport
 from ..errors import AgentExited
 from . import protocol
+from .dialects import dialect
 from .directives import perform
 from .journal import title
 from .options import Menu
@@ -52,7 +53,7 @@ class Agent:
         self.connection = Connection(transport, on_notification=self.hear, on_request=self.accept)
         self.sessions = Sessions(switches, self._tell, self._cancel)
         self._transport, self._tasks, self._switches = transport, tasks, switches
-        self._sign_in = SignIn(switches)
+        self._sign_in, self._dialect = SignIn(switches), dialect(switches)
         self._client: Json = {}
         self._running: dict[str, anyio.CancelScope] = {}
 
@@ -78,9 +79,9 @@ class Agent:
             "initialize": self._initialize,
             "authenticate": self._sign_in.authenticate,
             "logout": self._sign_in.logout,
-            "session/new": self._signed_in(sessions.new),
-            "session/load": self._signed_in(sessions.load),
-            "session/resume": self._signed_in(sessions.resume),
+            "session/new": self._session(sessions.new),
+            "session/load": self._session(sessions.load),
+            "session/resume": self._session(sessions.resume),
             "session/list": sessions.list,
             "session/close": sessions.close,
             "session/delete": sessions.delete,
@@ -96,10 +97,12 @@ class Agent:
         name = method.rpartition("/")[2]
         return f"no-{name}" not in self._switches and (name not in chooses or self.sessions.menu.offers(chooses[name]))
 
-    def _signed_in(self, method: Method) -> Method:
+    def _session(self, method: Method) -> Method:
+        """`method`, which begins a session, and so needs a sign-in."""
+
         async def gated(params: Json) -> Any:
             self._sign_in.require()
-            return await method(params)
+            return self._dialect.session(await method(params))
 
         return gated
 
@@ -113,7 +116,8 @@ class Agent:
         self._client = params.get("clientCapabilities") or {}
         self.sessions.menu = Menu(self._switches, self._client)
         version = 2 if "protocol-2" in self._switches else 1
-        return protocol.initialized(version, self._switches, self._sign_in.offered(self._client))
+        answer = protocol.initialized(version, self._switches, self._sign_in.offered(self._client))
+        return self._dialect.initialized(answer)
 
     # -- prompts --------------------------------------------------------------------------------------------------
 
@@ -122,10 +126,14 @@ class Agent:
         session, blocks = self.sessions.find(params, INVALID_PARAMS), params.get("prompt")
         if not isinstance(blocks, list):
             raise _invalid("prompt must be a list of content blocks")
+        if unwanted := protocol.unwanted(blocks, self._switches):
+            raise _invalid(f"demo agent: I did not say that I take {', '.join(unwanted)}")
         self._cancel(session.id)
         session.hear(blocks)
         scope = self._running[session.id] = anyio.CancelScope()
-        stage = Stage(self.connection, self._transport, session, blocks, self.sessions.menu, self._client)
+        stage = Stage(
+            self.connection, self._transport, session, blocks, self.sessions.menu, self._client, self._dialect
+        )
         return self._turn(stage, scope)
 
     async def _turn(self, stage: Stage, scope: anyio.CancelScope) -> Json:
@@ -138,7 +146,7 @@ class Agent:
             if self._running.get(stage.session.id) is scope:
                 del self._running[stage.session.id]
         self._tasks.start_soon(self._afterwards, stage)
-        return {"stopReason": stop_reason}
+        return self._dialect.ended({"stopReason": stop_reason}, stage.session.id, "".join(stage.said))
 
     async def _afterwards(self, stage: Stage) -> None:
         await anyio.sleep(AFTERWARDS)
@@ -152,8 +160,9 @@ class Agent:
             self._running.pop(session_id).cancel()
 
     async def _tell(self, session: Session, update: Json) -> None:
-        with suppress(AgentExited):
-            await self.connection.notify("session/update", {"sessionId": session.id, "update": update})
+        if (spoken := self._dialect.update(update)) is not None:
+            with suppress(AgentExited):
+                await self.connection.notify("session/update", {"sessionId": session.id, "update": spoken})
 
 
 async def _act(stage: Stage) -> str:

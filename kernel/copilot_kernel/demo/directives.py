@@ -6,9 +6,13 @@ import anyio
 
 from ..acp.transport import single_error
 from .acting import ACTING
+from .asking import ASKING
 from .ending import ENDING
+from .media import MEDIA
+from .ownterminal import OWN_TERMINAL
 from .saying import SAYING
 from .script import Step, parse, parse_line
+from .services import SERVICES
 from .stage import Directive, Stage, TurnEnded
 
 
@@ -52,4 +56,15 @@ async def ask2(stage: Stage, argument: str) -> None:
     await together(stage, "ask The first thing ;; ask The second thing")
 
 
-DIRECTIVES: dict[str, Directive] = {**SAYING, **ACTING, **ENDING, "help": help, "together": together, "ask2": ask2}
+DIRECTIVES: dict[str, Directive] = {
+    **SAYING,
+    **MEDIA,
+    **ACTING,
+    **ASKING,
+    **SERVICES,
+    **OWN_TERMINAL,
+    **ENDING,
+    "help": help,
+    "together": together,
+    "ask2": ask2,
+}

@@ -45,6 +45,13 @@ async def wait(stage: Stage, argument: str) -> None:
     await anyio.sleep(seconds)
 
 
+async def silent(stage: Stage, argument: str) -> None:
+    """`silent SECONDS`: says nothing for that time, then that it is back."""
+    (seconds,) = numbers(argument, (11,), "silent SECONDS")
+    await anyio.sleep(seconds)
+    await stage.say("The demo agent is back.")
+
+
 async def hang(stage: Stage, argument: str) -> None:
     """`hang`: silence that no cancel ends, only the end of the connection."""
     with anyio.CancelScope(shield=True):
@@ -63,5 +70,5 @@ async def stderr(stage: Stage, argument: str) -> None:
 
 
 ENDING: dict[str, Directive] = {
-    directive.__name__: directive for directive in (stop, refuse, error, die, wait, hang, rawline, stderr)
+    directive.__name__: directive for directive in (stop, refuse, error, die, wait, silent, hang, rawline, stderr)
 }

@@ -53,6 +53,14 @@ def capabilities(switches: Switches) -> Json:
     }
 
 
+def unwanted(blocks: Sequence[Any], switches: Switches) -> list[str]:
+    """The types of blocks that the agent did not say it takes."""
+    takes = capabilities(switches)["promptCapabilities"]
+    needed = {"image": "image", "audio": "audio", "resource": "embeddedContext"}
+    types = {block.get("type") for block in blocks if isinstance(block, dict)}
+    return [type for type, capability in needed.items() if type in types and not takes[capability]]
+
+
 def mode_update(id: str) -> Json:
     """The session has another mode now."""
     return {"sessionUpdate": "current_mode_update", "currentModeId": id}

@@ -1,10 +1,8 @@
-"""Directives that say something: text of all kinds, pictures, sounds, links, and the session's state."""
+"""Directives that say something: text of all kinds, plans, notices, and the session's state."""
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from typing import Any
 
 import anyio
 
@@ -52,50 +50,10 @@ async def long(stage: Stage, argument: str) -> None:
         await stage.say(piece)
 
 
-async def echo(stage: Stage, argument: str) -> None:
-    """`echo`: says what blocks the prompt has."""
-    await stage.say("\n".join(f"- {_described(block)}" for block in stage.blocks))
-
-
-def _described(block: Any) -> str:
-    match block:
-        case {"type": "text", "text": str(words)}:
-            return f"text: {words!r}"
-        case {"type": "image" | "audio" as kind, "mimeType": mime, "data": str(data)}:
-            return f"{kind}: {mime}, {len(data)} characters of base64"
-        case {"type": "resource_link", "uri": uri}:
-            return f"resource_link: {uri}"
-        case {"type": "resource", "resource": {"uri": uri, "text": str(words)}}:
-            return f"resource: {uri}: {words!r}"
-    return f"other: {json.dumps(block)}"
-
-
 async def remember(stage: Stage, argument: str) -> None:
     """`remember`: says how many prompts this session has had, and the first."""
     prompts = stage.session.prompts
     await stage.say(f"This is prompt {len(prompts)} of this session; the first was {prompts[0]!r}.")
-
-
-async def image(stage: Stage, argument: str) -> None:
-    """`image`: a small PNG."""
-    await stage.send(protocol.chunk({"type": "image", "mimeType": "image/png", "data": samples.PICTURE}))
-
-
-async def audio(stage: Stage, argument: str) -> None:
-    """`audio`: a short WAV."""
-    await stage.send(protocol.chunk({"type": "audio", "mimeType": "audio/wav", "data": samples.sound()}))
-
-
-async def link(stage: Stage, argument: str) -> None:
-    """`link [URI]`: a resource link."""
-    uri = argument or "https://example.org/demo.txt"
-    await stage.send(protocol.chunk({"type": "resource_link", "uri": uri, "name": uri.rpartition("/")[2]}))
-
-
-async def resource(stage: Stage, argument: str) -> None:
-    """`resource [TEXT]`: an embedded text."""
-    embedded = {"uri": "demo://note.txt", "mimeType": "text/plain", "text": unescape(argument) or "A note.\n"}
-    await stage.send(protocol.chunk({"type": "resource", "resource": embedded}))
 
 
 async def late(stage: Stage, argument: str) -> None:
@@ -164,12 +122,7 @@ SAYING: dict[str, Directive] = {
         slow,
         flood,
         long,
-        echo,
         remember,
-        image,
-        audio,
-        link,
-        resource,
         late,
         plan,
         notice,

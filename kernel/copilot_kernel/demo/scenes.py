@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
-from . import files, project, protocol, saying
+from . import files, media, project, protocol, saying
 from .directives import together
 from .script import texts
 from .shell import shell
@@ -80,7 +80,7 @@ async def read_notes(stage: Stage) -> None:
 async def picture(stage: Stage) -> None:
     """A picture."""
     await stage.stream("Five bars, drawn by the demo agent:")
-    await saying.image(stage, "")
+    await media.image(stage, "")
 
 
 async def remember(stage: Stage) -> None:

@@ -4,7 +4,7 @@
     shell echo one; exit 3
 
 Each line is a directive's name and its argument. Where the argument is a text, `\\n` and `\\t` in it are a line break
-and a tab. What a directive does is said beside it (`saying.py`, `acting.py`, `ending.py`); `demo: help` lists them.
+and a tab. What a directive does is said beside it (`directives.py` and its neighbours); `demo: help` lists them.
 """
 
 from __future__ import annotations

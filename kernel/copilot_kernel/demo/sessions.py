@@ -86,8 +86,11 @@ class Sessions:
         return past, session
 
     async def _serve(self, servers: list[Any]) -> None:
-        """What an agent may do that cannot reach its MCP servers."""
+        """What an agent may do that does not know such servers, or cannot reach them."""
         names = ", ".join(str(server.get("name")) for server in servers if isinstance(server, dict))
+        kinds = {server.get("type", "stdio") for server in servers if isinstance(server, dict)}
+        if refused := sorted(kind for kind in kinds - {"stdio"} if f"mcp-{kind}" not in self._switches):
+            raise _invalid(f"demo agent: I did not say that I take MCP servers of type {', '.join(refused)}")
         if servers and "mcp-fails" in self._switches:
             raise RequestFailed(INTERNAL_ERROR, f"demo agent: cannot reach the MCP server {names}")
         if servers and "mcp-hangs" in self._switches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from ..acp.connection import Connection
 from ..acp.transport import Transport
 from ..errors import AgentExited, AgentRefused
 from . import protocol
+from .dialects import Dialect
 from .options import Menu
 from .protocol import Json
 from .session import Session
@@ -44,7 +46,7 @@ class Rejected(TurnEnded):
 class Stage:
     """What a directive or a scene acts on. Next questions offer `options`; `late` is sent after the end.
 
-    `client` are the client's capabilities.
+    `client` are the client's capabilities; `said` are the texts of the answer, where the dialect repeats them.
     """
 
     connection: Connection
@@ -53,13 +55,24 @@ class Stage:
     blocks: Sequence[Any]
     menu: Menu
     client: Json
+    dialect: Dialect
+    said: list[str] = field(default_factory=list)
     options: list[Json] = field(default_factory=lambda: protocol.USUAL_OPTIONS)
     late: list[Json] = field(default_factory=list)
 
     async def send(self, update: Any) -> None:
         """Any `session/update`; it is remembered first."""
         self.session.journal.write(update=update)
-        await self.connection.notify("session/update", {"sessionId": self.session.id, "update": update})
+        if self._is_kept_back(update) or (spoken := self.dialect.update(update)) is None:
+            return
+        await self.connection.notify("session/update", {"sessionId": self.session.id, "update": spoken})
+
+    def _is_kept_back(self, update: Any) -> bool:
+        match update:
+            case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}} if self.dialect.repeats:
+                self.said.append(text)
+                return not self.dialect.streams
+        return False
 
     async def send_quietly(self, update: Any) -> None:
         """The same, though nobody may be listening any more."""
@@ -111,10 +124,16 @@ class Stage:
     async def _answer(self, tool_call: Json, withdraws: bool) -> tuple[str, str]:
         params = {"sessionId": self.session.id, "toolCall": tool_call, "options": self.options}
         try:
-            answer = await self.connection.request("session/request_permission", params, cancel=withdraws)
+            answer = await self._put(params, withdraws)
         except AgentRefused as error:
             return f"error {error.code}", "invalid"
-        return protocol.chosen(answer, self.options)
+        if self.dialect.tells:
+            await self.say(f"I was answered {json.dumps(answer)}.\n")
+        return protocol.chosen(self.dialect.answered(answer), self.options)
+
+    async def _put(self, params: Json, withdraws: bool) -> Any:
+        question = self.dialect.question(params)
+        return await self.connection.request("session/request_permission", question, cancel=withdraws)
 
     async def _reject(self, id: str, option: str) -> NoReturn:
         output = {"message": f"This was rejected ({option}).", "code": "rejected"}

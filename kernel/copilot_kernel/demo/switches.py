@@ -49,7 +49,13 @@ SWITCHES = {
     "audio": "takes audio",
     "mcp-http": "takes MCP servers of type http",
     "mcp-sse": "takes MCP servers of type sse",
+    "dialect": "=000 or =001 speaks as an agent written from another description of the protocol",
+    "flat-answers": "understands an answer to its questions only as {outcome, optionId}, and tells what it got",
+    "unstreamed": "says its messages in the answer to the prompt only (with a dialect that has them there)",
 }
+DIALECT = dict.fromkeys(("no-resume", "no-list", "no-close", "no-delete", "no-logout"), "")
+IMPLIED: Mapping[str, Mapping[str, str]] = {"": {}, "000": {**DIALECT, "option-id": ""}, "001": DIALECT}
+"""What an agent with a dialect does not have either."""
 
 
 def read_switches(text: str) -> dict[str, str]:
@@ -60,7 +66,9 @@ def read_switches(text: str) -> dict[str, str]:
     if unknown := switches.keys() - SWITCHES.keys():
         known = ", ".join(sorted(SWITCHES))
         sys.exit(f"demo agent: COPILOT_KERNEL_DEMO knows {known}; not {', '.join(sorted(unknown))}")
-    return switches
+    if (dialect := switches.get("dialect", "")) not in IMPLIED:
+        sys.exit(f"demo agent: there are the dialects 000 and 001; not {dialect}")
+    return {**IMPLIED[dialect], **switches}
 
 
 def home() -> Path:
