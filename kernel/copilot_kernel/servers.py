@@ -150,7 +150,7 @@ def _harmless(args: Sequence[str]) -> Iterator[str]:
 
 def _secret_words(args: Sequence[str]) -> Iterator[str]:
     """What follows a word like `--api-key`, in the same argument or in the next one."""
-    for word, following in zip(args, (*args[1:], ""), strict=True):
+    for word, following in zip(args, (*args[1:], ""), strict=False):
         found = _SECRET.fullmatch(word)
         if found and found[2]:
             yield found[2]

@@ -3,49 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
-import comm
 import pytest
-from comm.base_comm import BaseComm, CommManager
 from copilot_widgets.permission import LONGEST_NAME, WIDGET_VIEW, Choice, PermissionQuestion, shortened
 from ipywidgets import Widget
 
-
-class FrontEnd:
-    """Keeps the models that are open, as a front end does, and clicks."""
-
-    def __init__(self) -> None:
-        self.manager = CommManager()
-        self.models: dict[str, dict[str, Any]] = {}
-
-    def receive(self, kind: str, comm_id: str, data: dict[str, Any]) -> None:
-        if kind == "comm_open":
-            self.models[comm_id] = data["state"]
-        elif kind == "comm_close":
-            del self.models[comm_id]
-
-    def button(self, name: str) -> str:
-        return next(key for key, state in self.models.items() if state.get("description") == name)
-
-    def click(self, comm_id: str) -> None:
-        data = {"method": "custom", "content": {"event": "click"}}
-        self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
-
-
-@pytest.fixture
-def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[FrontEnd]:
-    front_end = FrontEnd()
-
-    class Comm(BaseComm):
-        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            front_end.receive(msg_type, self.comm_id, data)
-
-    monkeypatch.setattr(comm, "create_comm", Comm)
-    monkeypatch.setattr(comm, "get_comm_manager", lambda: front_end.manager)
-    yield front_end
-    Widget.close_all()
+from .front_end import FrontEnd
 
 
 def ask(chosen: list[int], *names: str) -> PermissionQuestion:
@@ -55,15 +18,15 @@ def ask(chosen: list[int], *names: str) -> PermissionQuestion:
 def test_each_click_tells_the_number_of_its_button(front_end: FrontEnd) -> None:
     chosen: list[int] = []
     question = ask(chosen, "Allow", "Reject")
-    front_end.click(front_end.button("Reject"))
-    front_end.click(front_end.button("Allow"))
+    front_end.click(front_end.described("Reject"))
+    front_end.click(front_end.described("Allow"))
     question.close()
     assert chosen == [1, 0]
 
 
 def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd) -> None:
     question = PermissionQuestion("", [Choice("<b>Allow</b>", "until the end", "warning")], lambda _: None)
-    state = front_end.models[front_end.button("<b>Allow</b>")]
+    state = front_end.models[front_end.described("<b>Allow</b>")]
     question.close()
     assert (state["tooltip"], state["button_style"], state["disabled"]) == (
         "<b>Allow</b>: until the end",
@@ -75,14 +38,10 @@ def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd
 def test_the_view_is_the_box_that_holds_details_and_buttons(front_end: FrontEnd) -> None:
     question = ask([], "Allow", "Reject")
     view = question.bundle()[WIDGET_VIEW]
-    details, row = (front_end.models[key.removeprefix("IPY_MODEL_")] for key in _children(front_end, view["model_id"]))
+    details, row = (front_end.models[key] for key in front_end.children(view["model_id"]))
     buttons = [front_end.models[key.removeprefix("IPY_MODEL_")]["description"] for key in row["children"]]
     question.close()
     assert (details["value"].endswith("</style><b>rm -r build</b>"), buttons) == (True, ["Allow", "Reject"])
-
-
-def _children(front_end: FrontEnd, model_id: str) -> list[str]:
-    return list(front_end.models[model_id]["children"])
 
 
 def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_end: FrontEnd) -> None:
@@ -97,7 +56,7 @@ def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_e
 def test_a_click_that_comes_after_closing_is_nothing(front_end: FrontEnd) -> None:
     chosen: list[int] = []
     question = ask(chosen, "Allow")
-    button = front_end.button("Allow")
+    button = front_end.described("Allow")
     question.close()
     front_end.click(button)
     assert chosen == []
@@ -113,8 +72,8 @@ def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
         raise RuntimeError("out of paper")
 
     question = PermissionQuestion("", [Choice("Allow")], receive)
-    front_end.click(front_end.button("Allow"))
-    front_end.click(front_end.button("Allow"))
+    front_end.click(front_end.described("Allow"))
+    front_end.click(front_end.described("Allow"))
     question.close()
     assert chosen == [0, 0]
     assert [record.getMessage() for record in caplog.records] == ["a click on answer 0 was lost"] * 2
@@ -138,6 +97,6 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 def test_a_long_name_is_whole_in_the_tooltip(front_end: FrontEnd) -> None:
     name = "Yes, and don't ask again for commands like " + "x" * 500
     question = ask([], name)
-    state = front_end.models[front_end.button(shortened(name))]
+    state = front_end.models[front_end.described(shortened(name))]
     question.close()
     assert state["tooltip"] == name

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ipywidgets import HTML, Button, HBox, Layout, VBox, Widget  # type: ignore[attr-defined]
+from ipywidgets import HTML, Button, HBox, Layout, VBox  # type: ignore[attr-defined]
+
+from .parts import close
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 LONGEST_NAME = 200
@@ -63,14 +65,7 @@ class PermissionQuestion:
 
     def close(self) -> None:
         """Take it out of the front end. Clicks that are on their way find nobody; closing twice is closing once."""
-        for widget in self._parts():
-            widget.close()
-
-    def _parts(self) -> list[Widget]:
-        """Layouts and styles are models of their own; shown ones first, so that nothing is drawn half."""
-        shown = [self._box, self._row, self._details, *self._buttons]
-        layouts = [self._wide, self._flush, self._row.layout]
-        return [*shown, *layouts, self._details.style, *(button.style for button in self._buttons)]
+        close(self._box)
 
     def _button(self, number: int, choice: Choice) -> Button:
         hint = f"{choice.name}: {choice.hint}" if choice.hint else choice.name

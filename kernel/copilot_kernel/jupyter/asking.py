@@ -9,16 +9,17 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
-from ..acp.messages import Option
 from ..permissions import policy
 from ..permissions.question import Answer, Question
 from ..rendering.plain import visible_text
 from ..rendering.question import question_html, question_text
 from .cell import Bundle, Cell
+
+T = TypeVar("T")
 
 Show = Callable[[Bundle, Callable[[], None]], None]
 """Takes what is to stand in the cell while the question is open, and whom to call when it no longer does."""
@@ -56,7 +57,7 @@ class Asking:
             return await self._typed(question)
         if self._cell.widgets_seen:
             return await buttons
-        return await first(buttons, self._typed(question))
+        return await first(buttons, self._typed(question), decides=lambda answer: answer.option is not None)
 
     def _buttons(self, question: Question, show: Show) -> asyncio.Future[Answer] | None:
         """Show the buttons: the future is the click. None where ipywidgets does not work."""
@@ -95,7 +96,7 @@ class Asking:
                 typed = await self._cell.input(prompt)
             except EOFError:
                 break
-            if (option := _named(typed, names, question.options)) is not None:
+            if (option := named(typed, names, question.options)) is not None:
                 return Answer(option, "you")
         return _NOT_ANSWERED
 
@@ -107,15 +108,15 @@ def nobody(question: Question, root: str) -> Answer:
     return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here; to allow it, set {ways}")
 
 
-async def first(*ways: Awaitable[Answer]) -> Answer:
-    """The option that is chosen first; the other ways are withdrawn. A way that gives up leaves it to the others."""
-    answers: list[Answer] = []
+async def first(*ways: Awaitable[T], decides: Callable[[T], bool]) -> T:
+    """The first answer that decides; the other ways are withdrawn. A way that gives up leaves it to the others."""
+    answers: list[T] = []
 
-    async def go(way: Awaitable[Answer], rivals: anyio.CancelScope) -> None:
+    async def go(way: Awaitable[T], rivals: anyio.CancelScope) -> None:
         answer = await way
         if not rivals.cancel_called:
             answers.append(answer)
-        if answer.option is not None:
+        if decides(answer):
             rivals.cancel()
 
     async with anyio.create_task_group() as tasks:
@@ -134,7 +135,7 @@ def _would_allow(rule: str, question: Question, root: str) -> bool:
     return policy.decide(question.call, question.options, "default", [rule], root) is not None
 
 
-def _named(typed: str, names: Sequence[str], options: Sequence[Option]) -> Option | None:
+def named(typed: str, names: Sequence[str], options: Sequence[T]) -> T | None:
     """The option whose number or (unambiguous) name was typed."""
     word = " ".join(typed.split()).casefold()
     numbers = [str(number) for number in range(1, len(options) + 1)]

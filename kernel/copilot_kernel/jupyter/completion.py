@@ -1,48 +1,110 @@
-"""Completion: our `%commands` and the agent's `/commands`, at the beginning of a line."""
+"""Completion: our `%commands` and what may follow them, the agent's `/commands`, `@paths` and files to attach."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from ..acp.messages import Command
-from ..commands.parse import COMMANDS
+from ..commands.arguments import offer
+from ..commands.situation import Situation
+from ..commands.table import TABLE
+from ..errors import CopilotError
 from ..rendering.plain import clean, one_line
+from .desk import Desk
+from .paths import beneath, everywhere
 
-_BEGUN = re.compile(r"^[ \t]*([%/]\S*)\Z", re.MULTILINE)
+SESSIONS_LIMIT = 1.0
+"""Seconds that the agent may take to list its sessions for a completion."""
+MOST = 200
+"""Matches of one completion."""
+
+_TYPED = re.compile(r"[ \t]*%+([A-Za-z]\w*)([ \t]+)(.*)")
+_NAME = re.compile(r"[ \t]*(%\w*)")
+_SLASH = re.compile(r"[ \t]*(/.*)")
+_MENTION = re.compile(r"(?:^|.*[\s(\[{,;:'\"])@([^\s@]*)")
 
 
-def known_commands(agents: Iterable[Command]) -> dict[str, str]:
-    """What can be typed, with `%` or `/`, and what it is for."""
-    ours = {f"%{name}": line for name, line in COMMANDS.items()}
-    theirs = {f"/{command.name}": _about(command) for command in agents if _can_be_typed(command.name)}
-    return ours | theirs
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`text` replaces the word that was typed; `kind` is shown beside it, `about` is the rest of what is known."""
+
+    text: str
+    kind: str
+    about: str = ""
 
 
-def complete(code: str, cursor: int, commands: Mapping[str, str]) -> dict[str, Any]:
+async def complete(code: str, cursor: int, desk: Desk) -> dict[str, Any]:
     """The content of a `complete_reply`; `cursor` counts characters."""
-    begun = _BEGUN.search(code[:cursor])
-    word = begun[1] if begun else ""
-    matches = [name for name in sorted(commands) if word and name.startswith(word)]
-    start = cursor - len(word)
+    line = code[:cursor].rpartition("\n")[2]
+    word, matches = await _matches(line, desk)
+    found = [match for match in matches if match.text != word and _can_be_typed(match.text)][:MOST]
+    return _reply(found, cursor - len(word), cursor)
+
+
+async def _matches(line: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+    """The word that is being typed at the end of the line, and what it may become."""
+    if match := _TYPED.fullmatch(line):
+        return await _argument(match[1], match[3], desk)
+    if match := _NAME.fullmatch(line):
+        names = (Match(f"%{entry.name}", "command", entry.summary) for entry in TABLE.values())
+        return match[1], _beginning(names, match[1])
+    if match := _MENTION.fullmatch(line):
+        return match[1], [Match(path, "file") for path in await everywhere(desk.settings.folder, match[1])]
+    if match := _SLASH.fullmatch(line):
+        return match[1], _beginning(agents_commands(desk.situation()), match[1])
+    return "", ()
+
+
+async def _argument(name: str, typed: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+    if name == "attach":
+        return await _file(typed, desk)
+    if name in ("resume", "delete"):
+        await _list_sessions(desk)
+    start, choices = offer(name, typed, desk.situation())
+    found = (Match(choice.word, name, f"{choice.name} {choice.about}".strip()) for choice in choices)
+    return typed[start:], _beginning(found, typed[start:])
+
+
+async def _file(typed: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+    """The last of several paths; one with blanks is quoted."""
+    word = re.split(r"(?<!\\)[ \t]+", typed)[-1]
+    paths = await beneath(desk.settings.folder, word.lstrip("'\""))
+    return word, [Match(shlex.quote(path) if not path.startswith("~") else path, "file") for path in paths]
+
+
+async def _list_sessions(desk: Desk) -> None:
+    """Those that were listed last, unless the agent, if it runs, lists them at once."""
+    if desk.situation().info is not None:
+        with suppress(CopilotError, TimeoutError):
+            await asyncio.wait_for(desk.list_sessions(here=True), SESSIONS_LIMIT)
+
+
+def agents_commands(now: Situation) -> list[Match]:
+    """The agent's `/commands`."""
+    return [Match(f"/{each.name}", "agent's command", each.description) for each in now.conversation.commands]
+
+
+def _beginning(found: Iterable[Match], word: str) -> list[Match]:
+    return sorted((match for match in found if match.text.startswith(word)), key=lambda match: match.text)
+
+
+def _can_be_typed(text: str) -> bool:
+    """On one line, with nothing hidden in it."""
+    return text != "" and text == clean(text) and "\n" not in text
+
+
+def _reply(found: list[Match], start: int, end: int) -> dict[str, Any]:
+    place = {"start": start, "end": end}
+    types = [place | {"text": each.text, "type": each.kind, "signature": one_line(each.about)} for each in found]
     return {
         "status": "ok",
-        "matches": matches,
+        "matches": [match.text for match in found],
         "cursor_start": start,
-        "cursor_end": cursor,
-        "metadata": {
-            "_jupyter_types_experimental": [
-                {"start": start, "end": cursor, "text": name, "type": "command"} for name in matches
-            ]
-        },
+        "cursor_end": end,
+        "metadata": {"_jupyter_types_experimental": types},
     }
-
-
-def _can_be_typed(name: str) -> bool:
-    return name != "" and name == clean(name) and not any(character.isspace() for character in name)
-
-
-def _about(command: Command) -> str:
-    usage = f"/{command.name} {one_line(command.hint)}\n\n" if command.hint else ""
-    return usage + clean(command.description)

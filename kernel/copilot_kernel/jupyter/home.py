@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from ..acp.messages import Block
     from ..chat import Chat, Turn, View
-    from ..conversation.model import Conversation
+
+T = TypeVar("T")
 
 
 class Home:
@@ -21,33 +22,43 @@ class Home:
         self._life: asyncio.Task[None] | None = None
         self._leaving = asyncio.Event()
         self._chat: Chat | None = None
-        self._asking = False
+        self._asking = 0
 
     @property
-    def conversation(self) -> Conversation | None:
-        """What was said so far; None before the first prompt."""
-        return self._chat.conversation if self._chat else None
+    def chat(self) -> Chat | None:
+        """The chat; None before it is first needed."""
+        return self._chat
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
-        """See `Chat.ask`. If the chat breaks (a bug of ours) while we wait, its error is raised here."""
+        """See `Chat.ask` and `do`."""
+
+        async def ask(chat: Chat) -> Turn:
+            self._asking += 1
+            try:
+                return await chat.ask(blocks, view)
+            finally:
+                self._asking -= 1
+
+        return await self.do(ask)
+
+    async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
+        """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here."""
         life = await self._open()
         assert self._chat is not None
-        turn = asyncio.create_task(self._chat.ask(blocks, view))
-        self._asking = True
+        doing = asyncio.create_task(work(self._chat))
         try:
-            await asyncio.wait({turn, life}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({doing, life}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._asking = False
-            turn.cancel()  # nothing, if it is done
-        if not turn.done():
+            doing.cancel()  # nothing, if it is done
+        if not doing.done():
             _raise_end_of(life)
-        return turn.result()
+        return doing.result()
 
     def cancel(self) -> bool:
         """Cancel the turn; False if none is at the agent."""
         if self._asking and self._chat is not None:
             self._chat.cancel()
-        return self._asking
+        return self._asking > 0
 
     async def close(self, limit: float) -> None:
         """End the agent; within `limit` seconds, in any case."""
@@ -55,6 +66,11 @@ class Home:
         if self._life is not None and not self._life.done():
             await asyncio.wait({self._life}, timeout=limit)
             self._life.cancel()
+
+    async def reopen(self, limit: float) -> None:
+        """End the agent like `close`; the chat is opened again, another one, when it is next needed."""
+        await self.close(limit)
+        self._chat, self._leaving = None, asyncio.Event()
 
     async def _open(self) -> asyncio.Task[None]:
         if self._life is None or self._life.done():

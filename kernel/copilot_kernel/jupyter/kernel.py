@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from functools import cached_property
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..commands.parse import Command, Empty, Prompt, parse
+from ..commands.parse import Command, Prompt
 from ..errors import CopilotError
 from ..rendering.plain import clean
-from . import comms, lifetime
+from . import commands, comms, lifetime
 from .cell import Cell
+from .desk import Desk
 from .dispatch import ConcurrentKernel
 from .history import History
 from .home import Home
@@ -54,8 +54,11 @@ class CopilotKernel(ConcurrentKernel):
         super().__init__(**options)
         comms.install(self)
         self.home = Home(self._make_chat)
+        self.desk = Desk(self.home, self._load_settings)
         self.history = History()
         self._turn: asyncio.Task[Reply] | None = None
+        self._watched = False
+        """Somebody watches the cell that ran last."""
         self._notices: list[str] = []
         if not self.widgets_work:
             self._notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
@@ -80,6 +83,7 @@ class CopilotKernel(ConcurrentKernel):
         if store_history and code.strip():
             self.history.add(self.execution_count, code)
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
+        self._watched = cell.live
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
@@ -90,43 +94,41 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
-            match parse(code):
-                case Prompt(text):
-                    return await self._prompt(cell, text)
-                case Command("help"):
-                    cell.stream(self._help())
-                case Empty():
-                    pass
+            for step in await commands.read(self.desk, code):
+                match step:
+                    case Command():
+                        await commands.run(self.desk, cell, step)
+                    case Prompt(text):
+                        return await self._prompt(cell, text)
         except CopilotError as error:
             return self._failed(cell, error)
+        finally:
+            self._tell_notices(cell)
         return self._ok()
 
     async def _prompt(self, cell: Cell, text: str) -> Reply:
         from ..acp.messages import Text
+        from ..chat.attachments import mentions
         from .asking import Asking
         from .display import Display
 
+        folder = self.desk.settings.folder
         self._tell_notices(cell)
-        display = Display(cell, Asking(cell, self._settings.folder), cwd=self._settings.folder)
+        display = Display(cell, Asking(cell, folder), cwd=folder)
         try:
-            turn = await self.home.ask([Text(text)], display)
+            turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
             display.finish(turn)
         finally:
             display.close()
-            self._tell_notices(cell)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
-
-    def _help(self) -> str:
-        lines = [f"{name}  {' '.join(about.split())}" for name, about in self._commands().items()]
-        return "\n".join([*lines, "Anything else is a prompt to the agent.", ""])
 
     def _make_chat(self) -> Chat:
         from ..chat import Chat
+        from ..config import notebook
 
-        return Chat(self._settings)
+        return Chat(self.desk.settings, notebook() if self._watched else "")
 
-    @cached_property
-    def _settings(self) -> Settings:
+    def _load_settings(self) -> Settings:
         from .. import config
 
         settings = config.load()
@@ -183,19 +185,13 @@ class CopilotKernel(ConcurrentKernel):
         """See `completion.py`."""
         from .completion import complete
 
-        return complete(code, cursor_pos, self._commands())
+        return await complete(code, cursor_pos, self.desk)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
         """See `inspection.py`."""
         from .inspection import inspect
 
-        return inspect(code, cursor_pos, self._commands())
-
-    def _commands(self) -> dict[str, str]:
-        from .completion import known_commands
-
-        conversation = self.home.conversation
-        return known_commands(conversation.commands if conversation else ())
+        return inspect(code, cursor_pos, self.desk.situation())
 
     async def do_is_complete(self, code: str) -> Reply:
         """Only an open code fence asks for more lines."""

@@ -1,0 +1,141 @@
+"""Our commands in cells: what each one asks of the chat, and what the cell then shows."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from ..commands import report
+from ..commands.choices import Choice, Setting, find
+from ..commands.parse import Command, Prompt, parse, slash_name
+from ..commands.table import TABLE, unknown
+from ..config import PERMISSION_MODES
+from ..errors import CopilotError, UsageError
+from . import lifetime, session_commands, setting_commands
+from .cell import Cell
+from .desk import Desk, show, tell
+
+Run = Callable[[Desk, Cell, str], Coroutine[Any, Any, None]]
+
+LINES = 100
+"""Of the wire's log, unless a number is given."""
+
+
+async def read(desk: Desk, code: str) -> tuple[Command | Prompt, ...]:
+    """See `parse`. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
+    if slash_name(code) and desk.state is None:
+        with suppress(CopilotError):
+            await desk.ready()
+    return parse(code, [command.name for command in desk.situation().conversation.commands])
+
+
+async def run(desk: Desk, cell: Cell, command: Command) -> None:
+    """Do what `command` says and show it in `cell`. Raises CopilotError."""
+    await RUNS[command.name](desk, cell, command.rest)
+
+
+async def _help(desk: Desk, cell: Cell, rest: str) -> None:
+    name = rest.lstrip("%/")
+    if name and name not in TABLE:
+        raise unknown(name)
+    show(cell, report.one_command(TABLE[name]) if name else report.all_commands())
+
+
+async def _status(desk: Desk, cell: Cell, rest: str) -> None:
+    show(cell, report.status(desk.situation(cell.live)))
+
+
+async def _mcp(desk: Desk, cell: Cell, rest: str) -> None:
+    from ..acp.locate import locate
+    from ..acp.mcp import offer
+
+    now = desk.situation(cell.live)
+    servers, info = now.settings.mcp_servers, now.info
+    show(cell, report.mcp(now, offer(servers, info, locate(now.settings.agent, os.environ)) if info else None))
+
+
+async def _log(desk: Desk, cell: Cell, rest: str) -> None:
+    from ..rendering.report import render_lines
+
+    if rest and not (rest.isascii() and rest.isdigit() and 0 < len(rest) < 7):
+        raise UsageError(f"{rest} is no number of lines.", f"Type {TABLE['log'].usage}.")
+    lines = desk.home.chat.log() if desk.home.chat else []
+    cell.display(render_lines("The last turn on the wire", lines[-int(rest or LINES) :]))
+
+
+async def _permissions(desk: Desk, cell: Cell, rest: str) -> None:
+    word, _, name = rest.partition(" ")
+    if word not in ("", "mode"):
+        raise UsageError(f"%permissions {word} means nothing.", f"Type {TABLE['permissions'].usage}.")
+    if name.strip():
+        modes = Setting("permission mode", "Mode", tuple(Choice(mode, mode) for mode in PERMISSION_MODES))
+        await desk.set_permission_mode(str(find(modes, name).value))
+    show(cell, report.permissions(desk.situation().settings))
+
+
+async def _agent(desk: Desk, cell: Cell, rest: str) -> None:
+    from ..acp.locate import locate
+
+    if not rest:
+        show(cell, report.agent(desk.situation(cell.live)))
+        return
+    launch = locate(rest, os.environ)
+    await desk.home.reopen(lifetime.CLOSE_LIMIT)
+    desk.sessions = ()
+    desk.settings = replace(desk.settings, agent=rest, origins={**desk.settings.origins, "agent": "%agent"})
+    tell(cell, f"The next prompt starts {launch.label}.")
+
+
+async def _attach(desk: Desk, cell: Cell, rest: str) -> None:
+    if paths := _words(rest):
+        await desk.attach(paths)
+    show(cell, report.attached(desk.situation().attached))
+
+
+async def _login(desk: Desk, cell: Cell, rest: str) -> None:
+    await desk.do(lambda chat: chat.authenticate(rest))
+    tell(cell, "Signed in.")
+
+
+async def _logout(desk: Desk, cell: Cell, rest: str) -> None:
+    await desk.do(lambda chat: chat.logout())
+    tell(cell, "Signed out.")
+
+
+async def _restart(desk: Desk, cell: Cell, rest: str) -> None:
+    await desk.do(lambda chat: chat.restart())
+    tell(cell, "The agent is ended; the next prompt starts it again.")
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        return shlex.split(rest)
+    except ValueError as error:
+        raise UsageError(f"The names of the files cannot be read: {error}.", "Check the quotes.") from error
+
+
+RUNS: dict[str, Run] = {
+    "help": _help,
+    "status": _status,
+    "sessions": session_commands.sessions,
+    "resume": session_commands.resume,
+    "new": session_commands.new,
+    "close": session_commands.close,
+    "delete": session_commands.delete,
+    "mode": setting_commands.mode,
+    "model": setting_commands.model,
+    "options": setting_commands.options,
+    "permissions": _permissions,
+    "agent": _agent,
+    "attach": _attach,
+    "mcp": _mcp,
+    "login": _login,
+    "logout": _logout,
+    "log": _log,
+    "restart": _restart,
+}
+"""What each command of `TABLE` does."""

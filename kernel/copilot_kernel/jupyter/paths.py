@@ -1,0 +1,91 @@
+"""Files for completion: what is in a folder, and what is anywhere below one, as far as a bounded look goes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+
+import anyio.to_thread
+
+MOST_SEEN = 5_000
+"""Entries of folders that are looked at for one completion."""
+SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+
+async def beneath(folder: str, typed: str) -> list[str]:
+    """Paths that begin as typed, relative to `folder` unless they are absolute or begin with `~`; folders end in /."""
+    return await anyio.to_thread.run_sync(partial(_beneath, folder, typed), abandon_on_cancel=True)
+
+
+async def everywhere(folder: str, typed: str) -> list[str]:
+    """Paths in `folder` that begin as typed, and files at any depth whose name does; nothing outside."""
+    return await anyio.to_thread.run_sync(partial(_everywhere, folder, typed), abandon_on_cancel=True)
+
+
+def _beneath(folder: str, typed: str) -> list[str]:
+    parent, slash, begun = typed.rpartition("/")
+    place = os.path.join(folder, os.path.expanduser(parent + slash))
+    wanted = (each for each in _entries(place) if each.name.startswith(begun) and _is_wanted(each.name, begun))
+    return sorted(parent + slash + _ended(each) for each in wanted)
+
+
+def _everywhere(folder: str, typed: str) -> list[str]:
+    if typed.startswith(("/", "~")) or ".." in typed.split("/"):
+        return []
+    near = _beneath(folder, typed)
+    far = [] if "/" in typed or not typed else _named(folder, typed)
+    return list(dict.fromkeys((*near, *far)))
+
+
+def _named(folder: str, begun: str) -> list[str]:
+    """The nearest first."""
+    found = (path for path in _below(folder) if os.path.basename(path).lower().startswith(begun.lower()))
+    return sorted(found, key=lambda path: (path.count("/"), path))
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Files, those of one folder before those of the folders in it; links to folders are not followed."""
+    waiting, left = deque([""]), MOST_SEEN
+    while waiting and left > 0:
+        inside = waiting.popleft()
+        for entry in _entries(os.path.join(folder, inside))[:left]:
+            left -= 1
+            path = inside + entry.name
+            if not _is_wanted(entry.name, ""):
+                continue
+            if _is_folder(entry, follow=False):
+                waiting.append(path + "/")
+            elif not _is_folder(entry, follow=True):
+                yield path
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """At most so many, and none of a folder that cannot be read."""
+    found: list[os.DirEntry[str]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found.append(entry)
+                if len(found) >= MOST_SEEN:
+                    break
+    except OSError:
+        return []
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def _is_wanted(name: str, begun: str) -> bool:
+    """Hidden files only if a dot was typed; what others have installed, never."""
+    return name not in SKIPPED and (begun.startswith(".") or not name.startswith(".")) and name != ".git"
+
+
+def _ended(entry: os.DirEntry[str]) -> str:
+    return f"{entry.name}/" if _is_folder(entry, follow=True) else entry.name
+
+
+def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow)
+    except OSError:
+        return False
