@@ -30,3 +30,10 @@ async def test_the_output_comes_whole(talking):
     (exit,) = metas(heard, "terminal_exit")
     assert (output["data"], metas(heard, "terminal_output_delta")) == ("one\ntwo\n", [])
     assert exit == {"terminal_id": output["terminal_id"], "exit_code": None, "signal": "signal 9"}
+
+
+async def test_nothing_of_a_long_output_is_lost(talking):
+    async with talking() as client:
+        heard = await client.play("demo: terminal-meta seq 100000")
+    text = "".join(piece["data"] for piece in metas(heard, "terminal_output_delta"))
+    assert text == "".join(f"{number}\n" for number in range(1, 100_001))

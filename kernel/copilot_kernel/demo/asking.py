@@ -39,6 +39,11 @@ FORM: Json = {
     "required": ["name", "count"],
 }
 """A form with a field of each kind."""
+TITLE = "Please answer the following questions"
+SUBMIT = [
+    {"optionId": "proceed_once", "kind": "allow_once", "name": "Submit"},
+    {"optionId": "cancel", "kind": "reject_once", "name": "Cancel"},
+]
 QUESTIONS = "Which colour?:Red|Green;And what else?:Card|Ribbon"
 
 
@@ -87,21 +92,12 @@ async def _elicit(stage: Stage, params: Json) -> str:
 
 async def question(stage: Stage, argument: str) -> None:
     """`question [TEXT[:A|B];…]`: questions inside a permission request, as one agent has them."""
-    questions = [
-        _question(part) for part in (argument or "Which colour?:Red|Green;And what else?:Card|Ribbon").split(";")
-    ]
-    title = "Please answer the following questions"
-    raw_input = {"questions": questions}
-    id = await stage.begin("think", title, raw_input)
-    options = [
-        {"optionId": "proceed_once", "kind": "allow_once", "name": "Submit"},
-        {"optionId": "cancel", "kind": "reject_once", "name": "Cancel"},
-    ]
-    call = {"toolCallId": id, "status": "pending", "title": title, "kind": "think", "rawInput": raw_input}
-    answer = await stage.connection.request(
-        "session/request_permission", {"sessionId": stage.session.id, "toolCall": call, "options": options}
-    )
-    _, kind = protocol.chosen(answer, options)
+    raw_input = {"questions": [_question(part) for part in (argument or QUESTIONS).split(";")]}
+    id = await stage.begin("think", TITLE, raw_input)
+    call = {"toolCallId": id, "status": "pending", "title": TITLE, "kind": "think", "rawInput": raw_input}
+    params = {"sessionId": stage.session.id, "toolCall": call, "options": SUBMIT}
+    answer = await stage.connection.request("session/request_permission", params)
+    _, kind = protocol.chosen(answer, SUBMIT)
     if kind == "cancelled":
         raise TurnEnded("cancelled")
     words = f"You answered: {json.dumps(answer)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import anyio
+from anyio.abc import Process
 
 from .protocol import Json
 from .shell import INTERVAL, KEPT, Output, running
@@ -28,17 +30,22 @@ async def _run(stage: Stage, command: str, deltas: bool) -> None:
     id = await stage.begin("execute", f"Run {command}", {"command": command}, _meta=info, **shown)
     output = Output()
     async with running(command, stage.session.cwd) as process:
-        assert process.stdout is not None
-        with suppress(anyio.EndOfStream):
-            while True:
-                before = len(output.text)
-                output.feed(await process.stdout.receive(KEPT))
-                if deltas and output.text[before:]:
-                    await stage.change(id, _meta=_data("terminal_output_delta", terminal, output.text[before:]))
-                await anyio.sleep(INTERVAL)
+        async for piece in _pieces(process, output):
+            if deltas:
+                await stage.change(id, _meta=_data("terminal_output_delta", terminal, piece))
         code = await process.wait()
     whole = {} if deltas else _data("terminal_output", terminal, output.text)
     await stage.change(id, status="failed" if code else "completed", _meta={**whole, **_exit(terminal, code)})
+
+
+async def _pieces(process: Process, output: Output) -> AsyncIterator[str]:
+    """What is new of the output, until it ends; `output` gets all of it."""
+    assert process.stdout is not None
+    with suppress(anyio.EndOfStream):
+        while True:
+            if piece := output.feed(await process.stdout.receive(KEPT)):
+                yield piece
+            await anyio.sleep(INTERVAL)
 
 
 def _data(name: str, terminal: str, data: str) -> Json:

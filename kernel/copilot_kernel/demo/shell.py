@@ -50,11 +50,13 @@ class Output:
         self.text = ""
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
-    def feed(self, data: bytes) -> None:
-        """More of it; characters may be cut anywhere."""
-        self.text += self._decode(data)
+    def feed(self, data: bytes) -> str:
+        """More of it; characters may be cut anywhere. Returns what is new."""
+        piece = self._decode(data)
+        self.text += piece
         if len(self.text) > KEPT:
             self.text = "[the beginning is cut off]\n" + self.text[-KEPT // 2 :]
+        return piece
 
 
 @asynccontextmanager
