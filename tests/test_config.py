@@ -5,9 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import Settings, load
+from copilot_kernel.config import Settings, load, notebook, state_folder
+from copilot_kernel.servers import McpServer
 
-ORIGINS = dict.fromkeys(["agent", "cwd", "permission_mode", "allow", "start_timeout", "cancel_grace"], "default")
+ORIGINS = dict.fromkeys(
+    (
+        *("agent", "cwd", "permission_mode", "allow", "start_timeout", "cancel_grace"),
+        *("mcp_servers", "answer_form", "state"),
+    ),
+    "default",
+)
 
 
 def write(path: Path, values: Any) -> Path:
@@ -29,11 +36,17 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_ALLOW": '["Read", "Edit"]',
             "COPILOT_KERNEL_START_TIMEOUT": "2.5",
             "COPILOT_KERNEL_CANCEL_GRACE": "1",
+            "COPILOT_KERNEL_MCP_SERVERS": '[{"name": "files", "command": "serve"}]',
+            "COPILOT_KERNEL_ANSWER_FORM": "flat",
+            "COPILOT_KERNEL_STATE": "/state",
             "PATH": "/bin",
         },
         [],
     )
-    assert settings == Settings("demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0)
+    servers = (McpServer("files", "stdio", "serve"),)
+    assert settings == Settings(
+        "demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0, servers, "flat", "/state"
+    )
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
 
@@ -119,3 +132,26 @@ def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, mo
     path = write(tmp_path / "copilot_kernel.json", {"agent": "demo"})
     settings = load({})
     assert (settings.agent, settings.origins["agent"]) == ("demo", str(path))
+
+
+def test_a_form_of_answers_that_nobody_knows_is_reported() -> None:
+    settings = load({"COPILOT_KERNEL_ANSWER_FORM": "round"}, [])
+    assert (settings.answer_form, settings.problems) == (
+        "nested",
+        ("environment: answer_form: 'round' is not one of nested, flat; nested is used",),
+    )
+
+
+def test_what_outlives_a_kernel_is_in_jupyters_data_folder_or_where_the_user_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    assert state_folder(Settings()) == tmp_path / "data" / "copilot_kernel"
+    assert state_folder(Settings(state=str(tmp_path))) == tmp_path
+
+
+def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
+    book = write(tmp_path / "book.ipynb", "{}")
+    names = [str(book), str(tmp_path / "Console 1"), str(tmp_path), "book.ipynb", ""]
+    assert [notebook({"JPY_SESSION_NAME": name}) for name in names] == [str(book), "", "", "", ""]
+    assert notebook({}) == ""

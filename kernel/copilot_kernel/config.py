@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from .servers import McpServer, parse_servers
+
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
+ANSWER_FORMS = ("nested", "flat")
 PERMISSION_MODES = ("default", "bypassPermissions")
 
 
@@ -34,6 +37,12 @@ class Settings:
     """Seconds until the agent must have answered `initialize` and `session/new`."""
     cancel_grace: float = 5.0
     """Seconds that a cancelled turn may take to end before the agent is ended."""
+    mcp_servers: tuple[McpServer, ...] = ()
+    """Servers of the Model Context Protocol that the agent is to use."""
+    answer_form: str = "nested"
+    """How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it."""
+    state: str = ""
+    """Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder."""
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
@@ -55,6 +64,21 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
     return Settings(**found, origins=origins, problems=tuple(problems))
 
 
+def notebook(environ: Mapping[str, str] | None = None) -> str:
+    """The path of the notebook whose kernel this is, as Jupyter Server tells it; empty for a console."""
+    path = (os.environ if environ is None else environ).get("JPY_SESSION_NAME", "")
+    return path if os.path.isabs(path) and os.path.isfile(path) else ""
+
+
+def state_folder(settings: Settings) -> Path:
+    """Where to remember what outlives a kernel; it need not exist."""
+    if settings.state:
+        return Path(settings.state).expanduser().absolute()
+    from jupyter_core.paths import jupyter_data_dir
+
+    return Path(jupyter_data_dir(), "copilot_kernel")
+
+
 def _read(
     name: str, raw: Any, origin: str, found: dict[str, Any], origins: dict[str, str], problems: list[str]
 ) -> None:
@@ -65,6 +89,9 @@ def _read(
     try:
         found[name] = reader(raw)
         origins[name] = origin
+    except _Partly as partly:
+        found[name], origins[name] = partly.value, origin
+        problems += [f"{origin}: {name}: {problem}" for problem in partly.problems]
     except (ValueError, TypeError) as error:
         problems.append(f"{origin}: {name}: {error}")
 
@@ -98,6 +125,14 @@ def _files(paths: list[Path], problems: list[str]) -> list[tuple[str, dict[str, 
     return read
 
 
+class _Partly(Exception):
+    """Some of a value could be read, and the rest need not cost it."""
+
+    def __init__(self, value: Any, problems: tuple[str, ...]) -> None:
+        super().__init__(*problems)
+        self.value, self.problems = value, problems
+
+
 def _text(raw: Any) -> str:
     if not isinstance(raw, str):
         raise ValueError("must be text")
@@ -110,11 +145,24 @@ def _mode(raw: Any) -> str:
     return str(raw)
 
 
+def _form(raw: Any) -> str:
+    if raw not in ANSWER_FORMS:
+        raise ValueError(f"{raw!r} is not one of {', '.join(ANSWER_FORMS)}; nested is used")
+    return str(raw)
+
+
 def _words(raw: Any) -> tuple[str, ...]:
     value = json.loads(raw) if isinstance(raw, str) else raw
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError('must be a JSON list of texts, such as ["Read", "Edit"]')
     return tuple(value)
+
+
+def _servers(raw: Any) -> tuple[McpServer, ...]:
+    servers, problems = parse_servers(json.loads(raw) if isinstance(raw, str) else raw)
+    if problems:
+        raise _Partly(servers, problems)
+    return servers
 
 
 def _seconds(raw: Any) -> float:
@@ -131,6 +179,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "allow": _words,
     "start_timeout": _seconds,
     "cancel_grace": _seconds,
+    "mcp_servers": _servers,
+    "answer_form": _form,
+    "state": _text,
 }
 
 assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems"}

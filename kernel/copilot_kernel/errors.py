@@ -36,11 +36,14 @@ class AgentNotFound(AgentError):
 
 
 class AgentStartFailed(AgentError):
-    """The agent was started but did not become ready; `stderr` holds its last lines."""
+    """The agent was started but did not become ready; `stderr` holds its last lines.
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+    `ended`: it began and then ended by itself, so that another start may help.
+    """
+
+    def __init__(self, message: str, hint: str = "", stderr: str = "", ended: bool = False) -> None:
         super().__init__(message, hint)
-        self.stderr = stderr
+        self.stderr, self.ended = stderr, ended
 
 
 class AgentExited(AgentError):

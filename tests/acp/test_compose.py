@@ -97,8 +97,19 @@ def test_we_offer_what_we_show_and_nothing_else() -> None:
         "clientCapabilities": {
             "fs": {"readTextFile": False, "writeTextFile": False},
             "terminal": False,
-            "session": {"notices": {}, "compaction": {}},
+            "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
         },
+    }
+
+
+def test_we_offer_what_is_served() -> None:
+    offered = compose_initialize("1", {"fs", "terminal", "elicitation", "auth"})["clientCapabilities"]
+    assert offered == {
+        "fs": {"readTextFile": True, "writeTextFile": True},
+        "terminal": True,
+        "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+        "elicitation": {"form": {}, "url": {}},
+        "auth": {"terminal": True},
     }
 
 

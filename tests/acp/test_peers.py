@@ -9,6 +9,8 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp.doors import Doors
+from copilot_kernel.acp.link import open_link
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import (
     Audio,
@@ -23,7 +25,6 @@ from copilot_kernel.acp.messages import (
     Text,
     ToolCallUpdate,
 )
-from copilot_kernel.acp.session import open_session
 from copilot_kernel.errors import AgentRefused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
@@ -82,14 +83,9 @@ class Client:
 @asynccontextmanager
 async def opened(peer, cwd, answer="yes"):
     client = Client(answer)
-    async with open_session(
-        peer,
-        str(cwd),
-        start_timeout=20,
-        on_update=client.update,
-        on_permission=client.permission,
-        on_diagnostic=client.diagnostics.append,
-    ) as session:
+    doors = Doors(client.update, client.permission, diagnose=client.diagnostics.append)
+    async with open_link(peer, str(cwd), doors, start_timeout=20) as link:
+        session = await link.new(str(cwd))
         assert (session.info.name, session.info.protocol_version, session.state.id) == ("scripted", 1, "s1")
         await client.until(said(f"in {cwd}"))
         client.events.clear()

@@ -5,19 +5,15 @@ import os
 import socket
 import sys
 import time
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import anyio
 import psutil
 import pytest
 from copilot_kernel import __version__
-from copilot_kernel.acp.connection import Connection
-from copilot_kernel.acp.jsonrpc import RequestFailed, method_not_found
+from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.locate import Launch
-from copilot_kernel.acp.messages import Chunk, Image, Option, PromptResult, Text, ToolCallUpdate, Unknown
-from copilot_kernel.acp.session import open_session
-from copilot_kernel.acp.transport import PipeTransport
+from copilot_kernel.acp.messages import Image, Option, PromptResult, Text, ToolCallUpdate, Unknown
 from copilot_kernel.errors import (
     AgentExited,
     AgentNotFound,
@@ -27,12 +23,9 @@ from copilot_kernel.errors import (
     ProtocolUnsupported,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+from .scripted import OPTIONS, Client, listening, opened, refused, said
 
-OPTIONS = [
-    {"optionId": "yes-1", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "no-1", "name": "Reject", "kind": "reject_once"},
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
 
 
 @pytest.fixture(autouse=True)
@@ -41,108 +34,6 @@ def nothing_is_left():
     yield
     assert psutil.Process().children(recursive=True) == []
     assert len(os.listdir("/dev/fd")) == descriptors
-
-
-class Script:
-    """An agent: `answers` are results, exceptions or coroutine functions of (agent, params), by method."""
-
-    def __init__(self, answers):
-        self.heard = []
-        self.cancelled = anyio.Event()
-        self.connection = None
-        self.answers = {
-            "initialize": {"protocolVersion": 1, "agentInfo": {"name": "script", "version": "1"}},
-            "session/new": {"sessionId": "s1"},
-            "session/prompt": {"stopReason": "end_turn"},
-            **answers,
-        }
-
-    def notice(self, method, params):
-        self.heard.append((method, params))
-        if method == "session/cancel":
-            self.cancelled.set()
-
-    def serve(self, method, params):
-        self.heard.append((method, params))
-        if method not in self.answers:
-            raise method_not_found(method)
-        return self._answer(self.answers[method], params)
-
-    async def _answer(self, answer, params):
-        if isinstance(answer, Exception):
-            raise answer
-        return await answer(self, params) if callable(answer) else answer
-
-    async def update(self, update, session="s1"):
-        await self.connection.notify("session/update", {"sessionId": session, "update": update})
-
-    async def say(self, text):
-        await self.update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
-
-    async def ask(self, **params):
-        return await self.connection.request("session/request_permission", params)
-
-
-def said(text):
-    return Chunk("agent", Text(text))
-
-
-@asynccontextmanager
-async def listening(**answers):
-    """A script behind a port of loopback, and how to reach it."""
-    script = Script({name.replace("_", "/"): answer for name, answer in answers.items()})
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_serve, server, script)
-            yield script, Launch(address=server.getsockname(), label="the agent")
-            tasks.cancel_scope.cancel()
-
-
-async def _serve(server, script):
-    await anyio.wait_readable(server)
-    descriptor = server.accept()[0].detach()
-    transport = PipeTransport(descriptor, os.dup(descriptor))
-    async with Connection(transport, on_notification=script.notice, on_request=script.serve) as script.connection:
-        await script.connection.closed.wait()
-
-
-class Client:
-    """What the callbacks got, in order."""
-
-    def __init__(self):
-        self.events = []
-        self.diagnostics = []
-        self.choose = 0
-
-    def update(self, session_id, update):
-        self.events.append((session_id, update))
-
-    def permission(self, request):
-        self.events.append(request)
-        return self._decide(request)
-
-    async def _decide(self, request):
-        return None if self.choose is None else request.options[self.choose]
-
-
-@asynccontextmanager
-async def opened(launch, client=None, timeout=5.0, cwd="/"):
-    client = client or Client()
-    async with open_session(
-        launch,
-        cwd,
-        start_timeout=timeout,
-        on_update=client.update,
-        on_permission=client.permission,
-        on_diagnostic=client.diagnostics.append,
-    ) as session:
-        yield session, client
-
-
-async def refused(launch, **more):
-    async with opened(launch, **more):
-        raise AssertionError("it opened")
 
 
 # -- the start ----------------------------------------------------------------------------------------------------

@@ -3,81 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
 import psutil
 import pytest
-from copilot_kernel.acp.messages import Text
-from copilot_kernel.chat import Chat, Turn
+from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
-from copilot_kernel.conversation.model import Entry, Message, Notice, ToolCall
+from copilot_kernel.conversation.model import Message, Notice
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AuthRequired
-from copilot_kernel.permissions.question import Answer, Question
+
+from .people import Person, ask, cancelled
 
 pytestmark = pytest.mark.anyio
-
-LIMIT = 10.0
-
-
-class Person:
-    """A view that remembers the newest look of each entry, and answers by kind; without a kind it waits for ever."""
-
-    def __init__(self, kind: str | None = "allow_once") -> None:
-        self.kind = kind
-        self.entries: dict[int, Entry] = {}
-        self.questions: list[Question] = []
-        self.begun = anyio.Event()
-        self.asked = anyio.Event()
-        self.heard = anyio.Event()
-
-    def show(self, entry: Entry) -> None:
-        self.entries[entry.id] = entry
-        self.begun.set()
-        if isinstance(entry, Message) and entry.speaker == "agent":
-            self.heard.set()
-
-    async def ask(self, question: Question) -> Answer:
-        self.questions.append(question)
-        self.asked.set()
-        if self.kind is None:
-            await anyio.sleep_forever()
-        return Answer(next(option for option in question.options if option.kind == self.kind), "you", "you")
-
-    def of(self, kind: type[Entry]) -> list[Entry]:
-        return [entry for _, entry in sorted(self.entries.items()) if isinstance(entry, kind)]
-
-    @property
-    def calls(self) -> list[tuple[str, str]]:
-        return [(call.status, call.decision) for call in self.of(ToolCall) if isinstance(call, ToolCall)]
 
 
 @pytest.fixture
 async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
     async with Chat(Settings(agent="demo", cwd=str(tmp_path), cancel_grace=2.0)) as chat:
         yield chat
-
-
-async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
-    with anyio.fail_after(LIMIT):
-        return await chat.ask([Text(prompt)], person or Person())
-
-
-async def cancelled(chat: Chat, prompt: str, person: Person, when: Callable[[], anyio.Event], presses: int = 1) -> Turn:
-    """The turn, cancelled as soon as the event `when` has come."""
-    turns: list[Turn] = []
-
-    async def run() -> None:
-        turns.append(await ask(chat, prompt, person))
-
-    with anyio.fail_after(LIMIT):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            await when().wait()
-            for _ in range(presses):
-                chat.cancel()
-    return turns[0]
 
 
 async def test_a_turn_tells_what_was_said_and_how_it_ended(chat: Chat) -> None:
@@ -135,9 +80,9 @@ async def test_an_agent_that_does_not_stop_is_ended_and_the_next_prompt_starts_i
         person = Person()
         turn = await cancelled(chat, "demo: say hi\nhang", person, lambda: person.heard)
         assert turn.stop_reason == "cancelled"
-        assert "did not stop" in person.of(Notice)[-1].title  # type: ignore[union-attr]
+        assert "did not stop" in person.notices[-1]
         assert (await ask(chat, "demo: say alive", again := Person())).text == "alive"
-        assert "does not remember" in again.of(Notice)[0].title  # type: ignore[union-attr]
+        assert again.notices == ["The agent was started again and goes on with the conversation."]
 
 
 async def test_a_second_cancel_does_not_wait(tmp_path: Path) -> None:
@@ -168,8 +113,6 @@ async def test_death_with_an_open_question_withdraws_it(chat: Chat) -> None:
 
     async def kill() -> None:
         await person.asked.wait()
-        session = chat.agent.session
-        assert session is not None
         for child in psutil.Process().children(recursive=True):
             child.kill()
 

@@ -339,3 +339,49 @@ def test_open_questions_have_each_an_output_after_the_limit_too() -> None:
     loop.pass_time(LONG_AGO)
     assert len(cell.outputs) <= MOST + MOST_QUESTIONS
     assert [word in " ".join(cell.plain) for word in ("May0?", "line0", "line5")] == [False, True, True]
+
+
+# -- a passing line -----------------------------------------------------------------------------------------------
+
+
+def passing(words: str) -> dict[str, Any]:
+    return render(notice(0, words))
+
+
+def test_a_passing_line_stands_below_until_something_new_takes_its_place() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1))
+    for words in ("silent for 10 s", "silent for 12 s"):
+        sheet.status(words)
+        loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1)), passing("silent for 12 s")]
+    sheet.put(said(2, "So."))
+    sheet.settle()
+    assert cell.outputs == [group(call(1)), text("So.")]
+
+
+def test_a_passing_line_is_taken_away_when_what_stands_above_it_goes_on() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "One"))
+    loop.pass_time(LONG_AGO)
+    for _ in range(2):
+        sheet.status("silent for 10 s")
+        loop.pass_time(LONG_AGO)
+        sheet.put(said(1, "One", " more"))
+        sheet.status("")
+        loop.pass_time(LONG_AGO)
+    nothing = {"text/plain": "", "text/html": ""}
+    assert cell.outputs == [text("One more"), nothing]
+    sheet.settle()
+    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    assert cell.outputs == [text("One more"), {"text/plain": "the end"}]
+
+
+def test_a_passing_line_that_was_never_sent_leaves_nothing() -> None:
+    sheet, cell, loop = page()
+    sheet.status("silent for 10 s")
+    sheet.status("")
+    sheet.settle()
+    loop.pass_time(LONG_AGO)
+    sheet.add({"text/plain": "the end"}, {})
+    assert cell.outputs == [{"text/plain": "the end"}]

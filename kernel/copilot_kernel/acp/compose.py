@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from .messages import (
@@ -18,25 +19,34 @@ from .messages import (
 )
 
 
-def compose_initialize(version: str) -> Json:
-    """The parameters of `initialize`; only what this client really handles is offered (spec: initialization)."""
+def compose_initialize(version: str, offers: Collection[str] = ()) -> Json:
+    """The parameters of `initialize`; only what this client really handles is offered (spec: initialization).
+
+    `offers` may hold `fs`, `terminal`, `elicitation`, and `auth`: the user is shown the agent's command to sign in.
+    """
+    optional: Json = {"elicitation": {"form": {}, "url": {}}, "auth": {"terminal": True}}
     return {
         "protocolVersion": 1,
         "clientInfo": {"name": "copilot-kernel", "title": "Copilot Kernel", "version": version},
         "clientCapabilities": {
-            "fs": {"readTextFile": False, "writeTextFile": False},
-            "terminal": False,
-            "session": {"notices": {}, "compaction": {}},
+            "fs": {"readTextFile": "fs" in offers, "writeTextFile": "fs" in offers},
+            "terminal": "terminal" in offers,
+            "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+            **{name: value for name, value in optional.items() if name in offers},
         },
     }
 
 
-def compose_answer(request: PermissionRequest, option: Option | None) -> Json:
+def compose_answer(request: PermissionRequest, option: Option | None, form: str = "nested") -> Json:
     """The result of `session/request_permission`; None is `cancelled`.
+
+    The `form` is the specification's, `nested`, or on the user's own word that of a dialect, `flat`.
 
     A request that lacks what the specification requires comes from an agent written for another form of the answer:
     it gets both forms in one object, which no agent that follows the specification can ever receive.
     """
+    if form == "flat":
+        return {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option.id}
     if option is None:
         answer: Json = {"outcome": {"outcome": "cancelled"}, "cancelled": True}
     else:
@@ -60,6 +70,11 @@ def compose_block(block: Block) -> Json:
             return {"type": "resource", "resource": _resource(block)}
         case UnknownBlock(raw):
             return raw if isinstance(raw, dict) else {"type": "text", "text": str(raw)}
+
+
+def compose_value(value: str | bool) -> Json:
+    """The members of `session/set_config_option` that say what an option is set to."""
+    return {"type": "boolean", "value": value} if isinstance(value, bool) else {"value": value}
 
 
 def _link(link: ResourceLink) -> Json:

@@ -64,7 +64,7 @@ class Connection:
 
     `on_notification(method, params)` is called in the order of the wire. So is `on_request(method, params)`; the
     coroutine it returns runs as a task, and either may raise `RequestFailed`. `exited` makes the error that our waiting
-    requests get when the other side is gone.
+    requests get when the other side is gone. `log` may outlive the connection.
     """
 
     def __init__(
@@ -75,9 +75,10 @@ class Connection:
         on_request: OnRequest,
         on_diagnostic: Callable[[str], None] | None = None,
         exited: Callable[[], AgentExited] | None = None,
+        log: WireLog | None = None,
     ) -> None:
         self.closed = anyio.Event()
-        self.log = WireLog()
+        self.log = log or WireLog()
         self._transport, self._peer = transport, Peer(self.log.add)
         self._on_notification, self._on_request = on_notification, on_request
         self._on_diagnostic = on_diagnostic or _logger.info

@@ -1,15 +1,18 @@
-"""The answers to `initialize`, `session/new` and `session/prompt` (spec: initialization, session-setup, prompt-turn).
+"""The answers to `initialize`, `session/…` and `session/prompt` (spec: initialization, session-setup, prompt-turn).
 
 What an answer leaves out is not supported.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .aliases import spelled, spelled_prompt_capabilities
+from .blocks import parse_block
 from .lenient import items, members, objects, text, words
-from .messages import AgentInfo, AuthMethod, Json, Mode, PromptResult, SessionState
+from .messages import AgentInfo, AuthMethod, Chunk, Json, Mode, PromptResult, SessionInfo, SessionState, Text
 from .options import with_options
 
 
@@ -28,23 +31,32 @@ def parse_initialize(raw: Any) -> AgentInfo:
         prompt=_supported(spelled_prompt_capabilities(can.get("promptCapabilities"))) & _PROMPT,
         mcp=_supported(spelled("mcp capabilities", members(can.get("mcpCapabilities")))),
         session=_supported(members(can.get("sessionCapabilities"))),
+        auth=_supported(members(can.get("auth"))),
         auth_methods=tuple(_auth_method(method) for method in objects(raw.get("authMethods"))),
         raw=raw,
     )
 
 
-def parse_session(raw: Any) -> SessionState:
+def parse_session(raw: Any, session_id: str = "") -> SessionState:
     """The answer to `session/new`, or to `session/load`, which may be null and names no session."""
     raw = members(raw)
     modes, models = spelled("mode", members(raw.get("modes"))), members(raw.get("models"))
     state = SessionState(
-        id=raw["sessionId"] if isinstance(raw.get("sessionId"), str) else "",
+        id=session_id or (raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""),
         mode=text(modes.get("currentModeId")) or None,
         modes=tuple(_mode(mode) for mode in objects(modes.get("availableModes"))),
         model=text(models.get("currentModelId")) or None,
+        models=tuple(_model(model) for model in objects(models.get("availableModels"))),
         raw=raw,
     )
     return with_options(state, objects(raw.get("configOptions")))
+
+
+def parse_sessions(raw: Any) -> tuple[tuple[SessionInfo, ...], str]:
+    """One page of `session/list`, and the cursor of the next one; empty at the end (spec: session-list)."""
+    raw = members(raw)
+    found = (_session(session) for session in objects(raw.get("sessions")))
+    return tuple(session for session in found if session.id), words(raw.get("nextCursor"))
 
 
 def parse_prompt_result(raw: Any) -> PromptResult:
@@ -57,6 +69,29 @@ def parse_prompt_result(raw: Any) -> PromptResult:
         messages=tuple(items(raw.get("messages"))),
         raw=raw,
     )
+
+
+def with_commands(info: AgentInfo, argv: tuple[str, ...]) -> AgentInfo:
+    """`info` with the whole command of each sign-in in a terminal: that of the agent, `argv`, with more arguments."""
+    return replace(info, auth_methods=tuple(_with_command(method, argv) for method in info.auth_methods))
+
+
+def _with_command(method: AuthMethod, argv: tuple[str, ...]) -> AuthMethod:
+    if method.type != "terminal" or method.command or not argv:
+        return method
+    env = members(method.raw.get("env")).items()
+    variables = tuple(f"{name}={value}" for name, value in env if isinstance(value, str))
+    arguments = tuple(word for word in items(method.raw.get("args")) if isinstance(word, str))
+    return replace(method, command=(*(("env", *variables) if variables else ()), *argv, *arguments))
+
+
+def parse_messages(raw: Iterable[Any]) -> Iterator[Chunk]:
+    """What a dialect says with the end of the turn: texts, blocks, or `{role, content}` with one of these or a list."""
+    for number, message in enumerate(raw):
+        if members(message).get("role") != "user":
+            content = members(message).get("content", message) if "type" not in members(message) else message
+            for block in content if isinstance(content, list) else [content]:
+                yield Chunk("agent", Text(block) if isinstance(block, str) else parse_block(block), f"result {number}")
 
 
 _PROMPT = frozenset({"image", "audio", "embeddedContext"})
@@ -82,6 +117,16 @@ def _supported(capabilities: Json) -> frozenset[str]:
 
 def _mode(raw: Json) -> Mode:
     return Mode(words(raw.get("id")), words(raw.get("name")), words(raw.get("description")))
+
+
+def _model(raw: Json) -> Mode:
+    return Mode(words(raw.get("modelId")), words(raw.get("name")), words(raw.get("description")))
+
+
+def _session(raw: Json) -> SessionInfo:
+    id = raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""
+    cwd, title, updated_at = (words(raw.get(name)) for name in ("cwd", "title", "updatedAt"))
+    return SessionInfo(id, cwd, title, updated_at, raw)
 
 
 def _auth_method(raw: Json) -> AuthMethod:

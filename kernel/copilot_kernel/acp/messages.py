@@ -296,13 +296,15 @@ class AgentInfo:
     """Of http, sse."""
     session: frozenset[str] = frozenset()
     """Of list, delete, resume, close, additionalDirectories, fork, …"""
+    auth: frozenset[str] = frozenset()
+    """Of logout, status."""
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A mode that the agent offers."""
+    """A mode, or a model, that the agent offers."""
 
     id: str
     name: str = ""
@@ -318,6 +320,18 @@ class SessionState:
     modes: tuple[Mode, ...] = ()
     model: str | None = None
     options: tuple[Json, ...] = ()
+    models: tuple[Mode, ...] = ()
+    raw: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session that the agent keeps (`session/list`); `updated_at` is its ISO 8601 text."""
+
+    id: str
+    cwd: str = ""
+    title: str = ""
+    updated_at: str = ""
     raw: Json = field(default_factory=dict)
 
 

@@ -12,14 +12,15 @@ from .messages import Json, Mode, SessionState
 
 
 def with_options(state: SessionState, options: tuple[Json, ...]) -> SessionState:
-    """`state` with this whole list of options; mode, modes and model follow it where it speaks of them."""
+    """`state` with this whole list of options; modes and models follow it where it speaks of them."""
     mode, model = option_of(options, "mode"), option_of(options, "model")
     return replace(
         state,
         options=options,
         mode=_current(mode) or state.mode,
-        modes=tuple(_choices(mode)) or state.modes,
+        modes=tuple(choices(mode)) or state.modes,
         model=_current(model) or state.model,
+        models=tuple(choices(model)) or state.models,
     )
 
 
@@ -43,14 +44,15 @@ def short_name(mode_id: str) -> str:
     return re.split(r"[#/]", mode_id.rstrip("#/"))[-1] or mode_id
 
 
-def _current(option: Json | None) -> str | None:
-    return text((option or {}).get("currentValue")) or None
-
-
-def _choices(option: Json | None) -> Iterator[Mode]:
+def choices(option: Json | None) -> Iterator[Mode]:
+    """What a select option can be set to; None has nothing."""
     for raw in _flat((option or {}).get("options")):
         if value := text(raw.get("value")):
             yield Mode(value, words(raw.get("name")), words(raw.get("description")))
+
+
+def _current(option: Json | None) -> str | None:
+    return text((option or {}).get("currentValue")) or None
 
 
 def _flat(raw: Any) -> Iterator[Json]:

@@ -12,7 +12,7 @@ from typing import Any
 from .aliases import spelled, spelled_plan, spelled_plan_entry, spelled_update
 from .blocks import parse_block
 from .calls import parse_call, parse_permission
-from .handshake import parse_initialize, parse_prompt_result, parse_session
+from .handshake import parse_initialize, parse_messages, parse_prompt_result, parse_session, parse_sessions
 from .lenient import ident, items, members, objects, text, whole, words
 from .messages import (
     Chunk,
@@ -37,9 +37,11 @@ from .messages import (
 __all__ = [
     "parse_block",
     "parse_initialize",
+    "parse_messages",
     "parse_permission",
     "parse_prompt_result",
     "parse_session",
+    "parse_sessions",
     "parse_update",
 ]
 

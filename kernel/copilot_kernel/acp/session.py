@@ -1,220 +1,132 @@
-"""A session with one agent: start or connect, `initialize`, `session/new`, then prompts, one at a time.
+"""An open session: prompts, one at a time, and what the session can be set to.
 
-What the agent says goes to two callbacks in the order of the wire; what it means is left to the chat.
-Spec: initialization, session-setup, prompt-turn.
+Spec: prompt-turn, session-modes, session-config-options, session-setup (close).
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from .. import __version__
-from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
-from .compose import compose_answer, compose_block, compose_initialize
-from .connection import Connection
-from .jsonrpc import AUTH_REQUIRED, method_not_found
-from .locate import Launch
-from .messages import AgentInfo, Block, Option, PermissionRequest, PromptResult, SessionState, Update
-from .parse import parse_initialize, parse_permission, parse_prompt_result, parse_session, parse_update
-from .process import ProcessTransport, agent_process
-from .tcp import TcpTransport, agent_at
+from ..errors import AgentRefused
+from .compose import compose_block, compose_value
+from .jsonrpc import INVALID_PARAMS, NOT_FOUND
+from .lenient import members, objects
+from .messages import AgentInfo, Block, Json, PromptResult, SessionState
+from .parse import parse_prompt_result
 from .wirelog import WireLog
 
-OnUpdate = Callable[[str, Update], None]
-OnPermission = Callable[[PermissionRequest], Coroutine[Any, Any, Option | None]]
-AgentTransport = ProcessTransport | TcpTransport
-LAST_LINES = 10
-
-_logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from .link import Link
 
 
 class Session:
-    """An open session. `info` and `state` are what the agent told at the start; `log` is what went over the wire."""
+    """`state` is what the agent told when it was opened; what changes later comes as updates, or as answers here."""
 
-    def __init__(self, connection: Connection, transport: AgentTransport, info: AgentInfo, state: SessionState) -> None:
-        self.info, self.state = info, state
-        self._connection, self._transport = connection, transport
+    def __init__(self, link: Link, state: SessionState) -> None:
+        self.state = state
+        self._link = link
         self._turn = anyio.Lock(fast_acquire=True)
         self._running = False
 
     @property
+    def id(self) -> str:
+        return self.state.id
+
+    @property
+    def info(self) -> AgentInfo:
+        return self._link.info
+
+    @property
     def closed(self) -> anyio.Event:
-        return self._connection.closed
+        """Set when the connection has ended."""
+        return self._link.closed
 
     @property
     def log(self) -> WireLog:
-        return self._connection.log
+        return self._link.log
 
     def last_words(self) -> str:
-        return self._transport.last_words()
+        return self._link.last_words()
+
+    # -- turns ----------------------------------------------------------------------------------------------------
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResult:
         """One turn; a second call waits for the first. Cancelling the call cancels the turn, without waiting for it.
 
         Raises AgentExited, AgentRefused, AuthRequired.
         """
-        params = {"sessionId": self.state.id, "prompt": [compose_block(block) for block in blocks]}
+        params = {"sessionId": self.id, "prompt": [compose_block(block) for block in blocks]}
         async with self._turn:
             self._running = True
             try:
-                return parse_prompt_result(await self._prompt(params))
+                answer = await self._link.request("session/prompt", params, cancel=False, answered=self._answered)
             except anyio.get_cancelled_exc_class():
                 self._cancel()
                 raise
+            return parse_prompt_result(answer)
 
     async def cancel(self) -> None:
         """End the running turn; its prompt then returns. Does nothing while no turn runs."""
         self._cancel()
 
-    async def _prompt(self, params: dict[str, Any]) -> Any:
-        with signing_in(self.info):
-            return await self._connection.request("session/prompt", params, cancel=False, answered=self._answered)
-
     def _cancel(self) -> None:
         """Once a turn, and never after its answer came: agents take a cancel that comes late for the next turn's."""
         if self._running:
             self._running = False
-            self._connection.post("session/cancel", {"sessionId": self.state.id})
+            self._link.post("session/cancel", {"sessionId": self.id})
 
     def _answered(self) -> None:
         self._running = False
 
+    # -- what it can be set to ------------------------------------------------------------------------------------
 
-@asynccontextmanager
-async def open_session(
-    launch: Launch,
-    cwd: str,
-    *,
-    start_timeout: float,
-    on_update: OnUpdate,
-    on_permission: OnPermission,
-    on_diagnostic: Callable[[str], None] | None = None,
-) -> AsyncIterator[Session]:
-    """Start the agent or connect to it, within `start_timeout` seconds; at the exit it is ended.
+    async def set_mode(self, mode_id: str) -> None:
+        """`session/set_mode`, for agents that tell modes but no options. Raises AgentRefused, AgentExited."""
+        await self._request("session/set_mode", modeId=mode_id)
 
-    `cwd` is an absolute path. `on_update(session_id, update)` may be called before this has yielded.
-    Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused, AuthRequired.
-    """
-    deadline = anyio.current_time() + start_timeout
-    async with _opened(launch, cwd, start_timeout) as transport:
-        doors = _Doors(on_update, on_permission, on_diagnostic or _logger.info)
-        async with Connection(
-            transport,
-            on_notification=doors.notice,
-            on_request=doors.serve,
-            on_diagnostic=doors.diagnose,
-            exited=lambda: _exited(launch, transport),
-        ) as connection:
-            with _starting(launch, transport), anyio.CancelScope(deadline=deadline) as limit:
-                session = await _shake_hands(launch, connection, transport, cwd)
-            if limit.cancelled_caught:
-                raise _start_failed(launch, transport, f"was not ready within {start_timeout:g} s")
-            yield session
+    async def set_model(self, model_id: str) -> None:
+        """`session/set_model`, which the specification has no more; agents that told `models` know it."""
+        await self._request("session/set_model", modelId=model_id)
 
+    async def set_option(self, option_id: str, value: str | bool) -> tuple[Json, ...] | None:
+        """`session/set_config_option`: the whole new list of options; None if the answer has none.
 
-class _Doors:
-    """What the agent may say and ask, by method; everything else is refused or reported."""
+        A dialect calls `configId` `optionId`. An agent that misses just that gets it, once, and from then on.
+        """
+        try:
+            answer = await self._set_option(option_id, value)
+        except AgentRefused as error:
+            if self._link.option_member == "optionId" or not _misses_option_id(error):
+                raise
+            self._link.option_member = "optionId"
+            answer = await self._set_option(option_id, value)
+        options = members(answer).get("configOptions")
+        return objects(options) if isinstance(options, list) else None
 
-    def __init__(self, on_update: OnUpdate, on_permission: OnPermission, diagnose: Callable[[str], None]) -> None:
-        self._on_update, self._on_permission, self.diagnose = on_update, on_permission, diagnose
+    async def close(self) -> None:
+        """`session/close`: the agent ends what runs and forgets it in memory; one that is unknown is closed already.
 
-    def notice(self, method: str, params: Any) -> None:
-        """Spec: an unknown notification is ignored; ours are in the log of the wire all the same."""
-        if method == "session/update":
-            self._on_update(*_addressed(params))
-        elif not method.startswith(("_", "$/")):
-            self.diagnose(f"a notification that this client does not know: {method}")
+        Raises UsageError where it is not offered, AgentRefused, AgentExited.
+        """
+        self._link.require("close")
+        try:
+            await self._request("session/close")
+        except AgentRefused as error:
+            if error.code != NOT_FOUND:
+                raise
 
-    def serve(self, method: str, params: Any) -> Coroutine[Any, Any, Any]:
-        if method != "session/request_permission":
-            raise method_not_found(method)
-        request = parse_permission(params)
-        return _decide(request, self._on_permission(request))
+    async def _set_option(self, option_id: str, value: str | bool) -> Any:
+        members = {self._link.option_member: option_id, **compose_value(value)}
+        return await self._request("session/set_config_option", **members)
+
+    async def _request(self, method: str, **more: Any) -> Any:
+        return await self._link.request(method, {"sessionId": self.id, **more})
 
 
-def _addressed(params: Any) -> tuple[str, Update]:
-    """An update that is not wrapped is taken as it stands."""
-    members = params if isinstance(params, dict) else {}
-    session_id = members.get("sessionId")
-    return session_id if isinstance(session_id, str) else "", parse_update(members.get("update", params))
-
-
-async def _decide(request: PermissionRequest, decision: Coroutine[Any, Any, Option | None]) -> dict[str, Any]:
-    return compose_answer(request, await decision)
-
-
-# -- starting -----------------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def _opened(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[AgentTransport]:
-    """The limit holds for entering; a TCP connection may take its time."""
-    with anyio.CancelScope(deadline=anyio.current_time() + seconds) as limit:
-        async with _transport(launch, cwd) as transport:
-            limit.deadline = float("inf")
-            yield transport
-    if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {seconds:g} s", HINT)
-
-
-def _transport(launch: Launch, cwd: str) -> AbstractAsyncContextManager[AgentTransport]:
-    if launch.address is not None:
-        return agent_at(*launch.address)
-    return agent_process(launch.argv, cwd)
-
-
-async def _shake_hands(launch: Launch, connection: Connection, transport: AgentTransport, cwd: str) -> Session:
-    info = parse_initialize(await connection.request("initialize", compose_initialize(__version__)))
-    if info.protocol_version != 1:
-        raise _unsupported(launch, info)
-    with signing_in(info):
-        state = parse_session(await connection.request("session/new", {"cwd": cwd, "mcpServers": []}))
-    if not state.id:
-        raise _start_failed(launch, transport, "opened a session without a sessionId")
-    return Session(connection, transport, info, state)
-
-
-# -- what can go wrong --------------------------------------------------------------------------------------------
-
-HINT = "Run the command in a terminal to see what it says, or give it more time (COPILOT_KERNEL_START_TIMEOUT)."
-
-
-@contextmanager
-def signing_in(info: AgentInfo) -> Iterator[None]:
-    """Error -32000 means that the agent wants a sign-in; how, it told at the start (spec: authentication)."""
-    try:
-        yield
-    except AgentRefused as error:
-        if error.code != AUTH_REQUIRED:
-            raise
-        raise AuthRequired(error.method, str(error), error.data, info.auth_methods) from error
-
-
-@contextmanager
-def _starting(launch: Launch, transport: AgentTransport) -> Iterator[None]:
-    try:
-        yield
-    except AgentExited as error:
-        raise _start_failed(launch, transport, f"ended before it was ready: {transport.ending()}") from error
-
-
-def _start_failed(launch: Launch, transport: AgentTransport, what: str) -> AgentStartFailed:
-    words = transport.last_words()
-    lines = "\n".join(words.splitlines()[-LAST_LINES:])
-    return AgentStartFailed(f"{launch.label} {what}" + (f"\n{lines}" if lines else ""), HINT, words)
-
-
-def _exited(launch: Launch, transport: AgentTransport) -> AgentExited:
-    hint = "It is started again with the next prompt; its memory of this conversation may be lost."
-    return AgentExited(f"{launch.label} is gone: {transport.ending()}", hint, transport.last_words())
-
-
-def _unsupported(launch: Launch, info: AgentInfo) -> ProtocolUnsupported:
-    theirs = "none" if info.protocol_version is None else info.protocol_version
-    message = f"{launch.label} speaks version {theirs!s:.40} of the protocol; this client speaks version 1"
-    return ProtocolUnsupported(message, "Install a version of the agent that speaks version 1.")
+def _misses_option_id(error: AgentRefused) -> bool:
+    """-32602 is also the answer to an ordinary bad value: the error itself must name the member."""
+    return error.code == INVALID_PARAMS and "optionId" in f"{error} {json.dumps(error.data)}"

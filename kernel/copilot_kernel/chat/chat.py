@@ -1,6 +1,7 @@
 """One conversation: prompts go in one by one, updates come in in the order of the wire, views see what changed.
 
-What the agent is and whether it lives is `agent.py`'s business; what an update does to the conversation, `reduce`'s.
+What the agent is and whether it lives is `agent.py`'s business; which session the prompts go to, that of `sessions.py`;
+what an update does to the conversation, `reduce`'s.
 """
 
 from __future__ import annotations
@@ -8,48 +9,86 @@ from __future__ import annotations
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any, Self
 
 import anyio
 
-from ..acp.messages import Block, NoticeUpdate, Option, PermissionRequest, PromptResult, Update
+from ..acp.doors import Doors
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo
+from ..acp.parse import parse_messages
 from ..acp.session import Session
-from ..config import Settings
-from ..conversation import reduce
+from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError
-from ..permissions import policy
-from ..permissions.question import Answer, Question
+from ..errors import AgentError, AgentExited, UsageError
+from . import choosing
 from .agent import Agent
+from .heartbeat import Heartbeat
+from .log import readable
+from .permission import Permissions
+from .record import Record
+from .retry import Retry
+from .sessions import Sessions
+from .signin import method_for
 from .stop import Stop
 from .view import Turn, View
 
-RECENT_TURNS = 50
-"""So many turns back, a late update is still drawn into the cell that owns it."""
-
-FORGOTTEN = "The agent was started again; it does not remember the conversation before this point."
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 
 
 class Chat:
-    """`async with Chat(settings) as chat`: the agent starts with the first prompt and ends with the block."""
+    """`async with Chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.conversation = Conversation()
-        self.agent = Agent(settings, self._opened, self._update, self._permission)
+    `notebook` is the path of the notebook whose conversation this is: a later chat of the same path goes on with it.
+    Where nobody watches, and without a notebook, there is none, and each chat begins a new session.
+    All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
+    """
+
+    def __init__(self, settings: Settings, notebook: str = "", retry: Retry | None = None) -> None:
+        self.attached: tuple[Block, ...] = ()
+        """What goes with the next prompt."""
+        self._record, self._retry = Record(), retry or Retry()
+        doors = Doors(self._update, self._permission, answer_form=settings.answer_form)
+        self.agent = Agent(settings, doors)
+        folder = state_folder(settings) if notebook else None
+        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
+        self._permissions = Permissions(settings, self._record, self.agent.cwd)
         self._turns = anyio.Lock()
         self._stop: Stop | None = None
-        self._views: dict[int, View] = {}
-        self._keys = count(1)
+        self._logged = 0
 
     async def __aenter__(self) -> Self:
         await self.agent.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
+        self._sessions.leave()
         return await self.agent.__aexit__(*error)
+
+    @property
+    def conversation(self) -> Conversation:
+        """What was said so far, and how the session is set."""
+        return self._record.conversation
+
+    @property
+    def settings(self) -> Settings:
+        """What may be done without a question may be set at any time; the agent is that of the beginning."""
+        return self._permissions.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._permissions.settings = settings
+
+    @property
+    def session(self) -> Session | None:
+        """The open session, if the agent lives."""
+        return self._sessions.current
+
+    @property
+    def info(self) -> AgentInfo | None:
+        """What the agent told of itself, if it lives."""
+        return self.agent.link.info if self.agent.link else None
+
+    # -- turns ----------------------------------------------------------------------------------------------------
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
         """One turn: `blocks` go to the agent as `session/prompt`, `view` sees what comes of it (spec: prompt-turn).
@@ -57,52 +96,89 @@ class Chat:
         Prompts wait for one another; none is ever resent. Raises a CopilotError when there is no agent, when it
         refuses, or when it ends. A cancelled turn is no error, but a Turn whose stop reason is `cancelled`.
         """
-        async with self._turns:
-            started = time.monotonic()
-            self._stop = stop = Stop()
-            try:
-                result = await self._run(blocks, view, stop)
-            finally:
-                self._stop = None
-            return self._turn(result, time.monotonic() - started)
+        return await self._turn((*self.attached, *blocks), view)
+
+    async def resume(self, session_id: str, view: View) -> Turn:
+        """Go on with another session of the agent's; what was said in it is shown, where the agent can do that."""
+        return await self._turn((), view, session_id)
 
     def cancel(self) -> None:
         """Stop the running turn, if there is one. A second call ends the agent without waiting for it."""
         if self._stop is not None:
             self._stop.press()
 
-    async def _run(self, blocks: Sequence[Block], view: View, stop: Stop) -> PromptResult:
-        self._begin(blocks, view)
+    def attach(self, blocks: Sequence[Block]) -> None:
+        """These go with the next prompt, too."""
+        self.attached += tuple(blocks)
+
+    def log(self) -> list[str]:
+        """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
+        return list(readable(self.agent.log.since(self._logged)))
+
+    async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
+        async with self._turns:
+            started = time.monotonic()
+            self._logged = self.agent.log.count
+            self._stop = self._permissions.stop = stop = Stop()
+            try:
+                result = await self._run(blocks, view, stop, session_id)
+            finally:
+                self._stop = self._permissions.stop = None
+            return self._ended(result, time.monotonic() - started)
+
+    async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
+        self._record.begin(blocks, view)
+        result = PromptResult("cancelled")
         reason = "error"
         try:
             with stop.scope() as starting:
-                session = await self.agent.ready()
-            stopped = starting.cancelled_caught
-            result = PromptResult("cancelled") if stopped else await self._prompt(session, blocks, stop)
+                session = await self._opened(session_id)
+            if not starting.cancelled_caught:
+                result = PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
             reason = result.stop_reason
         finally:
-            self._advance(reduce.end_turn(self.conversation, reason))
+            self._record.end(reason)
         return result
 
-    def _begin(self, blocks: Sequence[Block], view: View) -> None:
-        turn = self.conversation.turn + 1
-        self._views[turn] = view
-        self._views.pop(turn - RECENT_TURNS, None)
-        self._advance(reduce.begin_turn(self.conversation, blocks))
+    async def _opened(self, session_id: str) -> Session:
+        if session_id:
+            await self._sessions.resume(session_id)
+        return await self._sessions.ready()
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's own answer, after a cancel too; if that does not come in time, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
+        self.attached = ()
+        self._sessions.use()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, session, stop, tasks.cancel_scope)
+            tasks.start_soon(self._beating().run)
             try:
                 result = await session.prompt(blocks)
             except AgentError as error:
                 failure = error
             tasks.cancel_scope.cancel()
         if failure is not None and not stop.pressed:
+            self._failed(failure)
             raise failure
+        self._show_messages(result)
         return result
+
+    def _beating(self) -> Heartbeat:
+        heart = Heartbeat(self._record.status, lambda: self._permissions.open > 0)
+        self._record.on_change = heart.beat
+        return heart
+
+    def _failed(self, failure: AgentError) -> None:
+        if isinstance(failure, AgentExited):
+            self._retry.crashed(failure)
+
+    def _show_messages(self, result: PromptResult) -> None:
+        """A dialect says everything at the end; where it was streamed, that is what was said."""
+        self._retry.recovered()
+        if not self._said():
+            for chunk in parse_messages(result.messages):
+                self._record.update(chunk)
 
     async def _watch(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
@@ -110,66 +186,102 @@ class Chat:
             await session.cancel()
             await stop.wait_again()
         await self.agent.end()
-        self._update(NoticeUpdate("warning", ENDED))
+        self._record.update(NoticeUpdate("warning", ENDED))
         prompt.cancel()
 
-    def _opened(self, session: Session, again: bool) -> None:
-        self.conversation = replace(self.conversation, state=session.state, commands=(), usage=None)
-        if again:
-            self._update(NoticeUpdate("warning", FORGOTTEN))
+    def _said(self) -> list[str]:
+        entries = self.conversation.of_turn(self.conversation.turn)
+        return [str(e.text) for e in entries if isinstance(e, Message) and e.speaker == "agent"]
 
-    def _update(self, update: Update) -> None:
-        self._advance(reduce.reduce(self.conversation, update))
-
-    def _permission(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
-        """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
-        after, entry_id = reduce.ask(self.conversation, request.tool_call)
-        self._advance(after)
-        return self._decide(entry_id, request.options)
-
-    async def _decide(self, entry_id: int, options: tuple[Option, ...]) -> Option | None:
-        answer = Answer(None, "cancel", "withdrawn")
-        try:
-            answer = await self._answer(entry_id, options)
-        finally:
-            allowed = None if answer.option is None else not answer.rejects
-            self._advance(reduce.decide(self.conversation, entry_id, allowed, answer.words))
-        return answer.option
-
-    async def _answer(self, entry_id: int, options: tuple[Option, ...]) -> Answer:
-        call = self.conversation.entries[entry_id]
-        assert isinstance(call, ToolCall)
-        settings = self.settings
-        known = policy.decide(call, options, settings.permission_mode, settings.allow, self.agent.cwd)
-        view, stop = self._views.get(call.turn), self._stop
-        if known is not None and not (stop and stop.pressed):
-            return known
-        if view is None or stop is None:
-            return Answer(policy.reject(options), "nobody", "no cell is running that could ask")
-        with stop.scope():
-            return await view.ask(Question(next(self._keys), call, options))
-        return Answer(None, "cancel", "the turn was cancelled")
-
-    def _advance(self, after: Conversation) -> None:
-        before, self.conversation = self.conversation, after
-        for entry in reduce.changed(before, after):
-            if view := self._views.get(entry.turn):
-                view.show(entry)
-
-    def _turn(self, result: PromptResult, seconds: float) -> Turn:
-        now, session = self.conversation, self.agent.session
-        entries = now.of_turn(now.turn)
-        said = [str(e.text) for e in entries if isinstance(e, Message) and e.speaker == "agent"]
+    def _ended(self, result: PromptResult, seconds: float) -> Turn:
+        now, info = self.conversation, self.info
         return Turn(
             number=now.turn,
             stop_reason=result.stop_reason,
-            text="\n\n".join(said),
-            tool_calls=tuple(e for e in entries if isinstance(e, ToolCall)),
+            text="\n\n".join(self._said()),
+            tool_calls=tuple(e for e in now.of_turn(now.turn) if isinstance(e, ToolCall)),
             session_id=now.state.id if now.state else "",
-            agent=(session.info.title or session.info.name) if session else "",
+            agent=(info.title or info.name) if info else "",
             model=(now.state.model if now.state else None) or "",
             mode=(now.state.mode if now.state else None) or "",
             usage=result.usage,
             context=now.usage,
             seconds=seconds,
         )
+
+    # -- sessions -------------------------------------------------------------------------------------------------
+
+    async def sessions(self, here: bool = True) -> tuple[SessionInfo, ...]:
+        """Those that the agent keeps, of this folder or of all; UsageError if it does not list them."""
+        link = await self._sessions.link()
+        return await link.sessions(self.agent.cwd if here else None)
+
+    async def new(self) -> None:
+        """The next prompt begins a new session."""
+        async with self._turns:
+            await self._sessions.begin_anew()
+
+    async def close_session(self) -> None:
+        """Close the open session; UsageError if there is none, or the agent does not offer that."""
+        async with self._turns:
+            session = self._sessions.current
+            if session is None:
+                raise UsageError("There is no open session.", "The next prompt opens one.")
+            await session.close()
+            self._sessions.forget()
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session at the agent, the open one too; UsageError if it does not offer that."""
+        async with self._turns:
+            link = await self._sessions.link()
+            await link.delete(session_id)
+            if self.conversation.state and self.conversation.state.id == session_id:
+                self._sessions.forget()
+
+    async def ready(self) -> None:
+        """Open the session that the next prompt would go to, if it is not open."""
+        await self._sessions.ready()
+
+    async def set_mode(self, mode: str) -> None:
+        """To a mode of the agent's, by its id or a short name that no other has; UsageError if there is none."""
+        await choosing.set_mode(await self._sessions.ready(), self._record, mode)
+
+    async def set_model(self, model: str) -> None:
+        """To a model of the agent's, by its id or name; UsageError if there is none."""
+        await choosing.set_model(await self._sessions.ready(), self._record, model)
+
+    async def set_option(self, option: str, value: str | bool) -> None:
+        """Any other option by its id; UsageError if there is none, or not such a value."""
+        await choosing.set_option(await self._sessions.ready(), self._record, option, value)
+
+    # -- the agent ------------------------------------------------------------------------------------------------
+
+    def set_permission_mode(self, mode: str) -> None:
+        """Of our own: what is allowed without a question, until it is set again or the chat ends."""
+        self.settings = self._permissions.settings = replace(self.settings, permission_mode=mode)
+
+    async def authenticate(self, method: str = "") -> None:
+        """Sign in by one of the agent's methods. A session that was refused for want of it is opened now."""
+        link = await self._sessions.link()
+        await link.authenticate(method_for(link.info, method).id)
+        if self._sessions.signed_in():
+            await self._sessions.ready()
+
+    async def logout(self) -> None:
+        """Sign out; UsageError if the agent does not offer that. The next prompt says how to sign in."""
+        link = await self._sessions.link()
+        await link.logout()
+        await self.agent.end()
+
+    async def restart(self) -> None:
+        """End the agent, even one that crashes in a loop; the next prompt starts it again."""
+        self._retry.recovered()
+        await self.agent.end()
+
+    # -- what comes from the agent ----------------------------------------------------------------------------------
+
+    def _update(self, session_id: str, update: Any) -> None:
+        self._sessions.update(session_id, update)
+
+    def _permission(self, request: Any) -> Coroutine[Any, Any, Any]:
+        return self._permissions.ask(request)

@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..acp.messages import UsageUpdate
 from ..conversation.model import Entry, ToolCall
 from ..permissions.question import Answer, Question
 
 
 class View(Protocol):
-    """What a door shows of one turn. Neither method may raise; `show` must not block."""
+    """What a door shows of one turn. No method may raise; `show` must not block."""
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed. It belongs to this view's turn; it may come after the turn's end."""
 
+    def status(self, words: str) -> None:
+        """A passing line in the place of the one before; empty: nothing is to be said any more. Must not block."""
+
     async def ask(self, question: Question) -> Answer:
         """Put `question` to a person and return the one answer; cancelled when the question is withdrawn."""
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """Have a person fill in a form or agree to visit an address; cancelled when the request is withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)

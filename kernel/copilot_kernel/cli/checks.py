@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import anyio
 
+from ..acp.doors import Doors
 from ..acp.locate import Launch, locate
 from ..acp.messages import AgentInfo
 from ..chat.agent import Agent
@@ -113,9 +114,9 @@ def check_sign_in(settings: Settings) -> Check:
 
 async def _start(settings: Settings) -> AgentInfo:
     outcome: AgentInfo | CopilotError
-    async with Agent(settings, _ignore, _ignore, _refuse) as agent:
+    async with Agent(settings, Doors(_ignore, _refuse)) as agent:
         try:
-            outcome = (await agent.ready()).info
+            outcome = (await (await agent.ready()).new(agent.cwd)).info
         except CopilotError as error:
             outcome = error  # not raised here: a task group would wrap it in a group
     if isinstance(outcome, CopilotError):

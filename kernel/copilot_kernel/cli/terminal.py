@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import termios
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
 
+from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..acp.messages import Option
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import Answer, Question
+from ..rendering.elicitation import answer_line, elicitation_text
 from ..rendering.entry import render
+from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import question_text
 from .paper import Paper
@@ -44,16 +49,24 @@ class Terminal:
             case _:
                 self._paper.line(render(entry)["text/plain"])
 
+    def status(self, words: str) -> None:
+        """What is written cannot be taken back."""
+
     async def ask(self, question: Question) -> Answer:
         """One question at a time. A question that is withdrawn says so."""
         if not self._person:
             return self._nobody(question)
-        async with self._asking:
-            try:
-                return await self._choose(question)
-            except anyio.get_cancelled_exc_class():
-                self._paper.line("(the question was withdrawn)")
-                raise
+        async with self._asked():
+            return await self._choose(question)
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """A form or an address, one at a time, line by line."""
+        answer = ElicitationAnswer("decline", reason="nobody could be asked")
+        if self._person:
+            async with self._asked():
+                answer = await self._interview(request)
+        self._paper.line(f"{visible_text(one_line(request.message))}: {answer_line(request, answer)}")
+        return answer
 
     def finish(self, stop_reason: str) -> None:
         """The end of the turn, and why it stopped, if not for the ordinary reason."""
@@ -84,6 +97,29 @@ class Terminal:
         how = f"""set COPILOT_KERNEL_ALLOW='["{rule}"]', or """ if rule else ""
         self._paper.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
         return Answer(policy.reject(question.options), "nobody", "nobody could be asked")
+
+    @asynccontextmanager
+    async def _asked(self) -> AsyncIterator[None]:
+        async with self._asking:
+            try:
+                yield
+            except anyio.get_cancelled_exc_class():
+                self._paper.line("(the question was withdrawn)")
+                raise
+
+    async def _interview(self, request: Elicitation) -> ElicitationAnswer:
+        interview = Interview(request)
+        self._paper.line("\n" + elicitation_text(request))
+        _forget_typed()
+        answer = None
+        while answer is None:
+            self._paper.prompt(interview.prompt)
+            line = await _read_line()
+            if not line:
+                return NOT_ANSWERED
+            self._paper.entered()
+            answer = interview.take(line)
+        return answer
 
     async def _choose(self, question: Question) -> Answer:
         self._paper.line("\n" + question_text(question))

@@ -33,6 +33,9 @@ class Batch:
         """Nobody would read it; the call that it is about says what was decided."""
         return lambda line: withdraw()
 
+    def status(self, words: str) -> None:
+        """Nobody would read it."""
+
     def settle(self) -> None:
         """Send the others, and what changed since it was sent."""
         self._slots.end_streams()

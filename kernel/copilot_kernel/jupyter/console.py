@@ -44,9 +44,12 @@ class Console:
                 self._print(entry)
 
     def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
-        """Print a question. What was decided is said by the tool call itself."""
+        """Print a question. What was decided is said by the tool call itself, if there is one, else by a line."""
         self._display(bundle)
-        return lambda line: None
+        return self.put if entry_id < 0 else lambda line: None
+
+    def status(self, words: str) -> None:
+        """What is printed cannot be taken back."""
 
     def settle(self) -> None:
         """Print everything that waits."""

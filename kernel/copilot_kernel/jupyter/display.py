@@ -10,17 +10,21 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 import anyio
 
+from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..permissions.question import Answer, Question
+from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
 from .asking import Asking
 from .batch import Batch
 from .cell import Bundle, Cell
 from .console import Console
+from .eliciting import Eliciting
 from .page import Page
 from .slots import MOST_QUESTIONS
 
@@ -31,23 +35,39 @@ _log = logging.getLogger(__name__)
 
 
 class Display:
-    """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it."""
+    """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
+
+    `replays`: the cell shows what was said before, by both.
+    """
 
     def __init__(
-        self, cell: Cell, asking: Asking, *, cwd: str = "", loop: asyncio.AbstractEventLoop | None = None
+        self,
+        cell: Cell,
+        asking: Asking,
+        *,
+        cwd: str = "",
+        replays: bool = False,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self._cell, self._asking = cell, asking
+        self._replays = replays
+        self._cell, self._asking, self._eliciting = cell, asking, Eliciting(cell)
         self._page = _page(cell, loop or asyncio.get_running_loop(), cwd or os.getcwd())
         self._seats = anyio.Semaphore(MOST_QUESTIONS)
+        self._places = count(-1, -1)
+        """What is no entry of the conversation has a negative number."""
 
     def show(self, entry: Entry) -> None:
-        """`entry` is new or changed; what the user said is the cell itself."""
-        if isinstance(entry, Message | Attachment) and entry.speaker == "user":
+        """`entry` is new or changed; what the user said is the cell itself, but for a replay."""
+        if isinstance(entry, Message | Attachment) and entry.speaker == "user" and not self._replays:
             return
         try:
             self._page.put(entry)
         except Exception:
             _log.exception("an entry could not be shown: %r", entry)
+
+    def status(self, words: str) -> None:
+        """A passing line, for whoever watches."""
+        self._page.status(words)
 
     async def ask(self, question: Question) -> Answer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
@@ -67,6 +87,26 @@ class Display:
         finally:
             line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.title)
             for close in closing:
+                close(line)
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
+        async with self._seats:
+            return await self._elicit(request)
+
+    async def _elicit(self, request: Elicitation) -> ElicitationAnswer:
+        answer, place = ElicitationAnswer("cancel", reason="withdrawn"), next(self._places)
+        closing: list[Callable[[Notice], None]] = []
+
+        def put(bundle: Bundle, withdraw: Callable[[], None]) -> None:
+            closing.append(self._page.open_question(place, bundle, withdraw))
+
+        try:
+            answer = await self._eliciting.elicit(request, put)
+            return answer
+        finally:
+            line = Notice(place, 0, "info", answer_line(request, answer), request.message)
+            for close in closing or [self._page.put]:
                 close(line)
 
     def finish(self, turn: Turn) -> None:

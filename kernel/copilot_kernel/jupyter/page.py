@@ -50,14 +50,30 @@ class Page:
 
         return close
 
+    def status(self, words: str) -> None:
+        """Show a passing line below everything else, or take it away."""
+        slot = self._slots.status
+        if not words and (slot is None or slot.shown is None):
+            self._slots.status = None
+            return
+        slot = self._slots.status = slot or Slot()
+        slot.items, slot.dirty = {}, True
+        if words:
+            slot.put("status", Notice(0, 0, "info", words))
+        self._wake(slot)
+
     def settle(self) -> None:
         """Send everything that waits; what was said is complete, as far as anybody knows."""
         self._slots.end_streams()
         self._draw(everything=True)
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """One more display, at the end, that never changes."""
-        self._cell.display(bundle, metadata=metadata)
+        """One more display, at the end, that never changes; it takes the place of a passing line."""
+        slot, self._slots.status = self._slots.status, None
+        if slot is None or slot.shown is None:
+            self._cell.display(bundle, metadata=metadata)
+        else:
+            self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
 
     def _wake(self, slot: Slot, at_once: bool = False) -> None:
         """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one."""

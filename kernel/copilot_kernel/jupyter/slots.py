@@ -57,12 +57,14 @@ class Slots:
     def __init__(self) -> None:
         self._slots: list[Slot] = []
         self._spare: list[Slot] = []
+        self.status: Slot | None = None
+        """Where a passing line stands, until something that stays takes its place."""
         self._homes: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
         self._growing: set[int] = set()
 
     def __iter__(self) -> Iterator[Slot]:
-        return iter((*self._slots, *self._spare))
+        return iter((*self._slots, *filter(None, [self.status]), *self._spare))
 
     def put(self, entry: Entry) -> Slot | None:
         """Show `entry` in its slot: the one that it has, the last one, or a new one. None: nothing to see yet."""
@@ -118,8 +120,10 @@ class Slots:
         return self._new(alone)
 
     def _new(self, alone: bool) -> Slot:
-        self._slots.append(Slot(alone))
-        return self._slots[-1]
+        slot, self.status = self.status or Slot(), None
+        slot.alone, slot.items = alone, {}
+        self._slots.append(slot)
+        return slot
 
     def _place_of_question(self, entry_id: int) -> Slot:
         home = self._homes.get(entry_id)

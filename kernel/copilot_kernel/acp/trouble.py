@@ -1,0 +1,64 @@
+"""What can go wrong between us and the agent, in words: at the start, at its end, for want of a sign-in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
+from .jsonrpc import AUTH_REQUIRED
+from .messages import AgentInfo
+from .process import ProcessTransport
+from .tcp import TcpTransport
+
+AgentTransport = ProcessTransport | TcpTransport
+
+LAST_LINES = 10
+HINT = "Run the command in a terminal to see what it says, or give it more time (COPILOT_KERNEL_START_TIMEOUT)."
+
+
+class Trouble:
+    """The errors of one connection to the agent that is called `label`."""
+
+    def __init__(self, label: str, transport: AgentTransport) -> None:
+        self.label, self._transport = label, transport
+
+    def exited(self) -> AgentExited:
+        """The connection has ended."""
+        hint = "It is started again with the next prompt; its memory of this conversation may be lost."
+        return AgentExited(f"{self.label} is gone: {self._transport.ending()}", hint, self._transport.last_words())
+
+    def start_failed(self, what: str, *, ended: bool = False) -> AgentStartFailed:
+        """It did not become ready; with its last lines."""
+        words = self._transport.last_words()
+        lines = "\n".join(words.splitlines()[-LAST_LINES:])
+        return AgentStartFailed(f"{self.label} {what}" + (f"\n{lines}" if lines else ""), HINT, words, ended)
+
+    def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
+        """It speaks another version of the protocol."""
+        theirs = "none" if info.protocol_version is None else info.protocol_version
+        message = f"{self.label} speaks version {theirs!s:.40} of the protocol; this client speaks version 1"
+        return ProtocolUnsupported(message, "Install a version of the agent that speaks version 1.")
+
+    def last_words(self) -> str:
+        """The last lines of its standard error."""
+        return self._transport.last_words()
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """An end in here is a start that failed."""
+        try:
+            yield
+        except AgentExited as error:
+            raise self.start_failed(f"ended before it was ready: {self._transport.ending()}", ended=True) from error
+
+
+@contextmanager
+def signing_in(info: AgentInfo) -> Iterator[None]:
+    """Error -32000 means that the agent wants a sign-in; how, it told at the start (spec: authentication)."""
+    try:
+        yield
+    except AgentRefused as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        raise AuthRequired(error.method, str(error), error.data, info.auth_methods) from error

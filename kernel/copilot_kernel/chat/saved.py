@@ -1,0 +1,125 @@
+"""Which session a notebook's next kernel goes on with: a small file for each notebook, agent and folder.
+
+The session that a kernel goes on with is locked as long as it uses it, so that no other kernel does so unasked.
+A folder that cannot be written costs the memory of the session, never the turn.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A session that may be gone on with. `used`: something was said in it."""
+
+    id: str
+    used: bool = False
+
+
+class Saved:
+    """The session of one `key`: the notebook's path, the agent's command and its folder. Only the user can read it."""
+
+    def __init__(self, folder: Path, key: tuple[str, str, str]) -> None:
+        self._key = dict(zip(("notebook", "agent", "cwd"), key, strict=True))
+        self._file = folder / "sessions" / f"{_digest(json.dumps(key))}.json"
+
+    def read(self) -> Past | None:
+        """The session, if one was saved and can be read."""
+        try:
+            told = json.loads(self._file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        id = told.get("session") if isinstance(told, dict) else None
+        return Past(id, told.get("used") is True) if isinstance(id, str) and id else None
+
+    def write(self, past: Past) -> None:
+        """Replace the file as a whole."""
+        told = {**self._key, "session": past.id, "used": past.used}
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _replace(self._file, told)
+        except OSError as error:
+            _log.warning("the session cannot be saved in %s: %s", self._file, error)
+
+    def forget(self) -> None:
+        """Nothing is gone on with."""
+        with suppress(OSError):
+            self._file.unlink(missing_ok=True)
+
+
+class Lock:
+    """A session in use. Made by `lock`."""
+
+    def __init__(self, file: Path, descriptor: int) -> None:
+        self._file, self._descriptor = file, descriptor
+
+    def release(self) -> None:
+        """Let others use it; a second call does nothing."""
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                self._file.unlink()
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def lock(folder: Path, session_id: str) -> Lock | None:
+    """Use a session; None if somebody else does, in this process or another. Where it cannot be told, nobody does."""
+    file = folder / "locks" / _digest(session_id)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _lock(file)
+    except OSError as error:
+        _log.warning("the session cannot be locked in %s: %s", file, error)
+        return Lock(file, -1)
+
+
+def _lock(file: Path) -> Lock | None:
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+        if _is_there(file, descriptor):
+            return Lock(file, descriptor)
+        os.close(descriptor)
+
+
+def _is_there(file: Path, descriptor: int) -> bool:
+    """Whoever released it took its file away; the lock of a file that is gone is worth nothing."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(file), os.fstat(descriptor))
+    return False
+
+
+def _replace(file: Path, told: dict[str, Any]) -> None:
+    """A temporary file has mode 0600."""
+    descriptor, beside = tempfile.mkstemp(dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(told, stream)
+        os.replace(beside, file)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

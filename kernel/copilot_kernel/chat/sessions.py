@@ -1,0 +1,265 @@
+"""Which session the prompts go to: the open one, else the one from before, else a new one.
+
+After the agent or the kernel was started again, the conversation goes on where it was, if the agent still has it; what
+was said then is not drawn again. When it cannot go on, a line says so.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from ..acp.link import Link
+from ..acp.messages import (
+    Chunk,
+    CompactionChunk,
+    CompactionUpdate,
+    NoticeUpdate,
+    PlanUpdate,
+    SessionInfo,
+    ToolCallUpdate,
+    Unknown,
+    Update,
+)
+from ..acp.session import Session
+from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired
+from .agent import Agent
+from .record import Record
+from .retry import Retry
+from .saved import Lock, Past, Saved, lock
+
+SAID = Chunk | ToolCallUpdate | PlanUpdate | NoticeUpdate | CompactionUpdate | CompactionChunk | Unknown
+"""What a replay would draw again; the other updates say how the session is now."""
+
+LOAD_ATTEMPTS = 3
+
+FORGOTTEN = "The agent was started again; it does not remember the conversation before this point."
+RESTARTED = "The agent was started again and goes on with the conversation."
+GONE = "The agent no longer has the conversation before this point; a new one begins."
+LOST = "The conversation before this point cannot be gone on with, so a new one begins: {}"
+TAKEN = "Another kernel goes on with this notebook's conversation; a new one begins here."
+SHARED = "Another kernel uses this conversation, too."
+UNSHOWN = "The conversation goes on; the agent cannot show what was said before."
+
+
+class Sessions:
+    """At most one session is open. `saved` and the locks are in `folder`; without one, nothing is remembered."""
+
+    def __init__(self, agent: Agent, record: Record, retry: Retry, folder: Path | None, notebook: str) -> None:
+        self._agent, self._record, self._retry = agent, record, retry
+        self._folder = folder
+        key = (notebook, agent.settings.agent or "copilot", agent.cwd)
+        self._saved = Saved(folder, key) if folder and notebook else None
+        self._session: Session | None = None
+        self._past: Past | None = None
+        self._lock: Lock | None = None
+        self._opening = anyio.Lock()
+        self._awaited: str | None = None
+        """The id of the session that is being opened; empty for a new one, which has none yet."""
+        self._early: list[tuple[str, Update]] = []
+        self._refused = False
+        """The agent wanted a sign-in; it is started again before the next attempt, unless it was signed in."""
+
+    @property
+    def current(self) -> Session | None:
+        """The open session, if the agent lives."""
+        return None if self._session is None or self._session.closed.is_set() else self._session
+
+    async def ready(self) -> Session:
+        """The session that the prompts go to. Raises what `link` and `Link.new` raise."""
+        async with self._opening:
+            return self.current or await self._open()
+
+    async def link(self) -> Link:
+        """The agent, started if need be. Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused."""
+        return await self._retry(self._agent.ready, self._record.status)
+
+    async def resume(self, session_id: str) -> None:
+        """Go on with another session; what was said in it comes before this returns.
+
+        Raises UsageError where the agent offers neither load nor resume, AgentRefused, AgentStartFailed, AuthRequired.
+        """
+        async with self._opening:
+            link = await self.link()
+            link.require("resume" if link.can("resume") and not link.can("load") else "load")
+            before = self.current
+            session = await self._shown_again(link, session_id)
+            if before is not None and before.id != session_id:
+                await self.close(before)
+            if not self._take(session_id):
+                self._record.tell("warning", SHARED)
+            self._adopt(session, Past(session_id, used=True))
+
+    async def begin_anew(self) -> None:
+        """The next prompt begins a new session; the open one is closed, where the agent offers that."""
+        if self.current:
+            await self.close(self.current)
+        self.forget()
+
+    async def close(self, session: Session) -> None:
+        """Tell the agent that it is not used any more, if it wants to know."""
+        if self._agent.link and self._agent.link.can("close"):
+            with suppress(AgentError):
+                await session.close()
+
+    def forget(self) -> None:
+        """Nothing is gone on with."""
+        self._session = self._past = None
+        self._release()
+        if self._saved:
+            self._saved.forget()
+
+    def leave(self) -> None:
+        """The chat ends; what is saved stays."""
+        self._release()
+
+    def use(self) -> None:
+        """A prompt goes to the session."""
+        if self._past and not self._past.used:
+            self._remember(replace(self._past, used=True))
+
+    def signed_in(self) -> bool:
+        """The agent said so; True if a session had been refused before."""
+        refused, self._refused = self._refused, False
+        return refused
+
+    def update(self, session_id: str, update: Update) -> None:
+        """From the wire. Agents speak of a session before they have told its id; over TCP also of somebody else's."""
+        current = self._session.id if self._session else None
+        is_ours = current is not None and session_id in ("", current)
+        if self._awaited is not None and (session_id == self._awaited or not is_ours):
+            self._early.append((session_id, update))
+        elif is_ours:
+            self._record.update(update)
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    async def _open(self) -> Session:
+        """An agent reads its credentials when it starts: after a refusal it is started again."""
+        if self._refused:
+            await self._agent.end()
+        past = self._past or (self._saved.read() if self._saved else None)
+        try:
+            session = (await self._gone_on(past) if past else None) or await self._begun()
+        except AuthRequired:
+            self._refused = True
+            raise
+        except AgentStartFailed:
+            await self._agent.end()
+            raise
+        self._refused = False
+        return session
+
+    async def _begun(self) -> Session:
+        """A new session, saved and locked the moment it is known."""
+        session = await self._retry(partial(self._opened, "new", ""), self._record.status)
+        self._take(session.id)
+        self._adopt(session, Past(session.id))
+        return session
+
+    async def _gone_on(self, past: Past) -> Session | None:
+        """The session from before; None after the line that says why not."""
+        restarted = self._past is not None
+        link = await self.link()
+        how = next((name for name in ("resume", "load") if link.can(name)), "")
+        info = await self._find(link, past.id) if how else None
+        obstacle = FORGOTTEN if not how else GONE if info is None else "" if self._take(past.id) else TAKEN
+        if info and not obstacle:
+            try:
+                session = await self._retry(partial(self._opened, how, past.id), self._record.status, LOAD_ATTEMPTS)
+            except AuthRequired:
+                raise
+            except (AgentRefused, AgentStartFailed, AgentExited) as error:
+                obstacle = LOST.format(str(error).partition("\n")[0])
+            else:
+                self._record.tell("info", RESTARTED if restarted else _continues(info))
+                self._adopt(session, past, quietly=True)
+                return session
+        self._give_up(past, obstacle)
+        return None
+
+    def _give_up(self, past: Past, why: str) -> None:
+        """Nobody misses a session in which nothing was said."""
+        self._past = None
+        if past.used:
+            self._record.tell("warning", why)
+
+    async def _find(self, link: Link, session_id: str) -> SessionInfo | None:
+        """What the agent says of a session; an agent that does not list them is asked by trying."""
+        unknown = SessionInfo(session_id)
+        if not link.can("list"):
+            return unknown
+        try:
+            for cwd in (self._agent.cwd, None):
+                if found := [info for info in await link.sessions(cwd) if info.id == session_id]:
+                    return found[0]
+        except (AgentRefused, AgentStartFailed):
+            return unknown
+        return None
+
+    async def _shown_again(self, link: Link, session_id: str) -> Session:
+        """By load, which shows what was said; by resume if that fails or is not there."""
+        if link.can("load"):
+            try:
+                return await self._opened("load", session_id)
+            except AgentRefused as error:
+                if isinstance(error, AuthRequired) or not link.can("resume"):
+                    raise
+        session = await self._opened("resume", session_id)
+        self._record.tell("warning", UNSHOWN)
+        return session
+
+    async def _opened(self, how: str, session_id: str) -> Session:
+        """What comes meanwhile is kept, until it is known what it belongs to."""
+        self._awaited, self._early = session_id, []
+        try:
+            link = await self._agent.ready()
+            if how == "new":
+                return await link.new(self._agent.cwd)
+            return await (link.load if how == "load" else link.resume)(session_id, self._agent.cwd)
+        except BaseException:
+            self._awaited = None
+            raise
+
+    def _adopt(self, session: Session, past: Past, quietly: bool = False) -> None:
+        """It is the current one; what came early is told, in its order."""
+        self._session, self._awaited = session, None
+        self._remember(past)
+        self._record.opened(session.state)
+        early, self._early = self._early, []
+        for session_id, update in early:
+            if session_id in ("", session.id) and not (quietly and isinstance(update, SAID)):
+                self._record.update(update)
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def _remember(self, past: Past) -> None:
+        self._past = past
+        if self._saved:
+            self._saved.write(past)
+
+    def _take(self, session_id: str) -> bool:
+        """Lock it, and let go of the one before; False if another kernel has it."""
+        if self._folder is None:
+            return True
+        if self._past and self._past.id == session_id and self._lock:
+            return True
+        self._release()
+        self._lock = lock(self._folder, session_id)
+        return self._lock is not None
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def _continues(info: SessionInfo) -> str:
+    day = re.match(r"\d{4}-\d\d-\d\d", info.updated_at)
+    of = f" of {day[0]}" if day else ""
+    return f"Continues the conversation{of}: {info.title}" if info.title else f"Continues the conversation{of}."

@@ -1,0 +1,145 @@
+"""An agent that is scripted in the test itself, behind a port of loopback, and a client that keeps what it hears."""
+
+import os
+import socket
+from contextlib import asynccontextmanager
+
+import anyio
+from copilot_kernel.acp.connection import Connection
+from copilot_kernel.acp.doors import Doors
+from copilot_kernel.acp.jsonrpc import method_not_found
+from copilot_kernel.acp.link import open_link
+from copilot_kernel.acp.locate import Launch
+from copilot_kernel.acp.messages import Chunk, Text
+from copilot_kernel.acp.transport import PipeTransport
+
+OPTIONS = [
+    {"optionId": "yes-1", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no-1", "name": "Reject", "kind": "reject_once"},
+]
+
+
+class Script:
+    """An agent: `answers` are results, exceptions or coroutine functions of (agent, params), by method.
+
+    `connection` is the newest of its `connections`.
+    """
+
+    def __init__(self, answers):
+        self.heard = []
+        self.cancelled = anyio.Event()
+        self.connection = None
+        self.connections = []
+        self.answers = {
+            "initialize": {"protocolVersion": 1, "agentInfo": {"name": "script", "version": "1"}},
+            "session/new": {"sessionId": "s1"},
+            "session/prompt": {"stopReason": "end_turn"},
+            **answers,
+        }
+
+    def notice(self, method, params):
+        self.heard.append((method, params))
+        if method == "session/cancel":
+            self.cancelled.set()
+
+    def serve(self, method, params):
+        self.heard.append((method, params))
+        if method not in self.answers:
+            raise method_not_found(method)
+        return self._answer(self.answers[method], params)
+
+    async def _answer(self, answer, params):
+        if isinstance(answer, Exception):
+            raise answer
+        return await answer(self, params) if callable(answer) else answer
+
+    async def update(self, update, session="s1"):
+        await self.connection.notify("session/update", {"sessionId": session, "update": update})
+
+    async def say(self, text):
+        await self.update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+
+    async def ask(self, **params):
+        return await self.connection.request("session/request_permission", params)
+
+
+def said(text):
+    return Chunk("agent", Text(text))
+
+
+@asynccontextmanager
+async def listening(**answers):
+    """A script behind a port of loopback, and how to reach it."""
+    script = Script({name.replace("_", "/", 1): answer for name, answer in answers.items()})
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_accept, tasks, server, script)
+            yield script, Launch(address=server.getsockname(), label="the agent")
+            tasks.cancel_scope.cancel()
+
+
+async def _accept(tasks, server, script):
+    while True:
+        await anyio.wait_readable(server)
+        tasks.start_soon(_serve, server.accept()[0].detach(), script)
+
+
+async def _serve(descriptor, script):
+    transport = PipeTransport(descriptor, os.dup(descriptor))
+    async with Connection(transport, on_notification=script.notice, on_request=script.serve) as connection:
+        script.connection = connection
+        script.connections.append(connection)
+        await connection.closed.wait()
+
+
+class Client:
+    """What the callbacks got, in order."""
+
+    def __init__(self):
+        self.events = []
+        self.diagnostics = []
+        self.choose = 0
+
+    def update(self, session_id, update):
+        self.events.append((session_id, update))
+
+    def permission(self, request):
+        self.events.append(request)
+        return self._decide(request)
+
+    async def _decide(self, request):
+        return None if self.choose is None else request.options[self.choose]
+
+
+def doors(client, **more):
+    return Doors(client.update, client.permission, diagnose=client.diagnostics.append, **more)
+
+
+@asynccontextmanager
+async def linked(launch, client=None, timeout=5.0, cwd="/", **more):
+    client = client or Client()
+    async with open_link(launch, cwd, doors(client, **more), start_timeout=timeout) as link:
+        yield link, client
+
+
+@asynccontextmanager
+async def opened(launch, client=None, timeout=5.0, cwd="/"):
+    """A new session, and the client."""
+    async with linked(launch, client, timeout, cwd) as (link, client):
+        yield await link.new(cwd), client
+
+
+async def refused(launch, **more):
+    async with opened(launch, **more):
+        raise AssertionError("it opened")
+
+
+@asynccontextmanager
+async def met(client=None, timeout=5.0, more=None, **answers):
+    """The script, a link to it, and the client."""
+    async with (
+        listening(**answers) as (script, launch),
+        linked(launch, client, timeout, **more or {}) as (link, client),
+    ):
+        yield script, link, client
