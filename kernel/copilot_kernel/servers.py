@@ -18,7 +18,7 @@ Pairs = tuple[tuple[str, str], ...]
 REDACTED = "•••"
 _KINDS: dict[Any, Kind] = {"stdio": "stdio", "local": "stdio", "http": "http", "streamable-http": "http", "sse": "sse"}
 _MEMBERS = {"name", "type", "command", "args", "env", "url", "headers"}
-_SECRET = re.compile(r"(?i)(.*(?:key|token|secret|passw|auth|credential)[^=:\s]*)(?:[=:](.+))?")
+_SECRET = re.compile(r"(?i)(.*(?:key|token|secret|passw|auth|credential)[^=:\s]*)(?:[=:]\s*(.+))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,3 +122,53 @@ def test_nothing_is_cut():
 
 def test_what_is_long_scrolls_in_its_own_box():
     assert "max-height:320px;overflow:auto" in question_html(asked(raw_input={"command": "ls"}))
+
+
+# -- questions inside a permission request ---------------------------------------------------------------------------
+
+COLOUR = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "multiSelect": True,
+    "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": ""}],
+}
+
+
+def test_questions_inside_a_permission_request_are_readable():
+    question = asked(title="Please answer", kind="think", raw_input={"questions": [COLOUR, {"question": "Why?"}]})
+    assert question_text(question) == (
+        "The agent asks to think: Please answer\nQuestions:\n"
+        "  Colour: Which colour? (any number of these)\n    - Red: warm\n    - Blue\n  Why?"
+    )
+    assert "Input" not in text_of(question_html(question))
+
+
+def test_the_rest_of_the_input_is_shown_beside_the_questions():
+    shown = question_text(asked(raw_input={"questions": [{"question": "Why?"}], "secret": 1}))
+    assert shown.endswith('Questions:\n  Why?\nInput:\n  {\n    "secret": 1\n  }')
+
+
+@pytest.mark.parametrize("questions", [
+    "Why?",
+    [],
+    ["Why?"],
+    [{"question": 5}],
+    [{"question": "Why?", "command": "hidden"}],
+    [{"question": "Why?", "multiSelect": "hidden"}],
+    [{"question": "Why?", "options": "hidden"}],
+    [{"question": "Why?", "options": [{"label": "a", "run": "hidden"}]}],
+    [{"question": "Why?", "options": [{"label": {"x": "hidden"}}]}],
+])  # fmt: skip
+def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
+    shown = question_text(asked(raw_input={"questions": questions, "x": 1}))
+    assert "Questions:" not in shown
+    assert ("hidden" in shown) == ("hidden" in str(questions))
+
+
+@pytest.mark.parametrize("value", ["\u202e", "\u200b", "\x1b"])
+def test_nothing_is_hidden_in_questions(value):
+    option = {"label": f"a{value}", "description": f"b{value}"}
+    question = asked(raw_input={"questions": [{"question": f"c{value}", "header": f"d{value}", "options": [option]}]})
+    for shown in (question_text(question), question_html(question)):
+        assert value not in shown
+        assert shown.count(f">⟨U+{ord(value):04X}⟩" if "<" in shown else f"⟨U+{ord(value):04X}⟩") == 4

@@ -19,6 +19,8 @@ class FrontEnd:
             self.models[comm_id] = data["state"]
         elif kind == "comm_close":
             del self.models[comm_id]
+        elif data.get("method") == "update":
+            self.models[comm_id] |= data["state"]
 
     def described(self, text: str) -> str:
         return next(key for key, state in self.models.items() if state.get("description") == text)

@@ -1,0 +1,170 @@
+"""What a person sees of a form or an address before deciding, and the line that is left of it."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field
+from copilot_kernel.rendering.elicitation import (
+    SECRET,
+    UNOPENED,
+    UNSAFE,
+    answer_line,
+    choice_text,
+    elicitation_html,
+    elicitation_text,
+    hint,
+)
+
+from .allowed import problems, text_of
+from .hostile import HOSTILE
+
+COLOURS = (Choice("r", "Red", "warm"), Choice("b"))
+FORM = Elicitation(
+    "Who are you?",
+    title="You",
+    description="It is for the file.",
+    fields=(
+        Field("name", "text", "Your name", required=True, most=20),
+        Field("age", "integer", least=0, most=150),
+        Field("colours", "choices", "Colours", choices=COLOURS, most=1),
+        Field("gift", "boolean", "A gift?"),
+    ),
+    skipped=("face",),
+)
+
+
+def visit(url: str) -> Elicitation:
+    return Elicitation("Sign in", "url", id="e", url=url)
+
+
+def test_a_form_in_words():
+    assert elicitation_text(FORM) == (
+        "The agent asks you: Who are you?\nYou\nIt is for the file.\n"
+        "  Your name: required, at most 20 characters\n"
+        "  age: a whole number, 0 to 150\n"
+        "  Colours: any number of these, at most 1 of them\n    - Red: warm\n    - b\n"
+        "  A gift?\n"
+        "This client cannot ask for: face"
+    )
+
+
+def test_the_html_says_the_same_with_the_fields_or_without():
+    whole, head = text_of(elicitation_html(FORM)), text_of(elicitation_html(FORM, with_fields=False))
+    told = ("Who are you?", "You", "It is for the file.", "cannot ask for: face")
+    fields = ("Your name", "at most 20 characters", "0 to 150", "Red: warm", "A gift?")
+    assert [words for words in told if words not in head or words not in whole] == []
+    assert [words for words in fields if words not in whole] == []
+    assert [words for words in fields[1:] if words in head] == []
+
+
+@pytest.mark.parametrize(("field", "words"), [
+    (Field("x", "text"), ""),
+    (Field("x", "text", description="Your name."), "Your name"),
+    (Field("x", "text", description="Say", required=True, format="email"), "Say. required, an e-mail address"),
+    (Field("x", "text", format="odd", pattern="^a+$"), "odd, in the form ^a+$ (the agent checks that)"),
+    (Field("x", "text", least=1, most=10**400), f"1 to {10**400} characters"),
+    (Field("x", "number", least=0.5), "a number, at least 0.5"),
+    (Field("x", "choices", least=1, most=2), "any number of these, 1 to 2 of them"),
+])  # fmt: skip
+def test_a_hint_says_what_may_be_entered(field, words):
+    assert hint(field) == words
+
+
+@pytest.mark.parametrize(("choice", "words"), [
+    (Choice("r"), "r"), (Choice("r", "Red"), "Red"), (Choice(""), "(empty)"),
+    (Choice("r", "Red", "warm\ntone"), "Red: warm tone"),
+])  # fmt: skip
+def test_a_choice_has_a_name(choice, words):
+    assert choice_text(choice) == words
+
+
+def test_a_form_that_asks_for_a_secret_warns():
+    form = Elicitation("Sign in", fields=(Field("api_key", "text"),))
+    assert elicitation_text(form).endswith(SECRET)
+    assert SECRET in text_of(elicitation_html(form, with_fields=False))
+    assert SECRET not in elicitation_text(FORM)
+
+
+# -- addresses -------------------------------------------------------------------------------------------------------
+
+
+def test_an_address_is_shown_whole_with_its_host_and_is_a_link():
+    url = "https://github.com@evil.example/" + "x" * 500 + "?next=1"
+    html = elicitation_html(visit(url))
+    assert elicitation_text(visit(url)) == (
+        f"The agent asks you to visit an address: Sign in\n  {url}\nIt leads to evil.example\n{UNOPENED}"
+    )
+    assert f'<a href="{url}" target="_blank" rel="noopener noreferrer nofollow">{url}</a>' in html
+    assert "It leads to evil.example" in text_of(html)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "vscode://x", "file:///etc/passwd", "/lab", "https://x.example y"]
+)
+def test_an_address_that_is_none_of_the_web_is_no_link_and_warns(url):
+    html = elicitation_html(visit(url))
+    assert ("<a " in html, UNSAFE in text_of(html), UNSAFE in elicitation_text(visit(url))) == (False, True, True)
+    assert url in text_of(html)
+
+
+def test_an_address_in_another_script_is_shown_as_it_is_sent_too():
+    assert "It leads to аpple.example (xn--pple-43d.example)" in elicitation_text(visit("https://аpple.example/"))
+
+
+def test_an_address_in_which_something_hides_is_no_link():
+    html = elicitation_html(visit("https://x.example/\u202egnp"))
+    assert ("<a " in html, "⟨U+202E⟩" in html) == (False, True)
+
+
+@pytest.mark.parametrize("url", ["https://[", "https://" + "a" * 70 + ".example\u00e4", "https://\u00ad.example"])
+def test_an_address_that_makes_no_sense_is_shown_all_the_same(url):
+    assert "asks you to visit" in elicitation_text(visit(url))
+    assert problems(elicitation_html(visit(url))) == []
+
+
+# -- whatever an agent says -----------------------------------------------------------------------------------------
+
+
+def everything(text: str) -> list[Elicitation]:
+    field = Field(text, "choices", text, text, format=text, pattern=text, choices=(Choice(text, text, text),))
+    return [
+        Elicitation(text, title=text, description=text, fields=(field,), skipped=(text,)),
+        Elicitation(text, "url", id=text, url=text),
+        Elicitation(text, "url", url=f"https://x.example/{text}"),
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_it_is_more_than_text(text):
+    answers = [ElicitationAnswer("accept", {text: (text,)}, text), ElicitationAnswer("decline", reason=text)]
+    for request in everything(text):
+        lines = [answer_line(request, answer) for answer in answers]
+        assert problems(elicitation_html(request)) == []
+        assert [line for line in (*lines, elicitation_text(request)) if "\x1b" in line or "\x00" in line] == []
+        assert [line for line in lines if "\n" in line] == []
+
+
+@pytest.mark.parametrize("value", ["\u202e", "\u200b", "\u00a0", "\x1b"])
+def test_nothing_is_hidden_in_a_message(value):
+    for request in (Elicitation(f"Say {value}x"), visit(f"https://x.example/{value}")):
+        for shown in (elicitation_text(request), elicitation_html(request)):
+            assert value not in shown
+            assert f"⟨U+{ord(value):04X}⟩" in shown
+
+
+# -- afterwards ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("request_", "answer", "line"), [
+    (FORM, ElicitationAnswer("accept", {"name": "Ada", "gift": False, "colours": ("r", "b"), "age": 36}),
+     "Answered: Your name: Ada; age: 36; Colours: Red, b; A gift?: no"),
+    (FORM, ElicitationAnswer("accept"), "Answered"),
+    (FORM, ElicitationAnswer("accept", {"name": "x" * 100}), f"Answered: Your name: {'x' * 79}…"),
+    (FORM, ElicitationAnswer("decline", reason="nobody can be asked here"), "Declined (nobody can be asked here)"),
+    (FORM, ElicitationAnswer("cancel", reason="withdrawn"), "Cancelled (withdrawn)"),
+    (visit("https://x.example/"), ElicitationAnswer("accept"), "Agreed to visit https://x.example/"),
+    (Elicitation("", fields=(Field("password", "text"),)), ElicitationAnswer("accept", {"password": "hunter2"}),
+     "Answered: password: •••"),
+])  # fmt: skip
+def test_one_line_says_what_was_decided(request_, answer, line):
+    assert answer_line(request_, answer) == line
