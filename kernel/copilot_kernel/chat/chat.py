@@ -14,6 +14,7 @@ from typing import Any, Self
 import anyio
 
 from ..acp.messages import Block, NoticeUpdate, Option, PermissionRequest, PromptResult, Update
+from ..acp.options import short_name
 from ..acp.session import Session
 from ..config import Settings
 from ..conversation import reduce
@@ -168,7 +169,7 @@ class Chat:
             session_id=now.state.id if now.state else "",
             agent=(session.info.title or session.info.name) if session else "",
             model=(now.state.model if now.state else None) or "",
-            mode=(now.state.mode if now.state else None) or "",
+            mode=short_name((now.state.mode if now.state else None) or ""),
             usage=result.usage,
             context=now.usage,
             seconds=seconds,
