@@ -241,6 +241,20 @@ async def test_a_replaced_file_keeps_its_owner(root):
     assert (found.st_uid, found.st_gid) == (12, 34)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_a_group_that_never_had_a_right_does_not_get_it(root, monkeypatch):
+    (root / "file").write_text("before")
+    os.chown(root / "file", 12, 34)
+    (root / "file").chmod(0o674)
+
+    def denied(descriptor, owner, group):
+        raise PermissionError
+
+    monkeypatch.setattr(files.os, "fchown", denied)
+    await write(root, "file", "after")
+    assert mode(root / "file") == "0o604"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 async def test_a_read_only_file_is_not_replaced(root):
     (root / "file").write_text("before")

@@ -167,6 +167,8 @@ class _Terminal:
                     await self._hear_out()
                     tasks.cancel_scope.cancel()
         finally:
+            if self._process.returncode is None:
+                _signal(self._process.pid, signal.SIGKILL)
             os.close(self._pipe)
             _sessions.pop(self._process.pid, None)
             self.over.set()
@@ -186,7 +188,7 @@ class _Terminal:
         while data := await self._receive():
             if text := self._tail.feed(data):
                 self._say(text, None)
-            await anyio.sleep(PAUSE)
+            await anyio.sleep(0)
         self._heard.set()
 
     async def _receive(self) -> bytes:
