@@ -188,7 +188,7 @@ class _Terminal:
         while data := await self._receive():
             if text := self._tail.feed(data):
                 self._say(text, None)
-            await anyio.sleep(0)
+            await anyio.sleep(PAUSE)
         self._heard.set()
 
     async def _receive(self) -> bytes:
