@@ -110,8 +110,8 @@ class Chat:
         with anyio.move_on_after(self.settings.cancel_grace):
             await session.cancel()
             await stop.wait_again()
-        await self.agent.end()
         self._update(NoticeUpdate("warning", ENDED))
+        await self.agent.end()
         prompt.cancel()
 
     def _opened(self, session: Session, again: bool) -> None:
