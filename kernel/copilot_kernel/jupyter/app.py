@@ -23,7 +23,7 @@ class CopilotApp(IPKernelApp):
         super().__init__(**options)  # type: ignore[no-untyped-call]
 
     def start(self) -> None:
-        """Run until the end; then let the control thread finish, before exit handlers close the sockets that it uses."""
+        """Run until the end; then let the control thread finish, before exit handlers close the sockets it uses."""
         super().start()  # type: ignore[no-untyped-call]
         control = self.control_thread
         if control is not None and control.is_alive():
