@@ -87,7 +87,12 @@ def kernel(command: tuple[str, ...] = OURS, agent: str = "demo") -> Iterator[tup
         environment = {**os.environ, "COPILOT_KERNEL_AGENT": agent}
         started = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, *command, "-f", path], env=environment, cwd=folder, start_new_session=True
+            [sys.executable, *command, "-f", path],
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             _, _, at = client.receive(client.shell)

@@ -127,7 +127,7 @@ for room in {rooms!r}:
 """
 JUPYTER = {"IPython", "ipykernel", "ipywidgets", "jupyter_client", "jupyter_server", "tornado", "traitlets", "zmq"}
 LOUD = {"anyio", "asyncio", "subprocess", "socket", "threading"}
-MIDDLE = ("acp", "conversation", "permissions", "rendering", "commands", "chat", "demo")
+MIDDLE = ("acp", "conversation", "permissions", "rendering", "commands", "host", "chat", "demo")
 
 
 @pytest.mark.parametrize("room", MIDDLE)
@@ -224,13 +224,23 @@ def test_that_needs_nothing():
 """
 
 
+def collect(folder: Path, test: str, *options: str, **environment: str) -> list[str]:
+    """What pytest says of one file of tests, under our conftest and our settings."""
+    (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
+    (folder / "test_it.py").write_text(test, "utf-8")
+    config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}")
+    return run(sys.executable, "-m", "pytest", *config, str(folder), "-q", *options, **environment).stdout.splitlines()
+
+
+def test_browser_tests_come_last(tmp_path):
+    test = "import pytest\n@pytest.mark.browser\ndef test_page(): ...\ndef test_one(): ...\ndef test_two(): ...\n"
+    names = [line.rpartition("::")[2] for line in collect(tmp_path, test, "--collect-only") if "::" in line]
+    assert names == ["test_one", "test_two", "test_page"]
+
+
 @pytest.mark.parametrize(("ci", "outcome"), [("", "3 skipped"), ("true", "1 failed, 1 skipped, 1 error")])
 def test_in_ci_a_skipped_browser_or_agent_test_fails(tmp_path, ci, outcome):
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
-    (tmp_path / "test_skipped.py").write_text(SKIPPED, "utf-8")
-    config = f"--config-file={ROOT / 'pyproject.toml'}"
-    done = run(sys.executable, "-m", "pytest", config, f"--rootdir={tmp_path}", str(tmp_path), "-q", CI=ci)
-    assert f"{outcome} in" in done.stdout.splitlines()[-1]
+    assert f"{outcome} in" in collect(tmp_path, SKIPPED, CI=ci)[-1]
 
 
 # -- the tools' own checks -------------------------------------------------------------------------------

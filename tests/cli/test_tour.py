@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -22,6 +23,13 @@ from copilot_kernel.cli.tour import execute
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 MAY_FAIL = {"tags": ["raises-exception"]}
+
+
+@pytest.fixture(autouse=True)
+def no_litter(tmp_path, monkeypatch):
+    """Copies of the tour are made below the test's own folder, also by programs that it starts."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
 
 def write(folder: Path, name: str, *cells: object) -> Path:
@@ -169,7 +177,7 @@ async def fetch(address: str) -> bytes:
 
 
 @pytest.mark.anyio
-async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tmp_path, environ):
+async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tmp_path, no_litter, environ):
     folder = write(tmp_path / "tour", "01.ipynb", new_code_cell("demo: say Hello"))
     command = [sys.executable, "-c", OPEN, str(folder)]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

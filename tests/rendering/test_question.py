@@ -40,7 +40,7 @@ def test_an_edit_is_shown_with_its_whole_change():
         title="Edit file", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "two", "TWO"),)
     )
     assert question_text(question) == (
-        "The agent asks to change a file: Edit file\nPath:\n  /project/notes.txt\nChange of /project/notes.txt:\n"
+        "The agent asks to change a file: Edit file\nChange of /project/notes.txt:\n"
         "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
     )
 

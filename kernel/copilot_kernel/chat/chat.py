@@ -15,6 +15,7 @@ import anyio
 
 from ..acp.doors import Doors
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo
+from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
@@ -185,8 +186,8 @@ class Chat:
         with anyio.move_on_after(self.settings.cancel_grace):
             await session.cancel()
             await stop.wait_again()
-        await self.agent.end()
         self._record.update(NoticeUpdate("warning", ENDED))
+        await self.agent.end()
         prompt.cancel()
 
     def _said(self) -> list[str]:
@@ -203,7 +204,7 @@ class Chat:
             session_id=now.state.id if now.state else "",
             agent=(info.title or info.name) if info else "",
             model=(now.state.model if now.state else None) or "",
-            mode=(now.state.mode if now.state else None) or "",
+            mode=short_name((now.state.mode if now.state else None) or ""),
             usage=result.usage,
             context=now.usage,
             seconds=seconds,

@@ -24,7 +24,7 @@ MAX_PATH = 4096
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
-_SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+_SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EINVAL)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO, errno.ETXTBSY)
 
 

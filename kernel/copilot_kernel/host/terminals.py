@@ -167,6 +167,8 @@ class _Terminal:
                     await self._hear_out()
                     tasks.cancel_scope.cancel()
         finally:
+            if self._process.returncode is None:
+                _signal(self._process.pid, signal.SIGKILL)
             os.close(self._pipe)
             _sessions.pop(self._process.pid, None)
             self.over.set()

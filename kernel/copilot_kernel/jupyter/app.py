@@ -8,6 +8,9 @@ from ipykernel.kernelapp import IPKernelApp
 
 from .kernel import CopilotKernel
 
+CONTROL_LIMIT = 2.0
+"""Seconds that the control thread may take to send what it still has to say."""
+
 
 class CopilotApp(IPKernelApp):
     """Launched with `-f {connection_file}`."""
@@ -18,6 +21,14 @@ class CopilotApp(IPKernelApp):
         # Only a cell speaks in a cell: what a library prints goes to the server's terminal.
         options = {"kernel_class": CopilotKernel, "outstream_class": None, **options}
         super().__init__(**options)  # type: ignore[no-untyped-call]
+
+    def start(self) -> None:
+        """Run until the end; then let the control thread finish, before exit handlers close the sockets it uses."""
+        super().start()  # type: ignore[no-untyped-call]
+        control = self.control_thread
+        if control is not None and control.is_alive():
+            control.stop()
+            control.join(CONTROL_LIMIT)
 
     def init_path(self) -> None:
         """The notebook's folder stays out of `sys.path`: a file there must not become one of our modules."""

@@ -66,7 +66,7 @@ def _parts(call: ToolCall) -> Iterator[tuple[str, str]]:
         yield _counted(f"Command {number} of {len(commands)}" if len(commands) > 1 else "Command", command), command
     if folder := raw.folder(call.raw_input):
         yield "In the folder", folder
-    if paths := raw.paths(call):
+    if paths := _paths_without_change(call):
         yield "Path" if len(paths) == 1 else "Paths", "\n".join(paths)
     texts = [part.text for part in call.content if isinstance(part, Text) and part.text.strip()]
     if texts:
@@ -80,6 +80,14 @@ def _parts(call: ToolCall) -> Iterator[tuple[str, str]]:
 def _rest(call: ToolCall, but_questions: bool) -> Any:
     left = raw.rest(call.raw_input, _seen(call))
     return {key: value for key, value in left.items() if key != "questions"} if but_questions and left else left
+
+
+def _paths_without_change(call: ToolCall) -> list[str]:
+    """A change is headed by its path, which need not be said twice."""
+    if parse_unified(raw.unified_diff(call.raw_input).strip("\n")) is not None:
+        return []
+    changed = {part.path for part in call.content if isinstance(part, Diff)}
+    return [path for path in raw.paths(call) if path not in changed]
 
 
 def _seen(call: ToolCall) -> set[str]:
