@@ -13,6 +13,7 @@ examples:
   copilot-kernel demo                              the tour in JupyterLab, with a built-in demo agent
   copilot-kernel doctor                            is everything there, and what is set?
   copilot-kernel ask "What does this folder hold?"
+  copilot-kernel export last -o chat.ipynb         the last conversation as a notebook
   copilot-kernel install --user --name claude --display-name Claude --agent claude-agent-acp
 
 settings are environment variables COPILOT_KERNEL_* or a file copilot_kernel.json in Jupyter's
@@ -20,13 +21,15 @@ config path; `copilot-kernel doctor` prints each of them and where it came from.
 
 _AGENT = "the agent: a command line, tcp://HOST:PORT, or the word demo (default: the setting, else GitHub Copilot CLI)"
 
+_CONFIG_DIR = "where Copilot keeps its sessions, as given to older versions of it"
+
 
 def build(version: str) -> argparse.ArgumentParser:
     """The parser; after it, `command` is the name of the module that runs."""
     parser = argparse.ArgumentParser("copilot-kernel", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_Formatter)
     parser.add_argument("--version", action="version", version=f"copilot-kernel {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _ask, _install, _doctor):
+    for add in (_demo, _ask, _install, _doctor, _sessions, _export):
         add(commands)
     return parser
 
@@ -94,6 +97,33 @@ def _doctor(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser = _add(commands, "doctor", "check kernelspec, agent, sign-in and widgets; print the settings", more)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--no-start", action="store_true", help="do not start the agent (the sign-in is not checked)")
+
+
+def _sessions(commands: _Commands[argparse.ArgumentParser]) -> None:
+    more = (
+        "\nWhat Copilot CLI keeps on disk (COPILOT_HOME, XDG_STATE_HOME/.copilot, ~/.copilot) beside what the"
+        "\nagent lists, the one that was used last first. Nothing on disk is changed."
+    )
+    parser = _add(commands, "sessions", "list past conversations", more)
+    parser.add_argument("--agent", metavar="CMD", help=_AGENT)
+    parser.add_argument("--here", action="store_true", help="only those of this folder")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: sessions, looked_in, problem")
+    parser.add_argument("--config-dir", metavar="DIR", default="", help=_CONFIG_DIR)
+    parser.add_argument("--offline", action="store_true", help="do not start the agent")
+
+
+def _export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    more = (
+        "\nThe agent loads the session and tells it again; where it cannot, Copilot's event log is read, which"
+        "\nalso holds thoughts, pictures and decisions. Each prompt becomes a cell."
+    )
+    parser = _add(commands, "export", "write a past conversation as a notebook", more)
+    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, or the word last")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the notebook, such as chat.ipynb")
+    parser.add_argument("--agent", metavar="CMD", help=_AGENT)
+    parser.add_argument("--from-log", action="store_true", help="read the event log; do not start the agent")
+    parser.add_argument("--config-dir", metavar="DIR", default="", help=_CONFIG_DIR)
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
 
 
 def _port(text: str) -> int:

@@ -1,0 +1,257 @@
+"""`copilot-kernel export` as a user meets it: the notebook that it writes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from copilot_kernel.acp.messages import Text
+from copilot_kernel.cli.replay import split
+from copilot_kernel.conversation.model import Attachment, Entry, Message
+from copilot_kernel.conversation.text import Growing
+
+from ..store.test_past import RECORDING
+from ..store.writing import answered, asked, write
+
+SESSION = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> dict[str, str]:
+    """The environment of a store with the recorded session, and of a demo agent without a past."""
+    log = tmp_path / "copilot" / "session-state" / SESSION / "events.jsonl"
+    log.parent.mkdir(parents=True)
+    shutil.copy(RECORDING, log)
+    return {"COPILOT_HOME": str(tmp_path / "copilot"), "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / "demo")}
+
+
+def read(path: Path) -> Any:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def plain(cell: Any) -> list[str]:
+    return [output.data["text/plain"] for output in cell.outputs]
+
+
+# -- from the log -------------------------------------------------------------------------------------------------
+
+
+def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, tmp_path):
+    done = program("export", SESSION[:4], "--from-log", "-o", "chat.ipynb", **store)
+    log = tmp_path / "copilot" / "session-state" / SESSION / "events.jsonl"
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", f"chat.ipynb: 11 prompts, from {log}\n")
+    cells = read(tmp_path / "chat.ipynb").cells
+    assert [cell.execution_count for cell in cells] == [*range(1, 12)]
+    assert all(cell.source.startswith("Please follow the script.\nSCRIPT: ") for cell in cells)
+    assert plain(cells[0]) == [
+        "Thinking:\n  I look at the question first.",
+        "There are **three lines** of notes.",
+        "Copilot · scripted",
+    ]
+    assert plain(cells[3]) == [
+        "✗ Run a command · done with exit code 3 · Allowed (you)\n  $ echo counted; exit 3\n  counted",
+        "It ended.",
+        "Copilot · scripted",
+    ]
+    assert plain(cells[6]) == ["In plan mode.", "Copilot · scripted · plan"]
+    assert plain(cells[9]) == ["cancelled · Copilot · scripted · plan"]
+
+
+def test_outputs_look_as_they_did_live(program, store, tmp_path):
+    program("export", "last", "--from-log", "-o", "chat.ipynb", **store)
+    cells = read(tmp_path / "chat.ipynb").cells
+    thought, answer, footer = cells[0].outputs
+    assert "<details" in thought.data["text/html"]
+    assert "<strong>three lines</strong>" in answer.data["text/html"]
+    assert footer.metadata == {"part": "footer"}
+    assert any("TWO" in output.data["text/html"] and "+1" in output.data["text/html"] for output in cells[1].outputs)
+    assert cells[5].outputs[0].data["image/png"].startswith("iVBORw0KGgo")
+
+
+def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path):
+    program("export", "last", "--from-log", "-o", "chat.ipynb", **store)
+    notebook = read(tmp_path / "chat.ipynb")
+    assert notebook.metadata.kernelspec == {"display_name": "Copilot", "language": "copilot", "name": "copilot"}
+    assert notebook.metadata.language_info.name == "copilot"
+    assert notebook.metadata.copilot_kernel == {
+        "session_id": SESSION,
+        "agent": "Copilot",
+        "cwd": "/project",
+        "title": "Please follow the script.",
+        "source": "log",
+    }
+    assert notebook.cells[0].metadata.copilot_kernel == {"prompted": "2026-01-01T00:00:00.000Z"}
+    assert len({cell.id for cell in notebook.cells}) == 11
+
+
+def test_it_can_be_converted_to_html(program, store, tmp_path):
+    from nbconvert import HTMLExporter
+
+    program("export", "last", "--from-log", "-o", "chat.ipynb", **store)
+    html, _ = HTMLExporter(template_name="basic").from_filename(str(tmp_path / "chat.ipynb"))
+    assert "<strong>three lines</strong>" in html
+
+
+def test_damaged_lines_are_told(program, store, tmp_path):
+    log = write(
+        tmp_path / "copilot" / "session-state" / "b.jsonl", [asked("hi\ud800"), b"damaged\n", answered("Yes."), b"{"]
+    )
+    os.utime(log, (1, 1))
+    done = program("export", "b", "--from-log", "-o", "b.ipynb", **store)
+    assert done.stdout == f"b.ipynb: 1 prompt, from {log}; 2 damaged lines were left out\n"
+    assert plain(read(tmp_path / "b.ipynb").cells[0]) == ["Yes.", "Copilot"]
+
+
+def test_a_log_of_many_entries_stays_within_what_a_cell_shows(program, store, tmp_path):
+    calls = [
+        event
+        for number in range(200)
+        for event in (
+            answered(f"Now {number}", f"m{number}"),
+            ("tool.execution_start", {"toolCallId": f"c{number}", "toolName": "bash", "arguments": {"command": "ls"}}),
+        )
+    ]
+    write(tmp_path / "copilot" / "session-state" / "many.jsonl", [asked("go"), *calls])
+    program("export", "many", "--from-log", "-o", "many.ipynb", **store)
+    [cell] = read(tmp_path / "many.ipynb").cells
+    assert len(cell.outputs) < 50
+    assert "Now 199" in "".join(plain(cell))
+
+
+# -- by the agent -------------------------------------------------------------------------------------------------
+
+
+def ask(program, store, prompt: str) -> str:
+    session: str = json.loads(program("ask", "--json", prompt, **store).stdout)["session_id"]
+    return session
+
+
+def test_the_agent_tells_the_conversation_again(program, store, tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    prompt = "demo: say First.\nedit a.txt old => new"
+    session = ask(program, store | {"COPILOT_KERNEL_ALLOW": '["Edit"]'}, prompt)
+    done = program("export", session[:8], "-o", "chat.ipynb", **store)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "chat.ipynb: 1 prompt, as the agent told it again\n"
+    notebook = read(tmp_path / "chat.ipynb")
+    [cell] = notebook.cells
+    assert cell.source == prompt
+    assert plain(cell)[0] == "First."
+    assert all(part in plain(cell)[1] for part in ("✓ Edit", "-old", "+new"))
+    told = notebook.metadata.copilot_kernel
+    assert (told.source, told.session_id, told.cwd) == ("replay", session, str(tmp_path))
+
+
+def test_what_only_the_log_has_is_read_from_the_log(program, store, tmp_path):
+    done = program("export", SESSION, "-o", "chat.ipynb", **store)
+    assert (done.returncode, len(read(tmp_path / "chat.ipynb").cells)) == (0, 11)
+    assert done.stderr.startswith("copilot-kernel: read from the event log, because: ")
+
+
+@pytest.mark.parametrize("fault", ["no-load,no-resume", "load-fails,no-resume", "exit-at-start", "signed-out"])
+def test_an_agent_that_cannot_tell_it_leaves_it_to_the_log(program, store, tmp_path, fault):
+    patience = {"COPILOT_KERNEL_START_TIMEOUT": "5", "COPILOT_KERNEL_DEMO": fault}
+    done = program("export", SESSION, "-o", "chat.ipynb", **store, **patience)
+    assert (done.returncode, len(read(tmp_path / "chat.ipynb").cells)) == (0, 11)
+    assert "read from the event log, because: " in done.stderr
+
+
+def test_without_a_log_the_agent_s_failure_is_the_error(program, store, tmp_path):
+    session = ask(program, store, "demo: say Hello")
+    done = program("export", session, "-o", "chat.ipynb", COPILOT_KERNEL_DEMO="load-fails,no-resume", **store)
+    assert (done.returncode, done.stdout, (tmp_path / "chat.ipynb").exists()) == (1, "", False)
+    assert done.stderr.startswith("copilot-kernel: ")
+
+
+# -- mistakes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("session", "said"), [
+    ("00000001", f"There is no session 00000001.\nDid you mean one of these?\n  {SESSION}\n"),
+    ("zzz", f"There is no session zzz.\nThe last ones are:\n  {SESSION}\nLooked in "),
+])  # fmt: skip
+def test_an_unknown_session_names_those_that_may_have_been_meant(program, store, session, said):
+    done = program("export", session, "--from-log", "-o", "chat.ipynb", **store)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"copilot-kernel: {said}")
+
+
+def test_a_beginning_of_two_ids_names_both(program, store, tmp_path):
+    write(tmp_path / "copilot" / "session-state" / "0000.jsonl", [asked("hi")])
+    done = program("export", "000", "--from-log", "-o", "chat.ipynb", **store)
+    assert (done.returncode, sorted(done.stderr.splitlines())) == (
+        2,
+        ["  0000", f"  {SESSION}", "copilot-kernel: 2 sessions begin with 000:"],
+    )
+    assert program("export", "0000", "--from-log", "-o", "chat.ipynb", **store).returncode == 0
+
+
+def test_without_a_store_it_says_where_it_looked(program, tmp_path):
+    none = str(tmp_path / "none")
+    done = program("export", "last", "--from-log", "-o", "chat.ipynb", COPILOT_HOME=none)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"copilot-kernel: There are no sessions.\nLooked in {none}/session-state\n",
+    )
+
+
+def test_a_file_that_exists_is_not_overwritten_unless_forced(program, store, tmp_path):
+    (tmp_path / "chat.ipynb").write_text("mine")
+    done = program("export", "last", "--from-log", "-o", "chat.ipynb", **store)
+    assert (done.returncode, (tmp_path / "chat.ipynb").read_text()) == (2, "mine")
+    assert "--force" in done.stderr
+    assert program("export", "last", "--from-log", "--force", "-o", "chat.ipynb", **store).returncode == 0
+    assert len(read(tmp_path / "chat.ipynb").cells) == 11
+
+
+@pytest.mark.parametrize("target", ["missing/chat.ipynb", "."])
+def test_a_place_that_cannot_be_written_says_so(program, store, target):
+    done = program("export", "last", "--from-log", "--force", "-o", target, **store)
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+
+
+def test_a_session_in_which_nothing_was_said_leaves_no_file(program, store, tmp_path):
+    write(tmp_path / "copilot" / "session-state" / "empty.jsonl", [("session.start", {})])
+    before = {*tmp_path.iterdir()}
+    done = program("export", "empty", "--from-log", "-o", "chat.ipynb", **store)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "copilot-kernel: Nothing was said in this session; no notebook was written.\n",
+    )
+    assert {*tmp_path.iterdir()} == before
+
+
+# -- what was said again, as turns --------------------------------------------------------------------------------
+
+
+def said(number: int, speaker: Any, *parts: str) -> Entry:
+    text = Growing()
+    for part in parts:
+        text = text.append(part)
+    return Message(number, 1, speaker, text)
+
+
+A, B = said(0, "user", "one"), said(1, "agent", "1")
+C, D = Attachment(2, 1, "user", Text("file")), said(3, "user", "two ", "three")
+
+
+@pytest.mark.parametrize(("entries", "in_one_chunk", "told"), [
+    ([], False, []),
+    ([A, B], False, [("one", [A, B])]),
+    ([A, B, D, B], False, [("one", [A, B]), ("two three", [D, B])]),
+    ([A, C, B], False, [("one", [A, C, B])]),
+    ([B, A], False, [("", [B]), ("one", [A])]),
+    ([D, B], True, [("two ", []), ("three", [D, B])]),
+    ([B], True, [("", [B])]),
+])  # fmt: skip
+def test_a_turn_begins_where_the_user_begins_to_speak(entries, in_one_chunk, told):
+    turns = [*split(entries, "s", in_one_chunk)]
+    assert [(past.prompt, [*past.conversation.entries]) for past in turns] == told
+    assert [past.conversation.turn for past in turns] == [*range(1, len(told) + 1)]

@@ -1,0 +1,114 @@
+"""The real Copilot CLI, offline: what it keeps of a session, exported from its log and by the agent itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from ..real import model, namespace
+from ..real.agents import COPILOT, Agent
+from ..real.conftest import cache, installed, isolated
+from .session import places
+
+__all__ = ["cache", "installed", "isolated"]  # fixtures
+
+PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
+RUNS = {
+    "sessions": ["sessions", "--json", "--here"],
+    "offline": ["sessions", "--json", "--offline"],
+    "log": ["export", "last", "--from-log", "-o", "log.ipynb"],
+    "replay": ["export", "last", "-o", "replay.ipynb"],
+}
+
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(200)]
+
+
+def main() -> None:
+    """Inside the namespace: the session, then our program in the project's folder."""
+    home = Path(os.environ["HOME"])
+    subprocess.run([sys.executable, "-m", "tests.store.session"], check=True, timeout=90, stdout=subprocess.DEVNULL)
+    with model.running() as scripted:
+        env = {**os.environ, **COPILOT.configure(home, scripted.url)}
+        env["COPILOT_KERNEL_AGENT"] = shlex.join(COPILOT.command())
+        print(json.dumps({name: _run(arguments, env, places(home)[0]) for name, arguments in RUNS.items()}))
+
+
+def _run(arguments: list[str], env: dict[str, str], project: Path) -> dict[str, Any]:
+    done = subprocess.run([PROGRAM, *arguments], cwd=project, env=env, capture_output=True, text=True, timeout=60)
+    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def done(isolated: None, home: Path, cache: Path, installed: Callable[[Agent], Agent]) -> dict[str, dict[str, Any]]:
+    """How each of our commands ended."""
+    installed(COPILOT)
+    inside = [sys.executable, "-m", "tests.store.test_real"]
+    ran = namespace.run(inside, namespace.environment(home, cache), seconds=180)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    outcomes: dict[str, dict[str, Any]] = json.loads(ran.stdout.splitlines()[-1])
+    return outcomes
+
+
+@pytest.fixture
+def cells(request: pytest.FixtureRequest, home: Path, done: dict[str, dict[str, Any]]) -> list[str]:
+    """What a reader sees of each cell of an exported notebook."""
+    outcome = done[request.param]
+    assert (outcome["code"], outcome["err"]) == (0, "")
+    notebook = nbformat.read(places(home)[0] / f"{request.param}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.copilot_kernel.source == request.param
+    return ["\n".join([cell.source, *(o.data["text/plain"] for o in cell.outputs)]) for cell in notebook.cells]
+
+
+both = pytest.mark.parametrize("cells", ["log", "replay"], indirect=True)
+
+
+def test_the_session_is_found_on_disk_and_at_the_agent(done: dict[str, dict[str, Any]], home: Path) -> None:
+    [listed], [stored] = (json.loads(done[name]["out"])["sessions"] for name in ("sessions", "offline"))
+    assert (listed["sources"], stored["sources"]) == (["disk", "agent"], ["disk"])
+    assert (listed["id"], listed["cwd"]) == (stored["id"], str(places(home)[0]))
+    assert Path(stored["path"]).parent.name == stored["id"]
+
+
+@both
+def test_each_prompt_is_a_cell(cells: list[str]) -> None:
+    assert len(cells) == 11
+    assert all(cell.startswith("Please follow the script.") for cell in cells)
+
+
+@both
+def test_answers_commands_and_changes_are_in_their_cells(cells: list[str]) -> None:
+    assert "\nThere are **three lines** of notes.\n" in cells[0]
+    assert all(part in cells[1] for part in ("\n  -two\n  +TWO\n", "\nChanged.\n"))
+    assert "\n  +hello\n" in cells[2]
+    assert all(part in cells[3] for part in ("with exit code 3", "$ echo counted; exit 3", "\n  counted\n"))
+    assert all(part in cells[4] for part in ("-three", "+THREE", "ejected"))
+    assert "\nI am here again.\n" in cells[10]
+
+
+@pytest.mark.parametrize("cells", ["log"], indirect=True)
+def test_the_log_also_has_thoughts_pictures_and_decisions(cells: list[str]) -> None:
+    assert "I look at the question first." in cells[0]
+    assert "Allowed (you)" in cells[3]
+    assert "Rejected (you)" in cells[4]
+    assert "image/png" in cells[5]
+    assert "Context compacted" in cells[7]
+    assert "cancelled" in cells[9]
+
+
+if __name__ == "__main__":
+    main()
