@@ -113,7 +113,7 @@ def test_an_option_is_found_by_its_id() -> None:
     ("choice", "label"),
     [
         (Choice("x", "x"), "x"),
-        (Choice("x", "x", "X"), "x"),
+        (Choice("x", "x", "X"), "X"),
         (Choice("https://a#x", "x", "The X"), "The X (x)"),
     ],
 )

@@ -1,43 +1,178 @@
-"""Completion and inspection of commands, without a kernel."""
+"""Completion of commands, of what follows them, and of files, without a kernel."""
 
 from __future__ import annotations
 
-import pytest
-from copilot_kernel.acp.messages import Command
-from copilot_kernel.jupyter.completion import complete, known_commands
-from copilot_kernel.jupyter.inspection import inspect
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-COMMANDS = known_commands([Command("review", "Look it over", hint="FILE"), Command("reset", "Begin again")])
+import pytest
+from copilot_kernel.acp.messages import AgentInfo, Command, Mode, SessionInfo, SessionState
+from copilot_kernel.commands.situation import Situation
+from copilot_kernel.commands.table import TABLE
+from copilot_kernel.config import Settings
+from copilot_kernel.conversation.model import Conversation
+from copilot_kernel.errors import AgentExited
+from copilot_kernel.jupyter import completion
+from copilot_kernel.jupyter.completion import MOST, complete
+
+pytestmark = pytest.mark.anyio
+
+STATE = SessionState(
+    "s",
+    "https://x.example#plan",
+    (Mode("https://x.example#plan", "Plan", "thinks first"), Mode("https://x.example#agent", "Agent")),
+    options=({"id": "careful", "type": "boolean", "currentValue": True, "name": "Careful"},),
+)
+COMMANDS = (
+    Command("review", "Look it over", hint="FILE"),
+    Command("reset", "Begin again"),
+    Command("memory show", "What I know"),
+    Command("$skill"),
+    Command("mean\nname", "Cannot be typed"),
+    Command("hidden\x1b[2K"),
+)
+NOW = Situation(Settings(), Conversation(state=STATE, commands=COMMANDS), AgentInfo())
+
+
+class Desk:
+    """`listing` is what asking the agent for its sessions does."""
+
+    def __init__(self, now: Situation = NOW, folder: Path | None = None) -> None:
+        self.now, self.settings = now, Settings(cwd=str(folder or ""))
+        self.listing: Callable[[], Coroutine[Any, Any, Any]] = self.lists
+        self.asked = 0
+
+    def situation(self) -> Situation:
+        return self.now
+
+    async def list_sessions(self, here: bool) -> None:
+        self.asked += 1
+        await self.listing()
+
+    async def lists(self) -> None:
+        self.now = replace(self.now, sessions=(SessionInfo("0123456789", title="Plans"),))
+
+
+async def completed(code: str, cursor: int | None = None, desk: Desk | None = None) -> dict[str, Any]:
+    return await complete(code, len(code) if cursor is None else cursor, desk or Desk())  # type: ignore[arg-type]
+
+
+async def matches(code: str, desk: Desk | None = None) -> list[str]:
+    return list((await completed(code, desk=desk))["matches"])
 
 
 @pytest.mark.parametrize(
-    ("code", "cursor", "matches", "start"),
+    ("code", "cursor", "found", "start"),
     [
         ("/re", 3, ["/reset", "/review"], 0),
         ("/rev", 4, ["/review"], 0),
-        ("%", 1, ["%help"], 0),
+        ("/review", 7, [], 0),
+        ("/memory sh", 10, ["/memory show"], 0),
+        ("/$", 2, ["/$skill"], 0),
+        ("%hel", 4, ["%help"], 0),
         ("😀\n  /res now", 8, ["/reset"], 4),
         ("see /re", 7, [], 7),
-        ("/review it", 10, [], 10),
+        ("/review it", 10, [], 0),
         ("", 0, [], 0),
+        ("%mode ", 6, ["agent", "plan"], 6),
+        ("%%mode  p", 9, ["plan"], 8),
+        ("Hello\n%mode a\nworld", 13, ["agent"], 12),
+        ("%options car", 12, ["careful"], 9),
+        ("%options careful o", 18, ["off", "on"], 17),
+        ("%nonsense a", 11, [], 10),
+        ("%status ", 8, [], 8),
+        ("%permissions mode b", 19, ["bypassPermissions"], 18),
     ],
 )
-def test_commands_are_completed_at_the_beginning_of_a_line(
-    code: str, cursor: int, matches: list[str], start: int
+async def test_commands_and_what_follows_them(code: str, cursor: int, found: list[str], start: int) -> None:
+    reply = await completed(code, cursor)
+    assert (reply["matches"], reply["cursor_start"], reply["cursor_end"]) == (found, start, cursor)
+
+
+async def test_every_command_is_offered() -> None:
+    assert await matches("%") == sorted(f"%{name}" for name in TABLE)
+
+
+async def test_what_cannot_be_typed_is_not_offered() -> None:
+    assert await matches("/") == ["/$skill", "/memory show", "/reset", "/review"]
+
+
+async def test_kinds_and_descriptions_come_with_the_matches() -> None:
+    experimental = "_jupyter_types_experimental"
+    agents = (await completed("/rev"))["metadata"][experimental]
+    modes = (await completed("%mode p"))["metadata"][experimental]
+    assert agents == [
+        {"start": 0, "end": 4, "text": "/review", "type": "agent's command", "signature": "FILE · Look it over"}
+    ]
+    assert modes == [{"start": 6, "end": 7, "text": "plan", "type": "mode", "signature": "Plan · thinks first"}]
+
+
+# -- sessions -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_that_runs_is_asked_for_its_sessions() -> None:
+    assert await matches("%resume ") == ["01234567", "last"]
+
+
+async def test_an_agent_that_does_not_run_is_not_started() -> None:
+    desk = Desk(replace(NOW, info=None, sessions=(SessionInfo("abcdefghij"),)))
+    assert (await matches("%delete ", desk), desk.asked) == (["abcdefgh"], 0)
+
+
+async def fails() -> None:
+    raise AgentExited("gone")
+
+
+async def hangs() -> None:
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("listing", [fails, hangs])
+async def test_an_agent_that_does_not_answer_holds_up_nobody(
+    listing: Callable[[], Coroutine[Any, Any, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    completed = complete(code, cursor, COMMANDS)
-    assert (completed["matches"], completed["cursor_start"], completed["cursor_end"]) == (matches, start, cursor)
+    monkeypatch.setattr(completion, "SESSIONS_LIMIT", 0.01)
+    desk = Desk()
+    desk.listing = listing
+    assert await matches("%resume ", desk) == ["last"]
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Desk:
+    for name in ("notes.txt", "src/main.py", "src/names.py", "my file.txt", "deep/er/notice.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    return Desk(folder=tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("code", "cursor", "about"),
+    ("code", "found", "start"),
     [
-        ("/review a.py", 3, "/review FILE\n\nLook it over"),
-        ("first\n/reset", 12, "Begin again"),
-        ("%help", 0, "List what can be typed into a cell."),
-        ("/review a.py", 10, None),
-        ("/unknown", 3, None),
+        ("@no", ["notes.txt", "deep/er/notice.md"], 1),
+        ("Look at (@src/", ["src/main.py", "src/names.py"], 10),
+        ("%attach a.png\n@NA", ["src/names.py"], 15),
+        ("/review @ma", ["src/main.py"], 9),
+        ('see @"my f', ['"my file.txt"'], 5),
+        ("anna@no", [], 7),
+        ("@../", [], 1),
+        ("%attach no", ["notes.txt"], 8),
+        ("%attach notes.txt src/m", ["src/main.py"], 18),
+        ("%attach my", ["'my file.txt'"], 8),
+        ("%attach 'my f", ["'my file.txt'"], 8),
     ],
 )
-def test_the_command_under_the_cursor_is_explained(code: str, cursor: int, about: str | None) -> None:
-    assert inspect(code, cursor, COMMANDS)["data"].get("text/plain") == about
+async def test_files(project: Desk, code: str, found: list[str], start: int) -> None:
+    reply = await completed(code, desk=project)
+    assert (reply["matches"], reply["cursor_start"]) == (found, start)
+
+
+async def test_there_are_only_so_many_matches(tmp_path: Path) -> None:
+    for number in range(MOST + 5):
+        (tmp_path / f"file-{number}").touch()
+    assert len(await matches("@file", Desk(folder=tmp_path))) == MOST

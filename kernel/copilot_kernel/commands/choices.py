@@ -25,7 +25,8 @@ class Choice:
     @property
     def label(self) -> str:
         """The agent's name for it, and what is typed where the name does not tell."""
-        return f"{self.name} ({self.word})" if self.name.casefold() not in ("", self.word.casefold()) else self.word
+        tells = self.name.casefold() in ("", self.word.casefold())
+        return self.name or self.word if tells else f"{self.name} ({self.word})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def one_command(entry: Entry) -> Report:
 
 
 def status(now: Situation) -> Report:
-    """What `%status` says."""
+    """What `%status` says; to a person also what agents tell at a time of their own."""
     rows = ((name, said) for name, said in _facts(now) if said)
     bypasses = now.settings.permission_mode == "bypassPermissions"
     return Report("Status", rows=tuple(rows), note=BYPASSING if bypasses else "", warns=bypasses)
@@ -165,11 +165,11 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     yield "Agent", named(now)
     yield "Command", _command(now)
     yield "Session", (state.id if now.live else "open") if state else "none is open"
-    yield "Title", now.conversation.title
+    yield "Title", now.conversation.title if now.live else ""
     yield "Folder", settings.folder if now.live else ""
     for setting in (modes(state), models(state), *more_options(state)):
         yield setting.name, _label(setting)
-    yield "Context", _context(now)
+    yield "Context", _context(now) if now.live else ""
     yield "Permissions", settings.permission_mode
     yield "Allowed without a question", ", ".join(settings.allow)
     yield "With the next prompt", ", ".join(map(name_of, now.attached[:MOST_NAMED]))

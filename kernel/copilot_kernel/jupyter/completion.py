@@ -26,7 +26,8 @@ MOST = 200
 _TYPED = re.compile(r"[ \t]*%+([A-Za-z]\w*)([ \t]+)(.*)")
 _NAME = re.compile(r"[ \t]*(%\w*)")
 _SLASH = re.compile(r"[ \t]*(/.*)")
-_MENTION = re.compile(r"(?:^|.*[\s(\[{,;:'\"])@([^\s@]*)")
+_MENTION = re.compile(r"""(?:|.*[\s(\[{<,;:'"])@("[^"]*|[^\s"@]*)""")
+_LAST_WORD = re.compile(r"""(?:|.*[ \t])('[^']*|"[^"]*|[^ \t'"]*)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ async def _matches(line: str, desk: Desk) -> tuple[str, Iterable[Match]]:
         names = (Match(f"%{entry.name}", "command", entry.summary) for entry in TABLE.values())
         return match[1], _beginning(names, match[1])
     if match := _MENTION.fullmatch(line):
-        return match[1], [Match(path, "file") for path in await everywhere(desk.settings.folder, match[1])]
+        paths = await everywhere(desk.settings.folder, match[1].removeprefix('"'))
+        return match[1], [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
     if match := _SLASH.fullmatch(line):
         return match[1], _beginning(agents_commands(desk.situation()), match[1])
     return "", ()
@@ -66,15 +68,17 @@ async def _argument(name: str, typed: str, desk: Desk) -> tuple[str, Iterable[Ma
     if name in ("resume", "delete"):
         await _list_sessions(desk)
     start, choices = offer(name, typed, desk.situation())
-    found = (Match(choice.word, name, f"{choice.name} {choice.about}".strip()) for choice in choices)
+    found = (Match(choice.word, name, _joined(choice.name, choice.about)) for choice in choices)
     return typed[start:], _beginning(found, typed[start:])
 
 
 async def _file(typed: str, desk: Desk) -> tuple[str, Iterable[Match]]:
     """The last of several paths; one with blanks is quoted."""
-    word = re.split(r"(?<!\\)[ \t]+", typed)[-1]
-    paths = await beneath(desk.settings.folder, word.lstrip("'\""))
-    return word, [Match(shlex.quote(path) if not path.startswith("~") else path, "file") for path in paths]
+    match = _LAST_WORD.fullmatch(typed)
+    if match is None:
+        return "", ()
+    paths = await beneath(desk.settings.folder, match[1].lstrip("'\""))
+    return match[1], [Match(path if path.startswith("~") else shlex.quote(path), "file") for path in paths]
 
 
 async def _list_sessions(desk: Desk) -> None:
@@ -86,7 +90,12 @@ async def _list_sessions(desk: Desk) -> None:
 
 def agents_commands(now: Situation) -> list[Match]:
     """The agent's `/commands`."""
-    return [Match(f"/{each.name}", "agent's command", each.description) for each in now.conversation.commands]
+    found = now.conversation.commands
+    return [Match(f"/{each.name}", "agent's command", _joined(each.hint, each.description)) for each in found]
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def _beginning(found: Iterable[Match], word: str) -> list[Match]:
