@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,6 +13,7 @@ from playwright.sync_api import Browser
 
 from .lab import Lab, Notebook, running_browser, running_lab
 
+RECORDING = Path(__file__).parents[1] / "store" / "data" / "events.jsonl"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDE, NARROW = (1000, 760), (480, 900)
 
@@ -36,6 +41,29 @@ def question(browser: Browser, lab: Lab, theme: str, size: tuple[int, int], name
     context.close()
 
 
+def exported(browser: Browser, lab: Lab) -> None:
+    """A recorded session of GitHub Copilot CLI as a notebook, made from its event log."""
+    home = lab.root.parent / "copilot"
+    session = home / "session-state" / "recorded"
+    session.mkdir(parents=True)
+    shutil.copy(RECORDING, session / "events.jsonl")
+    command = [
+        str(Path(sys.executable).with_name("copilot-kernel")),
+        "export",
+        "last",
+        "--from-log",
+        "-o",
+        "past.ipynb",
+    ]
+    subprocess.run(command, cwd=lab.root, env={**os.environ, "COPILOT_HOME": str(home)}, check=True)
+    context = browser.new_context(viewport={"width": WIDE[0], "height": 1100}, device_scale_factor=2)
+    notebook = Notebook.open(context, lab, "past.ipynb")
+    notebook.command("application:toggle-left-area")
+    notebook.settle(3)
+    notebook.page.screenshot(path=str(IMAGES / "export.png"))
+    context.close()
+
+
 def main() -> None:
     """Both themes, wide and narrow."""
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -46,6 +74,7 @@ def main() -> None:
     ):
         for theme, size, name in (("Light", WIDE, "light"), ("Dark", WIDE, "dark"), ("Light", NARROW, "narrow")):
             question(browser, lab, theme, size, name)
+        exported(browser, lab)
 
 
 if __name__ == "__main__":
