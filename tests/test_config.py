@@ -11,7 +11,7 @@ from copilot_kernel.servers import McpServer
 ORIGINS = dict.fromkeys(
     (
         *("agent", "cwd", "permission_mode", "allow", "start_timeout", "cancel_grace"),
-        *("mcp_servers", "answer_form", "state"),
+        *("mcp_servers", "fs", "terminal", "answer_form", "state"),
     ),
     "default",
 )
@@ -37,6 +37,8 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_START_TIMEOUT": "2.5",
             "COPILOT_KERNEL_CANCEL_GRACE": "1",
             "COPILOT_KERNEL_MCP_SERVERS": '[{"name": "files", "command": "serve"}]',
+            "COPILOT_KERNEL_FS": "on",
+            "COPILOT_KERNEL_TERMINAL": "on",
             "COPILOT_KERNEL_ANSWER_FORM": "flat",
             "COPILOT_KERNEL_STATE": "/state",
             "PATH": "/bin",
@@ -45,7 +47,7 @@ def test_the_environment_sets_every_field() -> None:
     )
     servers = (McpServer("files", "stdio", "serve"),)
     assert settings == Settings(
-        "demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0, servers, "flat", "/state"
+        "demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0, servers, True, True, "flat", "/state"
     )
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
@@ -155,3 +157,10 @@ def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
     names = [str(book), str(tmp_path / "Console 1"), str(tmp_path), "book.ipynb", ""]
     assert [notebook({"JPY_SESSION_NAME": name}) for name in names] == [str(book), "", "", "", ""]
     assert notebook({}) == ""
+
+
+@pytest.mark.parametrize(("raw", "value"), [("on", True), (True, True), ("off", False), (False, False)])
+def test_a_switch_is_on_or_off(tmp_path: Path, raw: Any, value: bool) -> None:
+    settings = load({}, [write(tmp_path / "file.json", {"fs": raw, "terminal": "perhaps"})])
+    assert (settings.fs, settings.terminal) == (value, False)
+    assert settings.problems == (f"{tmp_path / 'file.json'}: terminal: 'perhaps' is neither on nor off; off is used",)

@@ -39,6 +39,10 @@ class Settings:
     """Seconds that a cancelled turn may take to end before the agent is ended."""
     mcp_servers: tuple[McpServer, ...] = ()
     """Servers of the Model Context Protocol that the agent is to use."""
+    fs: bool = False
+    """Whether agents may read and write files through this client, inside their folder; writing is asked about."""
+    terminal: bool = False
+    """Whether agents may run commands through this client; each is asked about."""
     answer_form: str = "nested"
     """How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it."""
     state: str = ""
@@ -145,6 +149,12 @@ def _mode(raw: Any) -> str:
     return str(raw)
 
 
+def _switch(raw: Any) -> bool:
+    if raw not in ("on", "off", True, False):
+        raise ValueError(f"{raw!r} is neither on nor off; off is used")
+    return raw in ("on", True)
+
+
 def _form(raw: Any) -> str:
     if raw not in ANSWER_FORMS:
         raise ValueError(f"{raw!r} is not one of {', '.join(ANSWER_FORMS)}; nested is used")
@@ -180,6 +190,8 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "start_timeout": _seconds,
     "cancel_grace": _seconds,
     "mcp_servers": _servers,
+    "fs": _switch,
+    "terminal": _switch,
     "answer_form": _form,
     "state": _text,
 }

@@ -68,10 +68,10 @@ def said(text):
 
 
 @asynccontextmanager
-async def listening(**answers):
+async def listening(port=0, **answers):
     """A script behind a port of loopback, and how to reach it."""
     script = Script({name.replace("_", "/", 1): answer for name, answer in answers.items()})
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", port)) as server:
         server.setblocking(False)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_accept, tasks, server, script)

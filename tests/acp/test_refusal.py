@@ -24,11 +24,16 @@ def test_an_error_answer_says_what_the_agent_said(error, words):
     assert str(refused) == f"The agent refused m: {words}"
 
 
-@pytest.mark.parametrize("code", [-32600, -32601, -32602, -32603, -32000, -32002, -32800])
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603, -32000, -32002, -32800, -32022])
 def test_every_code_of_the_specification_has_a_hint(code):
     assert refusal("m", RpcError(code, "no")).hint
 
 
-@pytest.mark.parametrize("code", [None, 0, 400, -32001])
+@pytest.mark.parametrize("code", [-32001, -32003])
+def test_codes_of_a_dialect_have_one_too(code):
+    assert refusal("m", RpcError(code, "no")).hint
+
+
+@pytest.mark.parametrize("code", [None, 0, 400, -32004])
 def test_other_codes_have_none(code):
     assert refusal("m", RpcError(code, "no")).hint == ""

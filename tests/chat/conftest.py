@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -53,3 +54,10 @@ def opened(settings: Settings, time: Time, monkeypatch: pytest.MonkeyPatch, tmp_
             yield chat
 
     return opened
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

@@ -48,7 +48,7 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
         if option := option_of(chat.conversation.state.options, "mode"):
             assert option["currentValue"] == mode
         turn = await ask(chat, "demo: say hello", person := Person())
-        assert (turn.mode, person.notices) == (mode, [])
+        assert (chat.conversation.state.mode, turn.mode, person.notices) == (mode, "plan", [])
 
 
 @pytest.mark.parametrize(

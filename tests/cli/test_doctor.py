@@ -38,6 +38,8 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
         "  start_timeout    30.0  (default)",
         "  cancel_grace     5.0  (default)",
         "  mcp_servers      {}  (default)",
+        "  fs               false  (default)",
+        "  terminal         false  (default)",
         '  answer_form      "nested"  (default)',
         '  state            ""  (default)',
     ]

@@ -27,12 +27,14 @@ _logger = logging.getLogger(__name__)
 class Doors:
     """`on_update(session_id, update)`; `services` are the other methods that we serve, each called in wire order.
 
-    `answer_form` is the form of the answer to a permission request, see `compose_answer`.
+    `heard` are notifications that somebody listens to, and `answer_form` is the form of the answer to a permission
+    request, see `compose_answer`.
     """
 
     on_update: OnUpdate
     on_permission: OnPermission
     services: Mapping[str, Service] = field(default_factory=dict)
+    heard: Mapping[str, Callable[[Any], None]] = field(default_factory=dict)
     answer_form: str = "nested"
     diagnose: Callable[[str], None] = _logger.info
 
@@ -45,6 +47,8 @@ class Doors:
         """Spec: an unknown notification is ignored; ours are in the log of the wire all the same."""
         if method == "session/update":
             self.on_update(*_addressed(params))
+        elif method in self.heard:
+            self.heard[method](params)
         elif not method.startswith(("_", "$/")):
             self.diagnose(f"a notification that this client does not know: {method}")
 

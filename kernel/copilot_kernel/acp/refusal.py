@@ -9,13 +9,17 @@ from . import jsonrpc
 from .jsonrpc import RpcError
 
 HINTS = {
+    jsonrpc.PARSE_ERROR: "The agent could not read what was sent. One of the two is wrong; `%log` shows it.",
     jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may speak another version of the protocol.",
     jsonrpc.METHOD_NOT_FOUND: "The agent does not offer this; a newer version of it may.",
     jsonrpc.INVALID_PARAMS: "The agent does not accept what was sent, for example an unknown session or a wrong value.",
     jsonrpc.INTERNAL_ERROR: "The agent failed inside; its own log may say more. Trying again may help.",
     jsonrpc.AUTH_REQUIRED: "Sign in to the agent first.",
-    jsonrpc.NOT_FOUND: "The agent does not know this session or file any more; a new session helps.",
-    jsonrpc.CANCELLED: "The request was cancelled.",
+    jsonrpc.TIMEOUT: "Something took the agent too long. Nothing was sent again; run the cell again to do so.",
+    jsonrpc.NOT_FOUND: "The agent does not know this session or file any more; `%new` begins a new session.",
+    jsonrpc.EXPIRED: "The agent has ended the session; the next prompt goes on with it, or begins a new one.",
+    jsonrpc.UNSUPPORTED: "The agent speaks another version of the protocol; install one that speaks version 1.",
+    jsonrpc.CANCELLED: "The request was cancelled; run the cell again if that was not meant.",
 }
 
 

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import anyio
 import anyio.abc
 
-from ..acp.doors import Doors
+from ..acp.doors import Doors, Service
 from ..acp.link import Link, open_link
 from ..acp.locate import Launch, locate
+from ..acp.mcp import Offered, flagged, offer
+from ..acp.transport import single_error
 from ..acp.wirelog import WireLog
 from ..config import Settings
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
 
 END_LIMIT = 5.0
 """Seconds that ending an agent may take; the wire kills its process group well before."""
+
+
+Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
+"""What is served to one agent, until its end, by method."""
+
+
+@asynccontextmanager
+async def _nothing_served() -> AsyncIterator[Mapping[str, Service]]:
+    yield {}
 
 
 class _Life:
@@ -31,13 +45,15 @@ class _Life:
 class Agent:
     """At most one agent at a time. `log` is what went over the wire, over all of its lives."""
 
-    def __init__(self, settings: Settings, doors: Doors) -> None:
-        self.settings, self.doors = settings, doors
+    def __init__(self, settings: Settings, doors: Doors, serving: Serving = _nothing_served) -> None:
+        self.settings, self.doors, self._serving = settings, doors, serving
         self.cwd = settings.folder
         self.log = WireLog()
         self._home = anyio.create_task_group()
         self._starting = anyio.Lock()
         self._life: _Life | None = None
+        self.offered = Offered()
+        """The MCP servers that this agent is told of."""
         self._reached = False
 
     async def __aenter__(self) -> Self:
@@ -83,10 +99,9 @@ class Agent:
         self._reached = True
 
     async def _live(self, life: _Life, launch: Launch, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        timeout = self.settings.start_timeout
         try:
             with life.scope:
-                async with open_link(launch, self.cwd, self.doors, start_timeout=timeout, log=self.log) as life.link:
+                async with self._linked(launch) as life.link:
                     task_status.started()
                     await life.link.closed.wait()
         except AgentError:
@@ -94,3 +109,13 @@ class Agent:
                 raise
         finally:
             life.over.set()
+
+    @asynccontextmanager
+    async def _linked(self, launch: Launch) -> AsyncIterator[Link]:
+        servers, timeout = self.settings.mcp_servers, self.settings.start_timeout
+        with single_error(), flagged(launch, servers) as launch:
+            async with self._serving() as services:
+                doors = replace(self.doors, services={**self.doors.services, **services})
+                async with open_link(launch, self.cwd, doors, start_timeout=timeout, log=self.log) as link:
+                    self.offered = offer(servers, link.info, launch)
+                    yield link

@@ -7,27 +7,31 @@ what an update does to the conversation, `reduce`'s.
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import anyio
 
 from ..acp.doors import Doors
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo
+from ..acp.jsonrpc import EXPIRED, NOT_FOUND
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentExited, UsageError
+from ..errors import AgentError, AgentExited, AgentRefused, UsageError
 from . import choosing
 from .agent import Agent
+from .attachments import check
+from .elicitation import Elicitations
 from .heartbeat import Heartbeat
 from .log import readable
 from .permission import Permissions
 from .record import Record
 from .retry import Retry
+from .services import Services
 from .sessions import Sessions
 from .signin import method_for
 from .stop import Stop
@@ -48,11 +52,12 @@ class Chat:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
-        doors = Doors(self._update, self._permission, answer_form=settings.answer_form)
-        self.agent = Agent(settings, doors)
+        self._permissions = Permissions(settings, self._record)
+        self._elicitations = Elicitations(self._record)
+        self._services = Services(settings, self._record, self._permissions)
+        self.agent = Agent(settings, self._doors(), self._services.serve)
         folder = state_folder(settings) if notebook else None
         self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
-        self._permissions = Permissions(settings, self._record, self.agent.cwd)
         self._turns = anyio.Lock()
         self._stop: Stop | None = None
         self._logged = 0
@@ -97,7 +102,7 @@ class Chat:
         Prompts wait for one another; none is ever resent. Raises a CopilotError when there is no agent, when it
         refuses, or when it ends. A cancelled turn is no error, but a Turn whose stop reason is `cancelled`.
         """
-        return await self._turn((*self.attached, *blocks), view)
+        return await self._turn((*blocks, *self.attached), view)
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Go on with another session of the agent's; what was said in it is shown, where the agent can do that."""
@@ -120,11 +125,11 @@ class Chat:
         async with self._turns:
             started = time.monotonic()
             self._logged = self.agent.log.count
-            self._stop = self._permissions.stop = stop = Stop()
+            self._stop = self._permissions.stop = self._elicitations.stop = stop = Stop()
             try:
                 result = await self._run(blocks, view, stop, session_id)
             finally:
-                self._stop = self._permissions.stop = None
+                self._stop = self._permissions.stop = self._elicitations.stop = None
             return self._ended(result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
@@ -150,6 +155,7 @@ class Chat:
         """The agent's own answer, after a cancel too; if that does not come in time, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = ()
+        check(blocks, session.info)
         self._sessions.use()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, session, stop, tasks.cancel_scope)
@@ -166,13 +172,15 @@ class Chat:
         return result
 
     def _beating(self) -> Heartbeat:
-        heart = Heartbeat(self._record.status, lambda: self._permissions.open > 0)
+        heart = Heartbeat(self._record.status, lambda: self._permissions.open + self._elicitations.open > 0)
         self._record.on_change = heart.beat
         return heart
 
     def _failed(self, failure: AgentError) -> None:
         if isinstance(failure, AgentExited):
             self._retry.crashed(failure)
+        if isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
+            self._sessions.drop()
 
     def _show_messages(self, result: PromptResult) -> None:
         """A dialect says everything at the end; where it was streamed, that is what was said."""
@@ -185,6 +193,7 @@ class Chat:
         await stop.wait()
         with anyio.move_on_after(self.settings.cancel_grace):
             await session.cancel()
+            await self._services.stop()
             await stop.wait_again()
         self._record.update(NoticeUpdate("warning", ENDED))
         await self.agent.end()
@@ -279,10 +288,16 @@ class Chat:
         self._retry.recovered()
         await self.agent.end()
 
-    # -- what comes from the agent ----------------------------------------------------------------------------------
+    # -- what comes from the agent --------------------------------------------------------------------------------
 
-    def _update(self, session_id: str, update: Any) -> None:
+    def _doors(self) -> Doors:
+        return Doors(
+            self._update,
+            self._permissions.ask,
+            services={"elicitation/create": self._elicitations.serve},
+            heard={"elicitation/complete": self._elicitations.complete},
+            answer_form=self.settings.answer_form,
+        )
+
+    def _update(self, session_id: str, update: Update) -> None:
         self._sessions.update(session_id, update)
-
-    def _permission(self, request: Any) -> Coroutine[Any, Any, Any]:
-        return self._permissions.ask(request)

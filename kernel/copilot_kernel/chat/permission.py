@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import Any
 
-from ..acp.messages import Option, PermissionRequest
+from ..acp.messages import Option, PermissionRequest, ToolCallUpdate
 from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall
@@ -15,16 +15,28 @@ from ..permissions.question import Answer, Question
 from .record import Record
 from .stop import Stop
 
+OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
+"""What can be answered when we ask."""
+
 
 class Permissions:
     """`settings` may be replaced at any time. `stop` is that of the running turn, `open` counts open questions."""
 
-    def __init__(self, settings: Settings, record: Record, cwd: str) -> None:
+    def __init__(self, settings: Settings, record: Record) -> None:
         self.settings = settings
         self.stop: Stop | None = None
         self.open = 0
-        self._record, self._cwd = record, cwd
+        self.allowed: set[int] = set()
+        """The entries that were asked about and allowed."""
+        self._record = record
         self._keys = count(1)
+
+    async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
+        """May we do `call` for the agent? Without `by_rule`, no rule of the settings may allow it."""
+        after, entry_id = reduce.ask(self._record.conversation, call)
+        self._record.advance(after)
+        option = await self._decide(entry_id, OURS, by_rule)
+        return option is not None and option.kind == "allow_once"
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
         """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
@@ -32,22 +44,25 @@ class Permissions:
         self._record.advance(after)
         return self._decide(entry_id, request.options)
 
-    async def _decide(self, entry_id: int, options: tuple[Option, ...]) -> Option | None:
+    async def _decide(self, entry_id: int, options: tuple[Option, ...], by_rule: bool = True) -> Option | None:
         answer = Answer(None, "cancel", "withdrawn")
         self.open += 1
         try:
-            answer = await self._answer(entry_id, options)
+            answer = await self._answer(entry_id, options, by_rule)
         finally:
             self.open -= 1
+            if answer.allows:
+                self.allowed.add(entry_id)
             allowed = None if answer.option is None else not answer.rejects
             after = reduce.decide(self._record.conversation, entry_id, allowed, answer.words)
             self._record.advance(after)
         return answer.option
 
-    async def _answer(self, entry_id: int, options: tuple[Option, ...]) -> Answer:
+    async def _answer(self, entry_id: int, options: tuple[Option, ...], by_rule: bool) -> Answer:
         call = self._record.conversation.entries[entry_id]
         assert isinstance(call, ToolCall)
-        known = policy.decide(call, options, self.settings.permission_mode, self.settings.allow, self._cwd)
+        rules = self.settings.allow if by_rule else ()
+        known = policy.decide(call, options, self.settings.permission_mode, rules, self.settings.folder)
         view, stop = self._record.view_of(call.turn), self.stop
         if known is not None and not (stop and stop.pressed):
             return known

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from ..acp.jsonrpc import INTERNAL_ERROR
+from ..acp.jsonrpc import INTERNAL_ERROR, TIMEOUT
 from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed
 
 DELAYS = (1.0, 2.0, 4.0, 8.0)
@@ -19,8 +19,6 @@ DELAYS = (1.0, 2.0, 4.0, 8.0)
 ATTEMPTS = len(DELAYS) + 1
 CRASHES, PERIOD = 5, 180.0
 """So many crashes in so many seconds are a loop; then nothing is started until somebody asks for it."""
-TIMEOUT = -32001
-"""No code of the specification; agents of a dialect say by it that something took too long."""
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]

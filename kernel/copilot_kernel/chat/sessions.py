@@ -62,6 +62,7 @@ class Sessions:
         self._awaited: str | None = None
         """The id of the session that is being opened; empty for a new one, which has none yet."""
         self._early: list[tuple[str, Update]] = []
+        self._told = False
         self._refused = False
         """The agent wanted a sign-in; it is started again before the next attempt, unless it was signed in."""
 
@@ -106,6 +107,10 @@ class Sessions:
         if self._agent.link and self._agent.link.can("close"):
             with suppress(AgentError):
                 await session.close()
+
+    def drop(self) -> None:
+        """The agent has let go of it; the next prompt goes on with it if that can be done."""
+        self._session = None
 
     def forget(self) -> None:
         """Nothing is gone on with."""
@@ -219,22 +224,38 @@ class Sessions:
         self._awaited, self._early = session_id, []
         try:
             link = await self._agent.ready()
+            cwd, servers = self._agent.cwd, self._agent.offered.servers
             if how == "new":
-                return await link.new(self._agent.cwd)
-            return await (link.load if how == "load" else link.resume)(session_id, self._agent.cwd)
-        except BaseException:
+                return await link.new(cwd, servers)
+            return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
+        except BaseException as error:
             self._awaited = None
+            self._blame(error)
             raise
+
+    def _blame(self, error: BaseException) -> None:
+        """Agents start MCP servers with the session, and do not always say that one of them is the trouble."""
+        blame = self._agent.offered.blame
+        if blame and isinstance(error, AgentRefused | AgentStartFailed) and not isinstance(error, AuthRequired):
+            error.hint = " ".join(filter(None, (error.hint, blame)))
 
     def _adopt(self, session: Session, past: Past, quietly: bool = False) -> None:
         """It is the current one; what came early is told, in its order."""
         self._session, self._awaited = session, None
+        self._tell_servers()
         self._remember(past)
         self._record.opened(session.state)
         early, self._early = self._early, []
         for session_id, update in early:
             if session_id in ("", session.id) and not (quietly and isinstance(update, SAID)):
                 self._record.update(update)
+
+    def _tell_servers(self) -> None:
+        """Once: what became of the MCP servers of the settings."""
+        if not self._told:
+            for note in self._agent.offered.notes:
+                self._record.tell("info", note)
+        self._told = True
 
     # -- memory ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,64 @@
+"""What we do for the agent ourselves needs the same permission as what it does alone; if it did not ask, we do.
+
+A permission that the agent got counts for one deed of ours, in the same turn, that is just what was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
+from ..acp.messages import ToolCallUpdate
+from ..conversation.model import ToolCall
+from .permission import Permissions
+from .record import Record
+
+PREFIX = "copilot-kernel-"
+"""Of our ids among tool calls; the agent's do not begin so."""
+
+
+class Deeds:
+    """Of one agent."""
+
+    def __init__(self, record: Record, permissions: Permissions) -> None:
+        self._record, self._permissions = record, permissions
+        self._numbers = count(1)
+        self._spent: set[int] = set()
+
+    async def permit(
+        self, call: dict[str, Any], is_shown_by: Callable[[ToolCall], bool], *, by_rule: bool = True
+    ) -> str:
+        """The id of the tool call in which the deed is to be shown: the agent's own, or a new one made of `call`.
+
+        Raises RequestFailed when it is rejected, and outside of turns, after a cancel too.
+        """
+        stop = self._permissions.stop
+        if stop is None or stop.pressed:
+            raise RequestFailed(INTERNAL_ERROR, "Refused: no turn is running")
+        if asked := self._asked(is_shown_by):
+            self._spent.add(asked.id)
+            return asked.call_id
+        id = f"{PREFIX}{next(self._numbers)}"
+        if not await self._permissions.ask_for_us(ToolCallUpdate(id, begins=True, **call), by_rule) or stop.pressed:
+            raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
+        return id
+
+    def tell(self, id: str, **more: Any) -> None:
+        """How a deed goes on. The agent tells the status of its own calls."""
+        if not id.startswith(PREFIX):
+            more.pop("status", None)
+        self._record.update(ToolCallUpdate(id, **more))
+
+    def _asked(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
+        now = self._record.conversation
+        for entry in reversed(now.of_turn(now.turn)):
+            if isinstance(entry, ToolCall) and self._is_free(entry) and is_shown_by(entry):
+                return entry
+        return None
+
+    def _is_free(self, call: ToolCall) -> bool:
+        """Allowed, not used up, and not one of ours."""
+        allowed = call.id in self._permissions.allowed and call.status not in ("rejected", "cancelled", "waiting")
+        return allowed and call.id not in self._spent and not call.call_id.startswith(PREFIX)

@@ -1,0 +1,88 @@
+"""`fs/read_text_file` and `fs/write_text_file`: reading inside the agent's folder is its business, writing is asked."""
+
+from __future__ import annotations
+
+import os
+
+from ..acp.lenient import whole
+from ..acp.messages import Diff, Json, Location
+from ..conversation.model import ToolCall
+from ..errors import HostError, HostMissing, HostRefused
+from ..host import Files, Place
+from .deeds import Deeds
+
+
+class Filing:
+    """The files of one agent."""
+
+    def __init__(self, files: Files, deeds: Deeds) -> None:
+        self._files, self._deeds = files, deeds
+
+    async def read(self, params: Json) -> Json:
+        """What may hold secrets is asked about."""
+        place = await self._files.locate(_text(params, "path"))
+        if place.sensitive:
+            call = {"title": f"Read {_name(place)}, which {place.sensitive}", "kind": "read", **_where(place)}
+            id = await self._deeds.permit(call, lambda asked: _reads(asked, place), by_rule=False)
+            self._deeds.tell(id, status="completed")
+        return {"content": await self._files.read(place, whole(params.get("line")), whole(params.get("limit")))}
+
+    async def write(self, params: Json) -> Json:
+        """Asked about with all that changes, unless the agent asked about just that."""
+        content = _text(params, "content")
+        place = await self._files.locate(_text(params, "path"), to_write=True)
+        before = await self._before(place)
+        title = f"Write {_name(place)}" + (f", which {place.sensitive}" if place.sensitive else "")
+        call = {"title": title, "kind": "edit", "content": (Diff(place.path, before, content),), **_where(place)}
+        id = await self._deeds.permit(
+            call, lambda asked: _writes(asked, place, before, content), by_rule=not place.sensitive
+        )
+        await self._write(id, place, content)
+        return {}
+
+    async def _write(self, id: str, place: Place, content: str) -> None:
+        try:
+            await self._files.write(place, content)
+        except HostError:
+            self._deeds.tell(id, status="failed")
+            raise
+        self._deeds.tell(id, status="completed")
+
+    async def _before(self, place: Place) -> str | None:
+        """What is there now; None: nothing."""
+        try:
+            return await self._files.read(place)
+        except HostMissing:
+            return None
+
+
+def _writes(asked: ToolCall, place: Place, before: str | None, content: str) -> bool:
+    """It showed this change, as the whole file or as a part of it, and no other."""
+    diffs = [part for part in asked.content if isinstance(part, Diff)]
+    if asked.kind != "edit" or len(diffs) != 1 or os.path.realpath(diffs[0].path) != place.path:
+        return False
+    old, new = diffs[0].old_text, diffs[0].new_text
+    if (old or None) == (before or None):
+        return new == content
+    if not old or not before:
+        return False
+    return before.count(old) == 1 and before.replace(old, new) == content
+
+
+def _reads(asked: ToolCall, place: Place) -> bool:
+    return asked.kind == "read" and [os.path.realpath(each.path) for each in asked.locations] == [place.path]
+
+
+def _where(place: Place) -> dict[str, object]:
+    return {"locations": (Location(place.path),), "raw_input": {"path": place.path}}
+
+
+def _name(place: Place) -> str:
+    return "/".join(place.parts)
+
+
+def _text(params: Json, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise HostRefused(f"{name} must be a text")
+    return value

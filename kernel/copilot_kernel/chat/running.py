@@ -1,0 +1,98 @@
+"""`terminal/*`: each command is asked about as it really runs; its output is shown as it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..acp.lenient import items, members, whole
+from ..acp.messages import Json
+from ..conversation.model import ToolCall
+from ..errors import HostRefused
+from ..host import Command, Exit, Terminals, prepare
+from .deeds import Deeds
+
+
+class Running:
+    """The commands of one agent, which start in `cwd` if it does not say where."""
+
+    terminals: Terminals
+
+    def __init__(self, deeds: Deeds, cwd: str) -> None:
+        self._deeds, self._cwd = deeds, cwd
+        self._calls: dict[str, str] = {}
+        """The tool call in which each terminal is shown."""
+        self._early: list[tuple[str, str, Exit | None]] = []
+
+    async def create(self, params: Json) -> Json:
+        command = self._command(params)
+        shown = {"command": command.line, "cwd": command.cwd}
+        call = {"title": f"Run {command.line}", "kind": "execute", "raw_input": shown}
+        id = await self._deeds.permit(call, lambda asked: _runs(asked, command, self._cwd))
+        self._deeds.tell(id, status="in_progress")
+        try:
+            terminal = await self.terminals.create(command)
+        except BaseException:
+            self._deeds.tell(id, status="failed")
+            raise
+        self._calls[terminal] = id
+        early, self._early = self._early, []
+        for each in early:
+            self.heard(*each)
+        return {"terminalId": terminal}
+
+    def heard(self, terminal: str, text: str, end: Exit | None) -> None:
+        """From the terminals, in order; what comes before it is known where it belongs is kept."""
+        if terminal not in self._calls:
+            self._early.append((terminal, text, end))
+            return
+        if text:
+            self._tell(terminal, {"terminal_output_delta": {"data": text, "terminal_id": terminal}})
+        if end is not None:
+            status = "completed" if end.code == 0 else "failed"
+            self._tell(terminal, {"terminal_exit": {"exit_code": end.code, "signal": end.signal}}, status)
+
+    async def output(self, params: Json) -> Json:
+        output = self.terminals.output(_id(params))
+        ended = {"exitStatus": _end(output.exit)} if output.exit else {}
+        return {"output": output.text, "truncated": output.truncated, **ended}
+
+    async def wait_for_exit(self, params: Json) -> Json:
+        return _end(await self.terminals.wait_for_exit(_id(params)))
+
+    async def kill(self, params: Json) -> Json:
+        await self.terminals.kill(_id(params))
+        return {}
+
+    async def release(self, params: Json) -> Json:
+        await self.terminals.release(_id(params))
+        return {}
+
+    def _tell(self, terminal: str, meta: Json, status: str | None = None) -> None:
+        self._deeds.tell(self._calls[terminal], meta=meta, status=status)
+
+    def _command(self, params: Json) -> Command:
+        """Raises HostRefused."""
+        command, args, cwd = params.get("command"), items(params.get("args")), params.get("cwd") or self._cwd
+        env = [(members(each).get("name"), members(each).get("value")) for each in items(params.get("env"))]
+        texts: list[Any] = [command, cwd, *args, *(text for pair in env for text in pair)]
+        if not all(isinstance(text, str) for text in texts):
+            raise HostRefused("command, args, env and cwd must be texts")
+        variables = [(str(name), str(value)) for name, value in env]
+        return prepare(str(command), args, variables, cwd=str(cwd), limit=whole(params.get("outputByteLimit")))
+
+
+def _runs(asked: ToolCall, command: Command, cwd: str) -> bool:
+    """It showed this very command, to be run in this folder."""
+    shown = members(asked.raw_input)
+    return asked.kind == "execute" and shown.get("command") == command.line and shown.get("cwd", cwd) == command.cwd
+
+
+def _end(end: Exit | None) -> Json:
+    return {"exitCode": end.code, "signal": end.signal} if end else {}
+
+
+def _id(params: Json) -> str:
+    id = params.get("terminalId")
+    if not isinstance(id, str):
+        raise HostRefused("terminalId must be a text")
+    return id

@@ -1,0 +1,74 @@
+"""Files and terminals for the agent, where the settings switch them on (spec: file-system, terminals)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ..acp.doors import Service
+from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFailed
+from ..acp.messages import Json
+from ..config import Settings, state_folder
+from ..errors import HostError, HostMissing, HostRefused
+from ..host import Files, Terminals
+from .deeds import Deeds
+from .filing import Filing
+from .permission import Permissions
+from .record import Record
+from .running import Running
+
+
+class Services:
+    """`serve` makes them anew for each agent: what one began ends with it."""
+
+    def __init__(self, settings: Settings, record: Record, permissions: Permissions) -> None:
+        self._settings, self._record, self._permissions = settings, record, permissions
+        self._terminals: Terminals | None = None
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[Mapping[str, Service]]:
+        """The services by method. At the exit, no command is left."""
+        deeds = Deeds(self._record, self._permissions)
+        services = self._files(deeds) if self._settings.fs else {}
+        if not self._settings.terminal:
+            yield services
+            return
+        running = Running(deeds, self._settings.folder)
+        async with Terminals(running.heard) as running.terminals:
+            self._terminals = running.terminals
+            yield services | self._commands(running)
+
+    async def stop(self) -> None:
+        """End every command: the turn was cancelled. Takes at most 3 s."""
+        if self._terminals is not None:
+            await self._terminals.kill_all()
+
+    def _files(self, deeds: Deeds) -> dict[str, Service]:
+        filing = Filing(Files(self._settings.folder, [state_folder(self._settings)]), deeds)
+        return {"fs/read_text_file": _served(filing.read), "fs/write_text_file": _served(filing.write)}
+
+    def _commands(self, running: Running) -> dict[str, Service]:
+        return {
+            "terminal/create": _served(running.create),
+            "terminal/output": _served(running.output),
+            "terminal/wait_for_exit": _served(running.wait_for_exit),
+            "terminal/kill": _served(running.kill),
+            "terminal/release": _served(running.release),
+        }
+
+
+def _served(work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:
+    """What the host cannot do becomes an answer with a code of the specification."""
+
+    async def serve(params: Json) -> Json:
+        try:
+            return await work(params)
+        except HostError as error:
+            code = _CODES.get(type(error), INTERNAL_ERROR)
+            raise RequestFailed(code, " ".join(filter(None, (str(error), error.hint)))) from error
+
+    return serve
+
+
+_CODES: dict[type[HostError], int] = {HostMissing: NOT_FOUND, HostRefused: INVALID_PARAMS}

@@ -1,0 +1,217 @@
+"""What passes between a chat and an agent that is scripted in the test, over loopback: dialects, several kernels."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from copilot_kernel.acp.elicitation import ElicitationAnswer
+from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.chat.sessions import FORGOTTEN, RESTARTED
+from copilot_kernel.conversation.model import Message
+from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused
+
+from ..acp.scripted import OPTIONS, Script, listening
+from .conftest import Open, Time
+from .loopback import address, met
+from .people import LIMIT, Person, ask
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+LOADS = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+
+
+def methods(script: Script) -> list[str]:
+    return [method for method, _ in script.heard]
+
+
+# -- dialects -----------------------------------------------------------------------------------------------------
+
+MESSAGES = [
+    (["One", "Two"], ["One", "Two"]),
+    ([{"role": "user", "content": "me"}, {"role": "assistant", "content": "One"}], ["One"]),
+    (
+        [{"role": "assistant", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": " more"}]}],
+        ["One more"],
+    ),
+    ([{"type": "text", "text": "One"}], ["One"]),
+    ([], []),
+]
+
+
+@pytest.mark.parametrize(("messages", "said"), MESSAGES)
+async def test_what_was_not_streamed_is_shown_at_the_end(opened: Open, messages: Any, said: list[str]) -> None:
+    async with met(opened, session_prompt={"stopReason": "end_turn", "messages": messages}) as (_, chat):
+        turn = await ask(chat, "hello", person := Person())
+    assert [text for speaker, text in person.said if speaker == "agent"] == said
+    assert turn.text == "\n\n".join(said)
+
+
+async def test_what_was_streamed_is_not_shown_twice(opened: Open) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.say("streamed")
+        return {"stopReason": "end_turn", "messages": ["streamed"]}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        assert (await ask(chat, "hello")).text == "streamed"
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        ("nested", {"outcome": {"outcome": "selected", "optionId": "yes-1"}}),
+        ("flat", {"outcome": "selected", "optionId": "yes-1"}),
+    ],
+)
+async def test_the_form_of_an_answer_is_a_setting(opened: Open, form: str, answer: Any) -> None:
+    answers = []
+
+    async def prompt(script: Script, params: Any) -> Any:
+        answers.append(await script.ask(sessionId="s1", toolCall={"toolCallId": "t"}, options=OPTIONS))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, {"answer_form": form}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello")
+    assert answers == [answer]
+
+
+# -- sessions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [-32002, -32003])
+async def test_a_session_that_the_agent_let_go_of_is_loaded_by_the_next_prompt(opened: Open, code: int) -> None:
+    answers = [RequestFailed(code, "expired"), None]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        if error := answers.pop(0):
+            raise error
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=LOADS, session_load={}, session_prompt=prompt) as (script, chat):
+        with pytest.raises(AgentRefused):
+            await ask(chat, "one")
+        turn = await ask(chat, "two")
+        assert turn.session_id == "s1"
+    assert methods(script) == ["initialize", "session/new", "session/prompt", "session/load", "session/prompt"]
+    assert [params["prompt"] for method, params in script.heard if method == "session/prompt"] == [
+        [{"type": "text", "text": text}] for text in ("one", "two")
+    ]
+
+
+async def test_replayed_messages_are_dropped_and_the_rest_of_a_replay_counts(opened: Open) -> None:
+    async def load(script: Script, params: Any) -> Any:
+        await script.say("old answer")
+        await script.update({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "plan"}]})
+        return None
+
+    async with met(opened, initialize=LOADS, session_load=load) as (script, chat):
+        await ask(chat, "one")
+        await script.connection._transport.close()
+        link = chat.agent.link
+        with anyio.fail_after(LIMIT):
+            while link is not None and not link.closed.is_set():
+                await link.closed.wait()
+        await ask(chat, "two", person := Person())
+        assert (person.notices, person.said) == ([RESTARTED], [("user", "two")])
+        assert [command.name for command in chat.conversation.commands] == ["plan"]
+
+
+# -- several kernels, and a server that goes away --------------------------------------------------------------------
+
+
+async def test_two_kernels_on_one_agent_see_their_own_sessions_only(opened: Open) -> None:
+    numbers = iter(range(10))
+
+    async def new(script: Script, params: Any) -> Any:
+        return {"sessionId": f"s{next(numbers)}"}
+
+    async def prompt(script: Script, params: Any) -> Any:
+        for connection in script.connections:
+            chunk = {"sessionUpdate": "agent_message_chunk", "content": params["prompt"][0]}
+            await connection.notify("session/update", {"sessionId": params["sessionId"], "update": chunk})
+        return {"stopReason": "end_turn"}
+
+    async with listening(session_new=new, session_prompt=prompt) as (script, launch):
+        agent = address(launch)
+        async with opened(agent=agent) as one, opened(agent=agent) as two:
+            turns = [await ask(one, "for one"), await ask(two, "for two"), await ask(one, "again")]
+            assert [(turn.session_id, turn.text) for turn in turns] == [
+                ("s0", "for one"),
+                ("s1", "for two"),
+                ("s0", "again"),
+            ]
+            said = [str(entry.text) for entry in two.conversation.entries if isinstance(entry, Message)]
+            assert (said, len(script.connections)) == (["for two", "for two"], 2)
+
+
+async def test_a_server_that_comes_back_is_reached_again(opened: Open, time: Time, free_port: int) -> None:
+    agent = f"tcp://127.0.0.1:{free_port}"
+    async with opened(agent=agent) as chat:
+        with pytest.raises(AgentNotFound):
+            await ask(chat, "hello")
+        assert time.naps == []
+        async with listening(port=free_port, session_prompt={"stopReason": "end_turn"}):
+            await ask(chat, "hello")
+        link = chat.agent.link
+        assert link is None or await link.closed.wait() is None
+        person = Person()
+
+        async def sleep(seconds: float) -> None:
+            await time.sleep(seconds)
+            if len(time.naps) == 2:
+                wanted.set()
+                await there.wait()
+
+        wanted, there = anyio.Event(), anyio.Event()
+        chat._retry._sleep = sleep
+        async with anyio.create_task_group() as tasks:
+
+            async def come_back() -> None:
+                await wanted.wait()
+                async with listening(port=free_port):
+                    there.set()
+                    await anyio.sleep_forever()
+
+            tasks.start_soon(come_back)
+            await ask(chat, "again", person)
+            tasks.cancel_scope.cancel()
+        assert (time.naps, person.notices) == ([1.0, 2.0], [FORGOTTEN])
+
+
+# -- elicitation --------------------------------------------------------------------------------------------------
+
+
+async def elicits(script: Script, params: Any) -> Any:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    request = {"sessionId": "s1", "mode": "form", "message": "Who?", "requestedSchema": schema}
+    answer = await script.connection.request("elicitation/create", request)
+    await script.say(json.dumps(answer))
+    return {"stopReason": "end_turn"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (ElicitationAnswer("accept", {"name": "Ada"}), {"action": "accept", "content": {"name": "Ada"}}),
+        (ElicitationAnswer("decline"), {"action": "decline"}),
+    ],
+)
+async def test_a_form_goes_to_the_view_and_its_answer_back(opened: Open, answer: ElicitationAnswer, told: Any) -> None:
+    async with met(opened, session_prompt=elicits) as (script, chat):
+        person = Person()
+        person.answer = answer
+        turn = await ask(chat, "hello", person)
+        assert json.loads(turn.text) == told
+        assert [request.message for request in person.elicitations] == ["Who?"]
+        assert script.heard[0][1]["clientCapabilities"]["elicitation"] == {"form": {}, "url": {}}
+
+
+async def test_death_in_a_turn_over_tcp_is_an_end_too(opened: Open) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.connection._transport.close()
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        with pytest.raises(AgentExited, match="closed the connection"):
+            await ask(chat, "hello")
