@@ -425,3 +425,17 @@ async def test_the_loop_stays_alive_in_a_flood():
         tasks.cancel_scope.cancel()
     await far.close()
     assert max(lags) < 0.02
+
+
+async def test_a_notification_goes_before_the_answer_that_it_led_to():
+    near, far = memory_pair(16)
+    raw = Raw(far)
+
+    async def answer():
+        connection.post("told", {})
+        return {}
+
+    async with Connection(near, on_notification=print, on_request=lambda *_: answer()) as connection:
+        await raw.say({"jsonrpc": "2.0", "id": 0, "method": "ask", "params": {}})
+        assert [(await raw.hear()).get("method"), (await raw.hear()).get("id")] == ["told", 0]
+        await far.close()

@@ -12,7 +12,7 @@ from copilot_kernel.chat.attachments import (
     LARGEST_BINARY,
     LARGEST_TEXT,
     MOST_MENTIONS,
-    compose_prompt,
+    check,
     mentions,
     read,
 )
@@ -251,15 +251,7 @@ def test_there_is_an_end_to_mentions(cwd: Path) -> None:
     assert len(mentions(" ".join(f"@{name}" for name in names), str(cwd))) == MOST_MENTIONS
 
 
-# -- the whole prompt -----------------------------------------------------------------------------------------------
-
-
-def test_a_prompt_is_the_text_as_typed_then_links_then_what_was_attached(project: Path) -> None:
-    link = ResourceLink((project / "file.py").as_uri(), "file.py", mime_type="text/x-python", size=0)
-    image = Image("aA==", "image/png")
-    text = "  Explain @file.py  \n"
-    assert compose_prompt(text, [image], EVERYTHING, str(project)) == [Text(text), link, image]
-    assert compose_prompt(text, [link], EVERYTHING, str(project)) == [Text(text), link]
+# -- another agent than when it was attached ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -272,5 +264,10 @@ def test_a_prompt_is_the_text_as_typed_then_links_then_what_was_attached(project
 )
 def test_what_was_attached_for_another_agent_is_refused(block: Block, kind: str) -> None:
     with pytest.raises(UsageError) as error:
-        compose_prompt("x", [block], NOTHING, "/")
+        check([Text("x"), block], NOTHING)
     assert str(error.value) == f"None takes no {kind}, so what was attached cannot be sent"
+    check([Text("x"), block], EVERYTHING)
+
+
+def test_text_and_links_go_to_every_agent() -> None:
+    check([Text("x"), ResourceLink("file:///x")], NOTHING)

@@ -203,3 +203,57 @@ def test_sigterm_ends_it_as_ctrl_c_does(tmp_path, environ):
         assert process.stdout.read(6) == "Begun."
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 130
+
+
+# -- forms and addresses at a terminal --------------------------------------------------------------------------------
+
+SCHEMA = {"properties": {"name": {"type": "string", "minLength": 2}, "gift": {"type": "boolean"}}, "required": ["name"]}
+
+
+def test_a_form_is_asked_line_by_line(spawn):
+    child = spawn(f"demo: elicit form {json.dumps(SCHEMA)}")
+    child.expect_exact("1) Answer  2) Decline: ")
+    assert "The agent asks you: The demo agent wants to know something." in child.before
+    child.sendline("1")
+    child.expect_exact("name (required, at least 2 characters): ")
+    child.sendline("A")
+    child.expect_exact("At least 2 characters; these are 1. name (required, at least 2 characters): ")
+    child.sendline("Ada")
+    child.expect_exact("gift (y or n): ")
+    child.sendline("y")
+    code, rest = ended(child)
+    assert (code, 'You answered: {"action": "accept", "content": {"name": "Ada", "gift": true}}' in rest) == (0, True)
+    assert "The demo agent wants to know something.: Answered: name: Ada; gift: yes" in rest
+
+
+def test_an_address_is_shown_and_can_be_declined(spawn):
+    child = spawn("demo: elicit url https://example.org/in")
+    child.expect_exact("1) Agree  2) Decline: ")
+    assert "https://example.org/in" in child.before
+    child.sendline("2")
+    code, rest = ended(child)
+    assert (code, 'You answered: {"action": "decline"}' in rest) == (0, True)
+
+
+def test_the_end_of_input_answers_no_form(spawn):
+    child = spawn("demo: elicit form")
+    child.expect_exact("1) Answer  2) Decline: ")
+    child.sendeof()
+    assert 'You answered: {"action": "cancel"}' in ended(child)[1]
+
+
+def test_a_form_that_is_taken_back_says_so(spawn):
+    code, rest = ended(spawn("demo: elicit-withdrawn 0.3"))
+    assert (code, "(the question was withdrawn)" in rest, "I took my question back." in rest) == (0, True, True)
+
+
+def test_where_nobody_can_answer_a_form_is_declined(program):
+    done = program("ask", "demo: elicit form")
+    assert (done.returncode, done.stdout) == (0, 'You answered: {"action": "decline"}\n')
+    assert done.stderr == "The demo agent wants to know something.: Declined (nobody could be asked)\n"
+
+
+def test_a_file_that_is_mentioned_goes_along(program, tmp_path):
+    (tmp_path / "notes.txt").write_text("one")
+    done = program("ask", "demo: echo\nsay about @notes.txt")
+    assert f"- resource_link: {(tmp_path / 'notes.txt').as_uri()}, name notes.txt" in done.stdout

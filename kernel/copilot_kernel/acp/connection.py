@@ -246,6 +246,8 @@ class Connection:
             line = await self._answer(serving)
         self._serving.remove(serving)
         self._unsent += 1
+        # What was posted before this answer was composed, such as a cancel that led to it, goes first.
+        await checkpoint()
         await self._send_quietly(line or self._peer.failure(serving.request.id, WITHDRAWN))
         self._unsent -= 1
 

@@ -30,15 +30,10 @@ _MENTION = re.compile(r'(?<![^\s(\[{<,;:"\'])@(?:"([^"\n]+)"|([^\s"@]+))')
 _PUNCTUATION = ".,;:!?)]}>'\"…"
 
 
-def compose_prompt(text: str, attached: Sequence[Block], info: AgentInfo, cwd: str) -> list[Block]:
-    """What `session/prompt` gets: the text as it was typed, links to what it mentions, and what was attached.
-
-    Raises UsageError for what this agent cannot take; it may be another one than when it was attached.
-    """
-    for block in attached:
+def check(blocks: Sequence[Block], info: AgentInfo) -> None:
+    """Raises UsageError for what this agent cannot take; it may be another one than when it was attached."""
+    for block in blocks:
         _require(_needs(block), info, "what was attached")
-    links = [link for link in mentions(text, cwd) if link not in attached]
-    return [Text(text), *links, *attached]
 
 
 def read(path: str, info: AgentInfo, cwd: str) -> Block:

@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 from .. import config
 from ..acp.messages import Text
 from ..chat import Chat, Turn
+from ..chat.attachments import mentions
 from ..config import Settings
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
@@ -67,7 +68,7 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
     """The error as a value: a task group would wrap it in a group."""
     outcome: Turn | CopilotError
     try:
-        outcome = await chat.ask([Text(prompt)], terminal)
+        outcome = await chat.ask([Text(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
         outcome = error
     terminal.finish(outcome.stop_reason if isinstance(outcome, Turn) else "end_turn")
