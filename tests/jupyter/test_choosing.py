@@ -23,6 +23,7 @@ from .recording import RecordingCell
 pytestmark = pytest.mark.anyio
 
 MODE = Field("Mode", ("agent", "plan"), 0)
+SHORT = Field("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
 MODEL = Field("Model", ("fast", "slow", "plan"), 1)
 STATIC = {"text/plain": "Mode: agent, plan", "text/html": "<p>Mode: agent, plan</p>"}
 PROMPT = "1) agent  2) plan  (an empty line leaves everything as it is): "
@@ -182,6 +183,11 @@ async def test_nonsense_is_asked_again_but_not_for_ever() -> None:
     assert (await typed("3", "what", "2"))[0] == [(1,)]
     applied, cell = await typed(*["what"] * ATTEMPTS)
     assert (applied, len(cell.prompts)) == ([], ATTEMPTS)
+
+
+@pytest.mark.parametrize("line", ["2", "thinks first", "plan"])
+async def test_where_a_name_has_a_short_word_that_can_be_typed_too(line: str) -> None:
+    assert (await typed(line, fields=(SHORT,)))[0] == [(1,)]
 
 
 async def test_of_several_things_the_first_line_says_which() -> None:

@@ -10,11 +10,12 @@ Picks = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`label` says what is chosen, `names` what there is, `hints` the same at more length. `tall`: a list that stands
-    open."""
+    """`label` says what is chosen, `names` what there is, `hints` the same at more length, `words` what may be typed
+    for it where there are no widgets. `tall`: a list that stands open."""
 
     label: str
     names: tuple[str, ...]
     current: int | None = None
     hints: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     tall: bool = False

@@ -37,6 +37,8 @@ _STYLE = f"""<style>
   outline-offset: 2px }}
 </style>"""
 
+_WIDE = {"description_width": "initial"}
+
 _log = logging.getLogger(__name__)
 
 
@@ -87,10 +89,10 @@ def _control(field: Field) -> Widget:
         "layout": Layout(width="auto", max_width="100%"),
     }
     if field.tall:
-        return Select(rows=min(len(names), MOST_ROWS), **common)
+        return Select(rows=min(len(names), MOST_ROWS), style=_WIDE, **common)
     if len(names) <= FEW and sum(map(len, names)) <= SHORT:
-        return ToggleButtons(tooltips=[*field.hints] or names, **common)
-    return Dropdown(**common)
+        return ToggleButtons(tooltips=[*field.hints] or names, style=_WIDE | {"button_width": "auto"}, **common)
+    return Dropdown(style=_WIDE, **common)
 
 
 def unlike(names: Iterable[str]) -> list[str]:

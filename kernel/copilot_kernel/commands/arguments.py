@@ -43,7 +43,7 @@ def _options(typed: str, now: Situation) -> Offer:
 def _permissions(typed: str, now: Situation) -> Offer:
     if not typed.startswith("mode "):
         return 0, (Choice("mode", "mode", about="change what is allowed without a question"),)
-    return len("mode "), tuple(Choice(mode, mode, about=_PERMISSION_MODES[mode]) for mode in PERMISSION_MODES)
+    return len("mode "), tuple(Choice(mode, mode, about=_PERMISSION_MODES.get(mode, "")) for mode in PERMISSION_MODES)
 
 
 def _session_ids(now: Situation) -> list[Choice]:

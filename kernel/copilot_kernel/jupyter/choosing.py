@@ -120,15 +120,16 @@ async def _typed(cell: Cell, fields: Sequence[Field]) -> Outcome[Picks]:
     decided, chosen = (True, 0) if len(fields) == 1 else await _line(cell, [field.label for field in fields])
     if not decided or chosen is None:
         return decided, None
-    decided, number = await _line(cell, fields[chosen].names)
+    decided, number = await _line(cell, fields[chosen].names, fields[chosen].words)
     if not decided or number is None:
         return decided, None
     return True, tuple(number if place == chosen else field.current for place, field in enumerate(fields))
 
 
-async def _line(cell: Cell, names: Sequence[str]) -> Outcome[int]:
-    """The number of the name whose number, or which itself, was typed. At the end of input nothing is decided."""
-    prompt = "  ".join(f"{number}) {' '.join(name.split())}" for number, name in enumerate(names, 1))
+async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> Outcome[int]:
+    """The number whose name or word, or which itself, was typed. At the end of input nothing is decided."""
+    names = [" ".join(name.split()) for name in names]
+    prompt = "  ".join(f"{number}) {name}" for number, name in enumerate(names, 1))
     for _ in range(ATTEMPTS):
         try:
             typed = await cell.input(f"{prompt}  ({LEAVE}): ")
@@ -136,6 +137,7 @@ async def _line(cell: Cell, names: Sequence[str]) -> Outcome[int]:
             break
         if not typed.strip():
             return True, None
-        if (number := named(typed, [" ".join(name.split()) for name in names], range(len(names)))) is not None:
-            return True, number
+        for known in (names, words):
+            if (number := named(typed, known, range(len(known)))) is not None:
+                return True, number
     return False, None

@@ -78,13 +78,15 @@ async def _choose(desk: Desk, cell: Cell) -> SessionInfo | None:
     from .choosing import Menu, choose
 
     found, shorts, chosen = desk.sessions, short_ids(desk.sessions), list[SessionInfo]()
-    names = [visible_text(f"{_name(each)} · {report.when(each.updated_at)} · {shorts[each.id]}") for each in found]
+    here = desk.state.id if desk.state else ""
+    told = [(_name(each), report.when(each.updated_at), shorts[each.id], "open" * (each.id == here)) for each in found]
+    names = [visible_text(" · ".join(filter(None, parts))) for parts in told]
 
     async def apply(picks: tuple[int | None, ...]) -> str:
         chosen.extend(found[number] for number in picks if number is not None)
         return f"Going on with: {_name(chosen[0])}" if chosen else ""
 
-    field = Field("Session", tuple(names), tall=True)
+    field = Field("Session", tuple(names), words=tuple(shorts[each.id] for each in found), tall=True)
     await choose(cell, Menu((field,), "Resume", drawn(report.sessions(desk.situation()))), apply)
     return chosen[0] if chosen else None
 

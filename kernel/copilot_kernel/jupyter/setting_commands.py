@@ -83,9 +83,10 @@ async def _choose(cell: Cell, settings: Sequence[Setting], put: Set) -> None:
 def _field(setting: Setting) -> Field:
     from copilot_widgets.field import Field
 
-    names = tuple(visible_text(choice.label) for choice in setting.choices)
+    names = tuple(visible_text(choice.name or choice.word) for choice in setting.choices)
     hints = tuple(visible_text(choice.about or choice.label) for choice in setting.choices)
-    return Field(visible_text(setting.name), names, setting.current, hints)
+    words = tuple(choice.word for choice in setting.choices)
+    return Field(visible_text(setting.name), names, setting.current, hints, words)
 
 
 def _set(setting: Setting, choice: Choice) -> str:
