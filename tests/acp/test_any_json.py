@@ -19,7 +19,9 @@ READERS = [
     parse.parse_permission,
     parse.parse_initialize,
     parse.parse_session,
+    parse.parse_sessions,
     parse.parse_prompt_result,
+    lambda raw: list(parse.parse_messages(parse.parse_prompt_result({"messages": raw}).messages)),
 ]
 
 

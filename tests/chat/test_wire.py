@@ -9,9 +9,10 @@ import anyio
 import pytest
 from copilot_kernel.acp.elicitation import ElicitationAnswer
 from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.acp.messages import Image
 from copilot_kernel.chat.sessions import FORGOTTEN, RESTARTED
 from copilot_kernel.conversation.model import Message
-from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused
+from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AuthRequired, UsageError
 
 from ..acp.scripted import OPTIONS, Script, listening
 from .conftest import Open, Time
@@ -100,6 +101,22 @@ async def test_a_session_that_the_agent_let_go_of_is_loaded_by_the_next_prompt(o
     ]
 
 
+async def test_a_sign_in_that_is_wanted_in_the_middle_starts_the_agent_again_and_goes_on(opened: Open) -> None:
+    answers = [None, RequestFailed(-32000, "expired"), None]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        if error := answers.pop(0):
+            raise error
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=LOADS, session_load={}, session_prompt=prompt) as (script, chat):
+        await ask(chat, "one")
+        with pytest.raises(AuthRequired):
+            await ask(chat, "two")
+        await ask(chat, "three", person := Person())
+        assert (len(script.connections), person.notices) == (2, [RESTARTED])
+
+
 async def test_replayed_messages_are_dropped_and_the_rest_of_a_replay_counts(opened: Open) -> None:
     async def load(script: Script, params: Any) -> Any:
         await script.say("old answer")
@@ -178,6 +195,30 @@ async def test_a_server_that_comes_back_is_reached_again(opened: Open, time: Tim
             await ask(chat, "again", person)
             tasks.cancel_scope.cancel()
         assert (time.naps, person.notices) == ([1.0, 2.0], [FORGOTTEN])
+
+
+# -- what goes with a prompt ----------------------------------------------------------------------------------------
+
+
+async def test_what_was_attached_goes_with_one_prompt(opened: Open) -> None:
+    async with met(opened, initialize={**LOADS, "agentCapabilities": {"promptCapabilities": {"image": True}}}) as met_:
+        script, chat = met_
+        chat.attach([Image("aGk=", "image/png")])
+        for text in ("one", "two"):
+            await ask(chat, text)
+    prompts = [params["prompt"] for method, params in script.heard if method == "session/prompt"]
+    assert [[block["type"] for block in prompt] for prompt in prompts] == [["text", "image"], ["text"]]
+
+
+async def test_what_this_agent_cannot_take_is_refused_once(opened: Open) -> None:
+    async with met(opened) as (script, chat):
+        chat.attach([Image("aGk=", "image/png")])
+        with pytest.raises(UsageError):
+            await ask(chat, "one")
+        await ask(chat, "two")
+    assert [params["prompt"] for method, params in script.heard if method == "session/prompt"] == [
+        [{"type": "text", "text": "two"}]
+    ]
 
 
 # -- elicitation --------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentExited, AgentRefused, UsageError
+from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
 from . import choosing
 from .agent import Agent
 from .attachments import check
@@ -67,8 +67,10 @@ class Chat:
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
-        self._sessions.leave()
-        return await self.agent.__aexit__(*error)
+        try:
+            return await self.agent.__aexit__(*error)
+        finally:
+            self._sessions.leave()
 
     @property
     def conversation(self) -> Conversation:
@@ -154,7 +156,8 @@ class Chat:
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's own answer, after a cancel too; if that does not come in time, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
-        self.attached = ()
+        attached, self.attached = self.attached, ()
+        check(attached, session.info)
         check(blocks, session.info)
         self._sessions.use()
         async with anyio.create_task_group() as tasks:
@@ -179,7 +182,9 @@ class Chat:
     def _failed(self, failure: AgentError) -> None:
         if isinstance(failure, AgentExited):
             self._retry.crashed(failure)
-        if isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
+        if isinstance(failure, AuthRequired):
+            self._sessions.refuse()
+        elif isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
             self._sessions.drop()
 
     def _show_messages(self, result: PromptResult) -> None:

@@ -69,7 +69,8 @@ class Lock:
         """Let others use it; a second call does nothing."""
         if self._descriptor >= 0:
             with suppress(OSError):
-                self._file.unlink()
+                if _is_there(self._file, self._descriptor):
+                    self._file.unlink()
             os.close(self._descriptor)
             self._descriptor = -1
 

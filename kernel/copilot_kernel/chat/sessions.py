@@ -108,6 +108,10 @@ class Sessions:
             with suppress(AgentError):
                 await session.close()
 
+    def refuse(self) -> None:
+        """The agent wants a sign-in in the middle of a conversation."""
+        self._session, self._refused = None, True
+
     def drop(self) -> None:
         """The agent has let go of it; the next prompt goes on with it if that can be done."""
         self._session = None
