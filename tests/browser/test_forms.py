@@ -1,0 +1,71 @@
+"""What an agent asks to be filled in, and what it sends to be kept, in a real JupyterLab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab, Notebook
+from .test_first_use import DEAD_WIDGET, plain
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(context: BrowserContext, lab: Lab) -> None:
+    path = lab.write("form.ipynb", "demo: elicit form\nsay Thanks.")
+    notebook = Notebook.open(context, lab, "form.ipynb")
+    notebook.run(0, wait=False)
+    cell = notebook.output(0)
+    cell.get_by_label("Name", exact=True).fill("A")
+    notebook.button(0, "Submit").click()
+    expect(cell).to_contain_text("At least 2 characters; these are 1.")
+    assert notebook.status() == "busy"
+    cell.get_by_label("Name", exact=True).fill("Ada")
+    cell.get_by_label("Colour").select_option("red")
+    cell.get_by_label("How many").fill("5")
+    cell.get_by_label("Is it a gift?").check()
+    cell.get_by_label("Extras").select_option(["card", "candle"])
+    notebook.button(0, "Submit").press("Enter")
+    expect(cell).to_contain_text(
+        "Answered: Name: Ada; Colour: red; How many: 5; Is it a gift?: yes; Extras: card, candle"
+    )
+    expect(cell).to_contain_text("Thanks.")
+    notebook.wait_status("idle")
+    expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
+    notebook.save()
+    assert "Answered: Name: Ada; Colour: red" in plain(path, 0)
+
+
+def test_an_address_is_opened_by_nobody_but_the_user(context: BrowserContext, lab: Lab) -> None:
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    lab.write("address.ipynb", "demo: elicit url https://sign-in.invalid/now")
+    notebook = Notebook.open(context, lab, "address.ipynb")
+    notebook.run(0, wait=False)
+    link = notebook.output(0).get_by_role("link", name="https://sign-in.invalid/now")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
+    notebook.button(0, "Agree").click()
+    expect(notebook.output(0)).to_contain_text("Agreed to visit https://sign-in.invalid/now")
+    notebook.wait_status("idle")
+    assert [url for url in asked if "sign-in.invalid" in url] == []
+
+
+def test_bytes_can_be_saved_and_media_are_fetched_from_nowhere(
+    context: BrowserContext, lab: Lab, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    lab.write("media.ipynb", "demo: blob\nimage\nsvg\naudio\nlink https://elsewhere.invalid/x.png")
+    notebook = Notebook.open(context, lab, "media.ipynb")
+    notebook.run(0)
+    cell = notebook.output(0)
+    with notebook.page.expect_download() as download:
+        cell.get_by_role("link", name="save attachment.bin").click()
+    download.value.save_as(tmp_path / "saved.bin")
+    assert (tmp_path / "saved.bin").read_bytes() == bytes(range(256))
+    images = cell.locator("img").evaluate_all("all => all.map(image => image.naturalWidth > 0)")
+    assert (images, cell.locator("audio").count()) == ([True, True], 1)
+    assert [url for url in asked if "elsewhere.invalid" in url] == []
