@@ -110,9 +110,17 @@ async def test_git_and_our_own_settings_are_never_written(opened: Open, project:
 # -- one that shows something and does something else ---------------------------------------------------------------
 
 
-async def shows(script: Script, shown: dict[str, object], method: str, does: dict[str, object]) -> object:
+async def shows(
+    script: Script,
+    shown: dict[str, object],
+    method: str,
+    does: dict[str, object],
+    later: dict[str, object] | None = None,
+) -> object:
     call = {"toolCallId": "t", "title": "Harmless", **shown}
     await script.ask(sessionId="s1", toolCall=call, options=OPTIONS)
+    if later:
+        await script.update({"sessionUpdate": "tool_call_update", "toolCallId": "t", **later})
     try:
         await script.connection.request(method, {"sessionId": "s1", **does})
     except Exception as error:
@@ -141,6 +149,20 @@ async def test_a_permission_is_for_what_it_showed(
     async with met(opened, {"fs": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
     assert len(person.questions) == questions
+
+
+async def test_what_the_agent_makes_of_a_call_after_it_was_allowed_does_not_count(opened: Open, project: Path) -> None:
+    def diff(text: str) -> dict[str, object]:
+        change = {"type": "diff", "path": str(project / "note.txt"), "oldText": None, "newText": text}
+        return {"kind": "edit", "content": [change]}
+
+    async def prompt(script: Script, params: dict[str, object]) -> object:
+        does: dict[str, object] = {"path": str(project / "note.txt"), "content": "harmful"}
+        return await shows(script, diff("harmless"), "fs/write_text_file", does, later=diff("harmful"))
+
+    async with met(opened, {"fs": True}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Person())
+    assert len(person.questions) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -195,6 +198,57 @@ async def test_a_server_that_comes_back_is_reached_again(opened: Open, time: Tim
             await ask(chat, "again", person)
             tasks.cancel_scope.cancel()
         assert (time.naps, person.notices) == ([1.0, 2.0], [FORGOTTEN])
+
+
+@pytest.fixture
+def listens(free_port: int) -> Iterator[Callable[[], None]]:
+    """Start the demo agent on the port, again if it runs already."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def end() -> None:
+        for process in running:
+            process.kill()
+            process.wait()
+        running.clear()
+
+    def start() -> None:
+        end()
+        running.append(subprocess.Popen([sys.executable, "-m", "copilot_kernel.demo", "--port", str(free_port)]))
+
+    yield start
+    end()
+
+
+async def test_two_kernels_go_on_when_their_agent_was_started_again(
+    opened: Open, free_port: int, listens: Callable[[], None]
+) -> None:
+    agent = f"tcp://127.0.0.1:{free_port}"
+    async with opened(agent=agent) as one, opened(agent=agent) as two:
+        one._retry._sleep = two._retry._sleep = anyio.sleep
+        listens()
+        with anyio.fail_after(LIMIT):
+            while not await answers(free_port):
+                await anyio.lowlevel.checkpoint()
+        before = [(await ask(chat, "demo: say one")).session_id for chat in (one, two)]
+        listens()
+        for chat in (one, two):
+            link = chat.agent.link
+            with anyio.fail_after(LIMIT):
+                assert link is None or await link.closed.wait() is None
+        people = Person(), Person()
+        after = [
+            (await ask(chat, "demo: say two", who)).session_id for chat, who in zip((one, two), people, strict=True)
+        ]
+    assert (after, before[0] != before[1]) == (before, True)
+    assert [person.notices for person in people] == [[RESTARTED], [RESTARTED]]
+
+
+async def answers(port: int) -> bool:
+    try:
+        async with await anyio.connect_tcp("127.0.0.1", port):
+            return True
+    except OSError:
+        return False
 
 
 # -- what goes with a prompt ----------------------------------------------------------------------------------------

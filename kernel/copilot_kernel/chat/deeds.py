@@ -11,7 +11,7 @@ from typing import Any
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from ..acp.messages import ToolCallUpdate
-from ..conversation.model import ToolCall
+from ..conversation.model import Entry, ToolCall
 from .permission import Permissions
 from .record import Record
 
@@ -52,13 +52,15 @@ class Deeds:
         self._record.update(ToolCallUpdate(id, **more))
 
     def _asked(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
+        """What the agent makes of its call after it was allowed, does not count."""
         now = self._record.conversation
-        for entry in reversed(now.of_turn(now.turn)):
-            if isinstance(entry, ToolCall) and self._is_free(entry) and is_shown_by(entry):
-                return entry
+        for number, call in reversed(self._permissions.allowed.items()):
+            if call.turn == now.turn and self._is_free(now.entries[number]) and is_shown_by(call):
+                return call
         return None
 
-    def _is_free(self, call: ToolCall) -> bool:
-        """Allowed, not used up, and not one of ours."""
-        allowed = call.id in self._permissions.allowed and call.status not in ("rejected", "cancelled", "waiting")
-        return allowed and call.id not in self._spent and not call.call_id.startswith(PREFIX)
+    def _is_free(self, entry: Entry) -> bool:
+        """Not used up, not taken back, and not one of ours."""
+        if not isinstance(entry, ToolCall) or entry.status in ("rejected", "cancelled", "waiting"):
+            return False
+        return entry.id not in self._spent and not entry.call_id.startswith(PREFIX)

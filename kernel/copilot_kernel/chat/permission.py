@@ -26,8 +26,8 @@ class Permissions:
         self.settings = settings
         self.stop: Stop | None = None
         self.open = 0
-        self.allowed: set[int] = set()
-        """The entries that were asked about and allowed."""
+        self.allowed: dict[int, ToolCall] = {}
+        """By their numbers, the calls that were asked about and allowed, as they were shown then."""
         self._record = record
         self._keys = count(1)
 
@@ -46,21 +46,21 @@ class Permissions:
 
     async def _decide(self, entry_id: int, options: tuple[Option, ...], by_rule: bool = True) -> Option | None:
         answer = Answer(None, "cancel", "withdrawn")
+        call = self._record.conversation.entries[entry_id]
+        assert isinstance(call, ToolCall)
         self.open += 1
         try:
-            answer = await self._answer(entry_id, options, by_rule)
+            answer = await self._answer(call, options, by_rule)
         finally:
             self.open -= 1
             if answer.allows:
-                self.allowed.add(entry_id)
+                self.allowed[entry_id] = call
             allowed = None if answer.option is None else not answer.rejects
             after = reduce.decide(self._record.conversation, entry_id, allowed, answer.words)
             self._record.advance(after)
         return answer.option
 
-    async def _answer(self, entry_id: int, options: tuple[Option, ...], by_rule: bool) -> Answer:
-        call = self._record.conversation.entries[entry_id]
-        assert isinstance(call, ToolCall)
+    async def _answer(self, call: ToolCall, options: tuple[Option, ...], by_rule: bool) -> Answer:
         rules = self.settings.allow if by_rule else ()
         known = policy.decide(call, options, self.settings.permission_mode, rules, self.settings.folder)
         view, stop = self._record.view_of(call.turn), self.stop
