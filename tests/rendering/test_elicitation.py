@@ -42,7 +42,7 @@ def test_a_form_in_words():
         "The agent asks you: Who are you?\nYou\nIt is for the file.\n"
         "  Your name: required, at most 20 characters\n"
         "  age: a whole number, 0 to 150\n"
-        "  Colours: any number of these, at most 1 of them\n    - Red: warm\n    - b\n"
+        "  Colours: at most 1 of these\n    - Red: warm\n    - b\n"
         "  A gift?\n"
         "This client cannot ask for: face"
     )
@@ -59,12 +59,13 @@ def test_the_html_says_the_same_with_the_fields_or_without():
 
 @pytest.mark.parametrize(("field", "words"), [
     (Field("x", "text"), ""),
-    (Field("x", "text", description="Your name."), "Your name"),
-    (Field("x", "text", description="Say", required=True, format="email"), "Say. required, an e-mail address"),
+    (Field("x", "text", description="Your name."), "Your name."),
+    (Field("x", "text", description="Say", required=True, format="email"), "Say · required, an e-mail address"),
     (Field("x", "text", format="odd", pattern="^a+$"), "odd, in the form ^a+$ (the agent checks that)"),
     (Field("x", "text", least=1, most=10**400), f"1 to {10**400} characters"),
     (Field("x", "number", least=0.5), "a number, at least 0.5"),
-    (Field("x", "choices", least=1, most=2), "any number of these, 1 to 2 of them"),
+    (Field("x", "choices", least=1, most=2), "1 to 2 of these"),
+    (Field("x", "choices"), "any number of these"),
 ])  # fmt: skip
 def test_a_hint_says_what_may_be_entered(field, words):
     assert hint(field) == words
@@ -94,7 +95,8 @@ def test_an_address_is_shown_whole_with_its_host_and_is_a_link():
     assert elicitation_text(visit(url)) == (
         f"The agent asks you to visit an address: Sign in\n  {url}\nIt leads to evil.example\n{UNOPENED}"
     )
-    assert f'<a href="{url}" target="_blank" rel="noopener noreferrer nofollow">{url}</a>' in html
+    assert f'<a href="{url}" target="_blank" rel="noopener noreferrer nofollow" ' in html
+    assert f">{url}</a>" in html
     assert "It leads to evil.example" in text_of(html)
 
 

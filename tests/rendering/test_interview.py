@@ -53,7 +53,7 @@ def test_an_empty_line_takes_the_default_or_leaves_the_field_out():
     (Field("c", "choice", choices=COLOURS), "4", "Type a number from 1 to 3. c 1) Red  2) Green  3) b: "),
     (Field("c", "choice", choices=COLOURS), "1, 2", "Type a number from 1 to 3. c 1) Red  2) Green  3) b: "),
     (Field("c", "choices", choices=COLOURS, least=2), "1",
-     "Choose at least 2. c (any number of these, at least 2 of them; numbers with commas between them)"
+     "Choose at least 2. c (at least 2 of these; numbers with commas between them)"
      " 1) Red  2) Green  3) b: "),
     (Field("g", "boolean"), "perhaps", "Type y or n. g (y or n): "),
 ])  # fmt: skip

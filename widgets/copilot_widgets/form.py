@@ -32,9 +32,12 @@ Entered = str | bool | tuple[int, ...]
 """A text, whether a box is ticked, or which of the choices are taken, by place."""
 
 MOST_ROWS = 8
+_NONE = -1
+_BESIDE_LABEL = "0 0 0 calc(8em + 8px)"
 _CLASS = "copilot-form"
 _STYLE = f"""<style>
 .{_CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; white-space: normal; overflow-wrap: anywhere }}
+.{_CLASS} .widget-html {{ height: auto; min-height: 0; margin-top: 0; margin-bottom: 0 }}
 .{_CLASS} .widget-label {{ width: auto; min-width: 8em; height: auto; white-space: normal; overflow-wrap: anywhere }}
 .{_CLASS} :focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 </style>"""
@@ -73,8 +76,8 @@ class Form:
     ) -> None:
         self._on_submit, self._on_decline = on_submit, on_decline
         self._inputs = [_widget(each) for each in inputs]
-        self._hints = [HTML(_hint(each.hint)) for each in inputs]
-        self._complaints = [HTML("") for _ in inputs]
+        self._hints = [HTML(_hint(each.hint), layout=_below(each)) for each in inputs]
+        self._complaints = [HTML("", layout=_below(each)) for each in inputs]
         self._buttons = [self._button("Submit", "primary", self._submit), self._button("Decline", "", self._on_decline)]
         self._box = self._boxed(HTML(_STYLE + details))
 
@@ -130,7 +133,7 @@ def _widget(each: Input) -> Widget:
         case "tick":
             return Checkbox(value=bool(each.value), indent=False, **common)
         case "one":
-            return Dropdown(options=[(each.empty, None), *pairs], value=next(iter(places), None), **common)
+            return Dropdown(options=[(each.empty, _NONE), *pairs], value=next(iter(places), _NONE), **common)
         case "many":
             return SelectMultiple(options=pairs, value=places, rows=min(MOST_ROWS, len(pairs)), **common)
     return Text(value=str(each.value), **common)
@@ -139,9 +142,13 @@ def _widget(each: Input) -> Widget:
 def _entered(widget: Widget) -> Entered:
     """A dropdown with nothing chosen is like a list with nothing chosen."""
     if isinstance(widget, Dropdown):
-        return () if widget.value is None else (widget.value,)
+        return () if widget.value == _NONE else (widget.value,)
     value: Entered = widget.value
     return value
+
+
+def _below(each: Input) -> Layout:
+    return Layout(margin="0" if each.kind == "tick" else _BESIDE_LABEL)
 
 
 def _hint(text: str) -> str:

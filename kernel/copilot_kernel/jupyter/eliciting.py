@@ -20,6 +20,7 @@ from .asking import Show, first
 from .cell import Bundle, Cell
 
 NOBODY = ElicitationAnswer("decline", reason="nobody can be asked here")
+_KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
 _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 
 _log = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ def _input(field: Field) -> Any:
     return Input(
         kind=_KINDS.get(field.kind, "text"),  # type: ignore[arg-type]
         label=visible_text(one_line(field.label)),
-        hint=visible_text(hint(field)),
+        hint=visible_text(" · ".join(filter(None, (hint(field), _KEYS.get(field.kind))))),
         choices=[visible_text(choice_text(each)) for each in field.choices],
         value=_first_value(field),
         empty="(choose)" if field.required else "(none)",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field, Value
 from ..conversation.form import looks_secret
-from .markup import AMBER, GREY, RED, card, escape, exposed, lines, muted, pre, row, span
+from .markup import AMBER, BLUE, GREY, RED, card, escape, exposed, lines, muted, pre, row, span
 from .plain import one_line, visible_text
 
 SECRET = "This looks like a password or a key. Do not enter one here: the agent and this notebook would keep it."
@@ -23,7 +23,7 @@ _FORMATS = {
     "date": "a date, such as 2026-01-31",
     "date-time": "a time with its zone, such as 2026-01-31T12:00:00Z",
 }
-_KINDS = {"number": "a number", "integer": "a whole number", "choices": "any number of these"}
+_KINDS = {"number": "a number", "integer": "a whole number"}
 
 
 def elicitation_html(request: Elicitation, with_fields: bool = True) -> str:
@@ -41,10 +41,10 @@ def hint(field: Field) -> str:
     wanted = (
         "required" if field.required else "",
         _KINDS.get(field.kind) or _FORMATS.get(field.format, one_line(field.format)),
-        _bounds(field),
+        _bounds(field) or ("any number of these" if field.kind == "choices" else ""),
         f"in the form {field.pattern} (the agent checks that)" if field.pattern else "",
     )
-    return ". ".join(filter(None, (field.description.strip().rstrip("."), ", ".join(filter(None, wanted)))))
+    return " · ".join(filter(None, (field.description.strip(), ", ".join(filter(None, wanted)))))
 
 
 def choice_text(choice: Choice) -> str:
@@ -96,7 +96,10 @@ def _link(url: str) -> str:
     """The whole address; a link if it is one of the web and nothing hides in it."""
     if not _WEB.match(url) or visible_text(url) != url:
         return exposed(url)
-    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow">{escape(url)}</a>'
+    look = f"color:{BLUE};text-decoration:underline"
+    return (
+        f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow" style="{look}">{escape(url)}</a>'
+    )
 
 
 def _about(url: str) -> Iterator[str]:
@@ -143,7 +146,7 @@ def _warnings(request: Elicitation) -> Iterator[str]:
 
 
 def _bounds(field: Field) -> str:
-    unit = {"text": " characters", "choices": " of them"}.get(field.kind, "")
+    unit = {"text": " characters", "choices": " of these"}.get(field.kind, "")
     least, most = field.least, field.most
     if least is not None and most is not None:
         return f"{least} to {most}{unit}"
