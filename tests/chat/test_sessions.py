@@ -285,6 +285,15 @@ async def test_a_closed_session_can_be_resumed(opened: Open) -> None:
         assert (await chat.resume(first.session_id, Person())).session_id == first.session_id
 
 
+async def test_a_deleted_session_is_not_missed_by_the_next_kernel(opened: Open) -> None:
+    async with opened(BOOK) as chat:
+        first = await ask(chat, "demo: say one")
+    async with opened(BOOK) as chat:
+        await chat.delete(first.session_id)
+        await ask(chat, "demo: say two", person := Person())
+    assert person.notices == []
+
+
 async def test_a_deleted_session_is_gone(opened: Open) -> None:
     async with opened() as chat:
         first = await ask(chat, "demo: say one")

@@ -250,7 +250,7 @@ class Chat:
         async with self._turns:
             link = await self._sessions.link()
             await link.delete(session_id)
-            if self.conversation.state and self.conversation.state.id == session_id:
+            if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
 
     async def ready(self) -> None:

@@ -123,6 +123,11 @@ class Sessions:
         if self._saved:
             self._saved.forget()
 
+    def would_go_on_with(self, session_id: str) -> bool:
+        """It is where the next prompt would go."""
+        past = self._before()
+        return past is not None and past.id == session_id
+
     def leave(self) -> None:
         """The chat ends; what is saved stays."""
         self._release()
@@ -152,7 +157,7 @@ class Sessions:
         """An agent reads its credentials when it starts: after a refusal it is started again."""
         if self._refused:
             await self._agent.end()
-        past = self._past or (self._saved.read() if self._saved else None)
+        past = self._before()
         try:
             session = (await self._gone_on(past) if past else None) or await self._begun()
         except AuthRequired:
@@ -262,6 +267,9 @@ class Sessions:
         self._told = True
 
     # -- memory ---------------------------------------------------------------------------------------------------
+
+    def _before(self) -> Past | None:
+        return self._past or (self._saved.read() if self._saved else None)
 
     def _remember(self, past: Past) -> None:
         self._past = past
