@@ -139,5 +139,5 @@ def test_what_is_shown_holds_no_secret(server: McpServer, shown: str) -> None:
 
 def test_the_texts_that_no_log_may_show() -> None:
     args = ("--api-key", "abcd-1", "--password=abcd-2", "plain")
-    servers = [McpServer("s", "stdio", "x", args, (("A", "abcd-3"), ("B", "1"))), API]
+    servers = [McpServer("s", "stdio", "x", args, (("A", "abcd-3"),)), API]
     assert secrets(servers) == {"abcd-1", "abcd-2", "abcd-3", "Bearer xxx"}

@@ -67,7 +67,7 @@ def secrets(servers: Sequence[McpServer]) -> frozenset[str]:
     """Every text that must not be shown, in a log of the wire for example."""
     values = {value for server in servers for _, value in (*server.env, *server.headers)}
     words = {secret for server in servers for secret in _secret_words(server.args)}
-    return frozenset(value for value in values | words if len(value) > 3)
+    return frozenset(values | words)
 
 
 # -- reading ------------------------------------------------------------------------------------------------------

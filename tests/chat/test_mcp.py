@@ -60,12 +60,15 @@ async def test_a_session_that_they_make_hang_ends_in_time_and_says_which_were_pa
         assert "session/new" in str(error.value)
 
 
-async def test_no_log_shows_what_is_secret(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_log_shows_what_is_secret_even_if_the_agent_says_it(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COPILOT_KERNEL_DEMO", "mcp-http")
-    async with opened(mcp_servers=SERVERS) as chat:
-        await ask(chat, "demo: mcp")
+    keyed = McpServer("keyed", "stdio", "serve", ("--api-key", "s3cr3t-in-words"), (("KEY", "s3cr3t-in-env"),))
+    async with opened(mcp_servers=(*SERVERS, keyed)) as chat:
+        await ask(chat, "demo: mcp\nsay It is s3cr3t-in-env.")
         log = "\n".join(chat.log())
-        assert ("serve-files" in log, "s3cr3t" in log) == (True, False)
+        assert ("serve-files" in log, "It is •••." in log, "s3cr3t" in log) == (True, True, False)
 
 
 async def test_an_image_that_this_agent_cannot_take_is_refused_once_and_not_kept(

@@ -22,6 +22,7 @@ from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
+from ..servers import secrets
 from . import choosing
 from .agent import Agent
 from .attachments import check
@@ -121,7 +122,8 @@ class Chat:
 
     def log(self) -> list[str]:
         """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
-        return list(readable(self.agent.log.since(self._logged)))
+        hidden = secrets(self.settings.mcp_servers)
+        return list(readable(self.agent.log.since(self._logged), secrets=hidden))
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         async with self._turns:

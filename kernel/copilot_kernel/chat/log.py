@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 HIDDEN = "•••"
@@ -31,9 +31,12 @@ _ASSIGNED = re.compile(
 )
 
 
-def readable(lines: Iterable[tuple[str, bytes]], environ: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """`lines` of a wire log; values of secret variables in `environ` are hidden wherever they stand."""
-    known = [value for name, value in environ.items() if _is_secret(name) and len(value) >= SHORTEST_SECRET]
+def readable(
+    lines: Iterable[tuple[str, bytes]], environ: Mapping[str, str] = os.environ, secrets: Collection[str] = ()
+) -> Iterator[str]:
+    """`lines` of a wire log; `secrets`, and values of secret variables in `environ`, are hidden wherever they stand."""
+    values = [value for name, value in environ.items() if _is_secret(name)]
+    known = [value for value in (*values, *secrets) if len(value) >= SHORTEST_SECRET]
     for direction, line in lines:
         text = line.decode("utf-8", "replace")
         try:
