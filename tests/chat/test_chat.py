@@ -78,7 +78,7 @@ async def test_cancel_while_a_question_is_open_answers_it_with_cancelled(chat: C
 async def test_an_agent_that_does_not_stop_is_ended_and_the_next_prompt_starts_it_again(tmp_path: Path) -> None:
     async with Chat(Settings(agent="demo", cwd=str(tmp_path), cancel_grace=0.2)) as chat:
         person = Person()
-        turn = await cancelled(chat, "demo: say hi\nhang", person, lambda: person.heard)
+        turn = await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
         assert turn.stop_reason == "cancelled"
         assert "did not stop" in person.notices[-1]
         assert (await ask(chat, "demo: say alive", again := Person())).text == "alive"
@@ -88,7 +88,7 @@ async def test_an_agent_that_does_not_stop_is_ended_and_the_next_prompt_starts_i
 async def test_a_second_cancel_does_not_wait(tmp_path: Path) -> None:
     async with Chat(Settings(agent="demo", cwd=str(tmp_path), cancel_grace=3600)) as chat:
         person = Person()
-        turn = await cancelled(chat, "demo: say hi\nhang", person, lambda: person.heard, presses=2)
+        turn = await cancelled(chat, "demo: hang hi", person, lambda: person.heard, presses=2)
     assert turn.stop_reason == "cancelled"
 
 

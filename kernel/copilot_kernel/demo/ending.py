@@ -53,8 +53,10 @@ async def silent(stage: Stage, argument: str) -> None:
 
 
 async def hang(stage: Stage, argument: str) -> None:
-    """`hang`: silence that no cancel ends, only the end of the connection."""
+    """`hang [TEXT]`: TEXT, then silence that no cancel ends, only the end of the connection."""
     with anyio.CancelScope(shield=True):
+        if argument:
+            await stage.say(unescape(argument))
         await stage.connection.closed.wait()
 
 
