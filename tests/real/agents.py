@@ -26,7 +26,9 @@ class Agent:
     """One real agent; `shell`, `edit`, `create` and `read` make a call of its tool for that.
 
     `plan` are calls, one a step, that make a plan of two entries and then finish the first. `allow` and `reject`
-    are its words for the options that count once.
+    are its words for the options that count once. `planning` is what it tells the model in mode `plan`, `mode` the
+    one that it begins in; `model` is another one of its models, and `option` one of its options with a value. `slash`
+    is one of its own and what then stands in the cell. `listen` are the arguments before the number of a TCP port.
     """
 
     name: str
@@ -41,6 +43,12 @@ class Agent:
     allow: str
     reject: str
     scenes: tuple[str, ...]
+    mode: str = "default"
+    planning: str = "plan mode"
+    model: str = ""
+    option: str = ""
+    slash: tuple[str, str] = ("", "")
+    listen: tuple[str, ...] = ()
     pinned: bool = True
 
     def __str__(self) -> str:
@@ -96,6 +104,11 @@ COPILOT = Agent(
     allow="Allow once",
     reject="Deny",
     scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out"),
+    mode="agent",
+    planning="Do NOT start implementing",
+    option="allow_all on",
+    slash=("/context", "Context Usage"),
+    listen=("--acp", "--port"),
 )
 
 
@@ -107,12 +120,17 @@ def _todos(words: str, first: str, **more: str) -> list[Json]:
     return [{words: text, "status": status, **more} for text, status in entries]
 
 
+def _opencode_model(name: str) -> Json:
+    seeing = {"attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+    return {"name": name, "tool_call": True, "reasoning": True, **seeing}
+
+
 def _opencode(home: Path, model: str) -> dict[str, str]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "Scripted",
         "options": {"baseURL": f"{model}/v1", "apiKey": "none"},
-        "models": {"scripted": {"name": "scripted", "tool_call": True, "reasoning": True}},
+        "models": {name: _opencode_model(name) for name in ("scripted", "second")},
     }
     settings = {
         "model": "scripted/scripted",
@@ -139,6 +157,11 @@ OPENCODE = Agent(
     allow="Allow once",
     reject="Reject",
     scenes=(*EVERY_SCENE, "cancel-shell"),
+    mode="build",
+    planning="Plan mode ACTIVE",
+    model="scripted/second",
+    option="effort high",
+    slash=("/init", "Create or update `AGENTS.md`"),
 )
 
 
@@ -176,6 +199,9 @@ GEMINI = Agent(
     allow="Allow",
     reject="Reject",
     scenes=EVERY_SCENE,
+    planning="You are currently in Plan Mode",
+    model="gemini-3.8-flash",
+    slash=("/about", "Gemini CLI Info"),
 )
 
 

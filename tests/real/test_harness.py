@@ -1,70 +1,12 @@
 """Real agents, offline against the scripted model, do what the script says."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from .agents import AGENTS, COPILOT, Agent
-from .record import perform
+from .agents import COPILOT
+from .played import Played
 from .scenes import NOTES
 
-Json = dict[str, Any]
-PINNED = [agent for agent in AGENTS.values() if agent.pinned]
-SCENES = ("text", "edit-allowed", "edit-rejected", "shell", "cancel-question", "two-turns")
-COPILOT_ONLY = ("parallel", "cancel-shell", "signed-out")
-
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What came of one scene."""
-
-    messages: list[Json]
-    notes: str
-
-    @property
-    def answers(self) -> list[Json]:
-        """What the agent answered to initialize, session/new and each prompt: the result or the error."""
-        return [message.get("result") or message["error"] for message in self.messages if "method" not in message]
-
-    def updates(self, kind: str) -> list[Json]:
-        sent = (message["params"]["update"] for message in self.messages if message.get("method") == "session/update")
-        return [update for update in sent if update["sessionUpdate"] == kind]
-
-    @property
-    def text(self) -> str:
-        return "".join(chunk["content"]["text"] for chunk in self.updates("agent_message_chunk"))
-
-    @property
-    def questions(self) -> list[Json]:
-        return [message for message in self.messages if message.get("method") == "session/request_permission"]
-
-
-@pytest.fixture(scope="module", params=PINNED, ids=str)
-def scenes(
-    request: pytest.FixtureRequest,
-    cache: Path,
-    installed: Callable[[Agent], Agent],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Played]:
-    """All scenes of an agent."""
-    agent = installed(request.param)
-    home, names = tmp_path_factory.mktemp(agent.name), SCENES + (COPILOT_ONLY if agent is COPILOT else ())
-    done = perform(agent, names, home, cache, home)
-    assert done.returncode == 0, done.stderr
-    return {name: _result(agent, name, home, number) for number, name in enumerate(names)}
-
-
-def _result(agent: Agent, scene: str, home: Path, number: int) -> Played:
-    records = map(json.loads, (home / f"{agent.name}-{scene}.jsonl").read_text().splitlines())
-    messages = [record["message"] for record in records if record["from"] == "agent"]
-    return Played(messages, (home / str(number) / "project" / "notes.txt").read_text())
-
 
 Scenes = dict[str, Played]
 copilot = pytest.mark.parametrize("scenes", [COPILOT], ids=str, indirect=True)

@@ -1,32 +1,16 @@
 """Our kernel drives real agents, offline: one notebook for each, its cells run one after the other in one session."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .agents import AGENTS, Agent
-from .cells import perform
+from .conftest import PINNED
 
 Json = dict[str, Any]
-PINNED = [agent for agent in AGENTS.values() if agent.pinned]
 TALKATIVE = [agent for agent in PINNED if "cancel-shell" in agent.scenes]
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
 agents_that_send_output = pytest.mark.parametrize("findings", TALKATIVE, ids=str, indirect=True)
-
-
-@pytest.fixture(scope="module", params=PINNED, ids=str)
-def findings(
-    request: pytest.FixtureRequest,
-    cache: Path,
-    installed: Callable[[Agent], Agent],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Json:
-    """What a reader saw in each cell of an agent's notebook."""
-    agent = installed(request.param)
-    return perform(agent, tmp_path_factory.mktemp(agent.name), cache)
 
 
 def test_an_answer_and_a_thought_are_in_the_cell(findings: Json) -> None:
