@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.acp.messages import Command
-from copilot_kernel.jupyter.completion import complete, known_commands
+from copilot_kernel.jupyter.completion import complete, help_line, known_commands
 from copilot_kernel.jupyter.inspection import inspect
 
 COMMANDS = known_commands([Command("review", "Look it over", hint="FILE"), Command("reset", "Begin again")])
@@ -41,3 +41,11 @@ def test_commands_are_completed_at_the_beginning_of_a_line(
 )
 def test_the_command_under_the_cursor_is_explained(code: str, cursor: int, about: str | None) -> None:
     assert inspect(code, cursor, COMMANDS)["data"].get("text/plain") == about
+
+
+def test_a_command_and_how_it_is_used_take_one_line_of_the_help() -> None:
+    assert [help_line(name, about) for name, about in COMMANDS.items()] == [
+        "%help  List what can be typed into a cell.",
+        "/review FILE  Look it over",
+        "/reset  Begin again",
+    ]

@@ -14,10 +14,10 @@ from typing import Any
 import anyio
 
 from .. import __version__
-from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
+from ..errors import AgentExited, AgentStartFailed, AuthRequired, ProtocolUnsupported
 from .compose import compose_answer, compose_block, compose_initialize
 from .connection import Connection
-from .jsonrpc import AUTH_REQUIRED, method_not_found
+from .jsonrpc import method_not_found
 from .locate import Launch
 from .messages import AgentInfo, Block, Option, PermissionRequest, PromptResult, SessionState, Update
 from .parse import parse_initialize, parse_permission, parse_prompt_result, parse_session, parse_update
@@ -189,9 +189,7 @@ def signing_in(info: AgentInfo) -> Iterator[None]:
     """Error -32000 means that the agent wants a sign-in; how, it told at the start (spec: authentication)."""
     try:
         yield
-    except AgentRefused as error:
-        if error.code != AUTH_REQUIRED:
-            raise
+    except AuthRequired as error:
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods) from error
 
 

@@ -39,6 +39,12 @@ def complete(code: str, cursor: int, commands: Mapping[str, str]) -> dict[str, A
     }
 
 
+def help_line(name: str, about: str) -> str:
+    """One line for a list of what can be typed; `about` may begin with how it is used."""
+    usage, _, purpose = about.partition("\n\n")
+    return f"{usage}  {one_line(purpose)}" if usage.startswith(f"{name} ") else f"{name}  {one_line(about)}"
+
+
 def _can_be_typed(name: str) -> bool:
     return name != "" and name == clean(name) and not any(character.isspace() for character in name)
 

@@ -106,18 +106,19 @@ class CopilotKernel(ConcurrentKernel):
         from .asking import Asking
         from .display import Display
 
-        self._tell_notices(cell)
         display = Display(cell, Asking(cell, self._settings.folder), cwd=self._settings.folder)
+        self._tell_notices(cell)
         try:
             turn = await self.home.ask([Text(text)], display)
             display.finish(turn)
         finally:
             display.close()
-            self._tell_notices(cell)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
 
     def _help(self) -> str:
-        lines = [f"{name}  {' '.join(about.split())}" for name, about in self._commands().items()]
+        from .completion import help_line
+
+        lines = [help_line(name, about) for name, about in self._commands().items()]
         return "\n".join([*lines, "Anything else is a prompt to the agent.", ""])
 
     def _make_chat(self) -> Chat:
@@ -128,9 +129,11 @@ class CopilotKernel(ConcurrentKernel):
     @cached_property
     def _settings(self) -> Settings:
         from .. import config
+        from ..permissions import policy
 
         settings = config.load()
-        self._notices += [f"Setting ignored: {problem}\n" for problem in settings.problems]
+        problems = (*settings.problems, *policy.problems(settings.allow))
+        self._notices += [f"Setting ignored: {problem}\n" for problem in problems]
         return settings
 
     def _tell_notices(self, cell: Cell) -> None:
