@@ -57,6 +57,16 @@ MESSAGES = [
     (b'{"id":3,"method":null,"result":1}', Response(3, 1)),
     (b'{"id":3,"result":1,"error":null}', Response(3, 1)),
     (b'{"id":3,"error":{"code":-32000,"message":"no","data":[1]}}', Response(3, None, RpcError(-32000, "no", [1]))),
+    (b'{"id": 2, "result": {"sessionId": "sess_abc123def456"}}', Response(2, {"sessionId": "sess_abc123def456"})),
+    (b'{"id": 3, "result": {"stopReason": "end_turn"}}', Response(3, {"stopReason": "end_turn"})),
+    (
+        b'{"id": 4, "error": {"code": -32601, "message": "\\"Method not found\\": session/resume"}}',
+        Response(4, None, RpcError(-32601, '"Method not found": session/resume')),
+    ),
+    (
+        b'{"method": "session/cancel", "params": {"sessionId": "sess_abc123def456"}}',
+        Notification("session/cancel", {"sessionId": "sess_abc123def456"}),
+    ),
     (b'{"id":3,"error":"out of order"}', Response(3, None, RpcError(None, "out of order"))),
     (b'{"id":3,"error":17}', Response(3, None, RpcError(None, "17"))),
     (b'{"id":3,"error":["a"]}', Response(3, None, RpcError(None, '["a"]'))),

@@ -3,9 +3,11 @@
 import pytest
 from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.acp.refusal import refusal
+from copilot_kernel.errors import AuthRequired
 
 REFUSALS = [
     (RpcError(-32601, "Method not found"), "Method not found (-32601)"),
+    (RpcError(-32601, '"Method not found": session/fork'), '"Method not found": session/fork (-32601)'),
     (RpcError(-32603, "Internal error", {"details": "disk full"}), "Internal error: disk full (-32603)"),
     (RpcError(-32603, "Internal error", {"message": " disk full\n"}), "Internal error: disk full (-32603)"),
     (RpcError(-32603, "Internal error", {"details": {"a": 1}}), "Internal error (-32603)"),
@@ -24,14 +26,30 @@ def test_an_error_answer_says_what_the_agent_said(error, words):
     assert str(refused) == f"The agent refused m: {words}"
 
 
-@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603, -32000, -32002, -32800, -32022])
-def test_every_code_of_the_specification_has_a_hint(code):
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603, -32002, -32800, -32022])
+def test_every_code_of_the_specification_but_the_sign_in_has_a_hint(code):
     assert refusal("m", RpcError(code, "no")).hint
 
 
 @pytest.mark.parametrize("code", [-32001, -32003])
 def test_codes_of_a_dialect_have_one_too(code):
     assert refusal("m", RpcError(code, "no")).hint
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RpcError(-32000, "Authentication required"), "Authentication required"),
+        (
+            RpcError(-32000, "Authentication required", {"details": "token expired"}),
+            "Authentication required: token expired",
+        ),
+        (RpcError(-32000, ""), "Authentication required"),
+    ],
+)
+def test_a_sign_in_that_is_missing_is_an_error_of_its_own(error, words):
+    wanted = refusal("session/new", error)
+    assert (type(wanted), wanted.method, str(wanted)) == (AuthRequired, "session/new", words)
 
 
 @pytest.mark.parametrize("code", [None, 0, 400, -32004])

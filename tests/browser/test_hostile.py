@@ -107,12 +107,13 @@ def test_no_script_runs_no_request_leaves_and_the_text_stays_readable(context: B
 
 
 def check(notebook: Notebook, dialogs: list[str], run: bool) -> None:
-    """Look at every cell, press what can be pressed, and see that nothing happened."""
+    """Look at every cell, open what is folded, and see that nothing happened."""
     for index in range(len(PAYLOADS)):
         if run:
             notebook.run(index)
         output = notebook.output(index)
         output.scroll_into_view_if_needed()
+        output.evaluate("output => output.querySelectorAll('details').forEach(fold => { fold.open = true })")
         expect(output).to_contain_text(READABLE.format(index))
         assert output.locator("script, iframe, form, object, embed, style, link, video").count() == 0
         assert output.locator("a[href^='javascript' i], a[href^='data:' i]").count() == 0
@@ -133,4 +134,29 @@ def test_hostile_names_in_a_question_are_text_on_its_buttons(context: BrowserCon
     assert "\u202e" not in buttons.nth(1).inner_text()
     buttons.first.click()
     expect(notebook.output(0)).to_contain_text("over")
+    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
+
+
+def question(text: str) -> dict[str, Any]:
+    """A permission request with `text` in each field that the agent controls."""
+    call = {"toolCallId": text, "title": text, "kind": "edit", "locations": [{"path": text}]}
+    call["rawInput"] = {"command": text, "cwd": text, "path": text, text: text}
+    block = {"type": "content", "content": {"type": "text", "text": text}}
+    call["content"] = [block, {"type": "diff", "path": text, "oldText": text, "newText": f"{text}{text}"}]
+    names = (("yes", "Yes", "allow_once"), ("no", text, "reject_once"))
+    return {"toolCall": call, "options": [dict(zip(("optionId", "name", "kind"), each, strict=True)) for each in names]}
+
+
+def test_a_hostile_question_is_only_text_beside_its_buttons(context: BrowserContext, lab: Lab) -> None:
+    asked = (question(f"{READABLE.format(index)} {payload}") for index, payload in enumerate(PAYLOADS))
+    script = "\n".join(f"request session/request_permission {json.dumps(each)}" for each in asked)
+    lab.write("asked.ipynb", f"demo: {script}\nsay All were asked.")
+    notebook = Notebook.open(context, lab, "asked.ipynb")
+    notebook.run(0, wait=False)
+    for index in range(len(PAYLOADS)):
+        standing = notebook.output(0).locator(".copilot-question", has_text=READABLE.format(index))
+        expect(standing.locator("button")).to_have_count(2)
+        assert standing.locator("script, img, iframe, form, object, embed, link, video, a").count() == 0
+        standing.get_by_role("button", name="Yes", exact=True).click()
+    expect(notebook.output(0)).to_contain_text("All were asked.")
     assert notebook.page.evaluate("() => window.hostile ?? 0") == 0

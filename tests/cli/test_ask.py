@@ -47,6 +47,17 @@ def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it
     assert """set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
 
 
+OUTSIDE = {
+    "toolCall": {"toolCallId": "1", "title": "Edit hosts", "kind": "edit", "rawInput": {"path": "/etc/hosts"}},
+    "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
+}
+
+
+def test_a_rule_that_would_not_allow_it_is_not_named(program):
+    done = program("ask", f"demo: request session/request_permission {json.dumps(OUTSIDE)}")
+    assert "Rejected: Edit hosts. To allow it, run this in a terminal and answer." in done.stderr
+
+
 def test_what_it_says_to_set_allows_it(program, tmp_path):
     (tmp_path / "a.txt").write_text("old")
     done = program("ask", "--json", "demo: edit a.txt old => new", COPILOT_KERNEL_ALLOW='["Edit"]')

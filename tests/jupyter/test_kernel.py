@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from copilot_kernel import __version__
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
@@ -39,6 +40,21 @@ def gone(process: psutil.Process) -> bool:
 def test_the_answer_is_shown_in_the_cell(front_end: FrontEnd) -> None:
     outcome = front_end.run("demo: say Hello there.")
     assert (outcome.status, "Hello there." in outcome.text) == ("ok", True)
+
+
+def test_a_front_end_is_told_the_language_what_this_is_and_where_to_read_on(front_end: FrontEnd) -> None:
+    info = front_end.ask("kernel_info_request")
+    assert info["language_info"] == {
+        "name": "copilot",
+        "version": __version__,
+        "mimetype": "text/x-markdown",
+        "file_extension": ".md",
+        "pygments_lexer": "markdown",
+        "codemirror_mode": "markdown",
+    }
+    assert info["banner"].startswith(f"Copilot Kernel {__version__}: each cell is a prompt to a coding agent")
+    assert [link["text"] for link in info["help_links"]] == ["GitHub Copilot CLI", "Agent Client Protocol"]
+    assert all(link["url"].startswith("https://") for link in info["help_links"])
 
 
 def test_the_agent_works_in_the_folder_of_the_notebook(front_end: FrontEnd) -> None:
@@ -132,10 +148,26 @@ def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
     assert "no-such-agent" in outcome.text
 
 
-def test_settings_that_cannot_be_read_are_named_in_the_first_cell(start_kernel: StartKernel) -> None:
-    front_end = start_kernel(COPILOT_KERNEL_START_TIMEOUT="soon")
-    assert "start_timeout" in front_end.run("demo: say one").text
-    assert "start_timeout" not in front_end.run("demo: say two").text
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("COPILOT_KERNEL_START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
+        ("COPILOT_KERNEL_ALLOW", '["Bash(git *)"]', "Setting ignored: allow: 'Bash(git *)' allows nothing"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_named_in_the_first_cell_before_its_answer(
+    start_kernel: StartKernel, setting: str, value: str, words: str
+) -> None:
+    front_end = start_kernel(**{setting: value})
+    first, second = (front_end.run("demo: say It is said.").text for _ in range(2))
+    assert (0 <= first.find(words) < first.find("It is said."), words in second) == (True, False)
+
+
+def test_a_sign_in_card_has_the_agents_own_command_and_no_traceback(start_kernel: StartKernel) -> None:
+    outcome = start_kernel(COPILOT_KERNEL_DEMO="signed-out").run("hello")
+    assert outcome.error == ("AuthRequired", "Authentication required")
+    assert "python -m copilot_kernel.demo --login" in outcome.text
+    assert outcome.reply["content"]["traceback"] == ["AuthRequired"]
 
 
 BROKEN = """

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, Option, Text
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.policy import decide, problems, reject
+from copilot_kernel.permissions.policy import decide, problems, reject, rules_for
 from copilot_kernel.permissions.question import Answer
 
 ONCE = Option("1", "Allow once", "allow_once")
@@ -76,6 +76,20 @@ def test_a_rule_allows_its_kinds_and_no_other(rule: str, kinds: set[str]) -> Non
 def test_what_is_no_bare_name_allows_nothing(rule: str) -> None:
     assert [is_allowed(one, rule) for one in (SHELL, READ, EDIT)] == [False, False, False]
     assert problems([rule]) == [f"allow: {rule!r} allows nothing; the rules are Read, Edit, Bash"]
+
+
+@pytest.mark.parametrize(
+    ("one", "rules"),
+    [
+        (SHELL, ("Bash",)),
+        (READ, ("Read",)),
+        (EDIT, ("Edit",)),
+        (call("edit", {"path": "/etc/x"}), ()),
+        (call("other"), ()),
+    ],
+)
+def test_what_would_allow_a_call_is_told_by_name(one: ToolCall, rules: tuple[str, ...]) -> None:
+    assert rules_for(one, OPTIONS, ROOT) == rules
 
 
 def test_bare_names_are_no_problem() -> None:

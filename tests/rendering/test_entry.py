@@ -12,6 +12,7 @@ from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.question import render_question
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -39,6 +40,21 @@ def test_nothing_in_a_question_is_more_than_text(text):
     calls = [entry for name, entry in entries(text).items() if "call" in name]
     wrong = [found for entry in calls if (found := is_fit(render_question(Question(1, entry, ()))))]
     assert wrong == []
+
+
+def test_in_a_markdown_export_an_output_with_empty_lines_stays_one_piece_of_html():
+    wrong = {name for name, entry in entries("a\n\n \n    b\n\n\nc").items() if _falls_apart(render(entry))}
+    assert wrong == set()
+
+
+def _falls_apart(bundle: dict[str, str]) -> bool:
+    tokens = MarkdownIt("commonmark").parse(bundle.get("text/html", ""))
+    return sum(token.level == 0 and token.nesting >= 0 for token in tokens) > 1
+
+
+def test_empty_lines_are_still_there_for_the_reader():
+    html = render(call(raw_output={"output": "a\n\n \n    b"}))["text/html"]
+    assert "a\n\n \n    b" in text_of(html)
 
 
 @settings(max_examples=150, deadline=None)

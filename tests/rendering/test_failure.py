@@ -6,6 +6,7 @@ import pytest
 from copilot_kernel.acp.messages import AuthMethod
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AgentStartFailed, AuthRequired, UsageError
 from copilot_kernel.rendering.failure import render_failure
+from copilot_kernel.rendering.markup import pre
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -61,8 +62,28 @@ def test_commands_in_a_hint_look_like_commands():
     assert "Run a <b> now" in text_of(html)
 
 
-def test_many_last_words_are_folded():
-    assert "<details>" in render_failure(AgentExited("It ended", stderr="x\n" * 20))["text/html"]
+def test_commands_in_a_hint_of_several_lines_have_lines_of_their_own():
+    hint = "Install it:\n    npm install it\n    it login\nOr take another."
+    html = render_failure(AgentNotFound("No", hint))["text/html"]
+    block = pre("npm install it\nit login")
+    assert f"<div>Install it:</div>\n{block}\n<div>Or take another.</div>" in html
+
+
+def test_last_words_stand_once_in_the_card():
+    failed = AgentStartFailed("It was not ready\nlast\nwords", stderr="last\nwords")
+    assert render_failure(failed)["text/plain"] == "✗ It was not ready\nlast\nwords"
+
+
+def test_of_many_last_words_the_last_are_seen_and_all_are_folded():
+    said = "\n".join(f"line {number}" for number in range(20))
+    html = render_failure(AgentExited("It ended", stderr=said))["text/html"]
+    folded, seen = html.split("</details>")
+    assert ("line 0\n" in folded, "line 7\n" in seen, "line 8\n" in seen, "line 19<" in seen) == (
+        True,
+        False,
+        True,
+        True,
+    )
     assert "<details>" not in render_failure(AgentExited("It ended", stderr="x\n" * 3))["text/html"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import AgentRefused
+from ..errors import AgentRefused, AuthRequired
 from . import jsonrpc
 from .jsonrpc import RpcError
 
@@ -14,7 +14,6 @@ HINTS = {
     jsonrpc.METHOD_NOT_FOUND: "The agent does not offer this; a newer version of it may.",
     jsonrpc.INVALID_PARAMS: "The agent does not accept what was sent, for example an unknown session or a wrong value.",
     jsonrpc.INTERNAL_ERROR: "The agent failed inside; its own log may say more. Trying again may help.",
-    jsonrpc.AUTH_REQUIRED: "Sign in to the agent first.",
     jsonrpc.TIMEOUT: "Something took the agent too long. Nothing was sent again; run the cell again to do so.",
     jsonrpc.NOT_FOUND: "The agent does not know this session or file any more; `%new` begins a new session.",
     jsonrpc.EXPIRED: "The agent has ended the session; the next prompt goes on with it, or begins a new one.",
@@ -24,9 +23,11 @@ HINTS = {
 
 
 def refusal(method: str, error: RpcError) -> AgentRefused:
-    """The error that the caller of `method` gets."""
-    code = "" if error.code is None else f" ({error.code})"
+    """The error that the caller of `method` gets; who knows the ways to sign in adds them."""
     text = ": ".join(dict.fromkeys(part for part in (error.message.strip(), details(error.data)) if part))
+    if error.code == jsonrpc.AUTH_REQUIRED:
+        return AuthRequired(method, text or "Authentication required", error.data)
+    code = "" if error.code is None else f" ({error.code})"
     hint = HINTS.get(error.code, "") if error.code is not None else ""
     return AgentRefused(
         method, error.code, f"The agent refused {method}: {text or 'no reason given'}{code}", error.data, hint

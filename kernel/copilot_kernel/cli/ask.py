@@ -77,7 +77,7 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
 
 def _terminal(chat: Chat, quiet: bool) -> Terminal:
     paper = Paper(sys.stdout, sys.stderr, on_lost=chat.cancel)
-    return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet)
+    return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
 
 
 async def _cancel_on_signal(chat: Chat, *, task_status: TaskStatus[None]) -> None:

@@ -22,15 +22,17 @@ from ..rendering.question import question_text
 from .paper import Paper
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
-RULES = {"read": "Read", "edit": "Edit", "delete": "Edit", "move": "Edit", "execute": "Bash"}
 STDIN = 0
 
 
 class Terminal:
-    """A `chat.View`. `person`: somebody can read stderr and type; `quiet`: nothing but questions is shown."""
+    """A `chat.View`. `person`: somebody can read stderr and type; `quiet`: nothing but questions is shown.
 
-    def __init__(self, paper: Paper, *, person: bool, quiet: bool) -> None:
-        self._paper, self._person, self._quiet = paper, person, quiet
+    `root` is the agent's folder, for saying which rule would allow a call.
+    """
+
+    def __init__(self, paper: Paper, *, person: bool, quiet: bool, root: str) -> None:
+        self._paper, self._person, self._quiet, self._root = paper, person, quiet, root
         self._seen: dict[int, int] = {}
         self._shown: dict[int, str] = {}
         self._asking = anyio.Lock()
@@ -93,8 +95,8 @@ class Terminal:
             self._paper.line(line)
 
     def _nobody(self, question: Question) -> Answer:
-        rule = RULES.get(question.call.kind)
-        how = f"""set COPILOT_KERNEL_ALLOW='["{rule}"]', or """ if rule else ""
+        rules = policy.rules_for(question.call, question.options, self._root)
+        how = "".join(f"""set COPILOT_KERNEL_ALLOW='["{rule}"]', or """ for rule in rules)
         self._paper.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
         return Answer(policy.reject(question.options), "nobody", "nobody could be asked")
 

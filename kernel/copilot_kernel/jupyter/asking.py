@@ -103,7 +103,8 @@ class Asking:
 
 def nobody(question: Question, root: str) -> Answer:
     """The answer where nobody can be asked, with the settings that would allow it."""
-    rules = [f"COPILOT_KERNEL_ALLOW='[\"{name}\"]'" for name in policy.NAMES if _would_allow(name, question, root)]
+    names = policy.rules_for(question.call, question.options, root)
+    rules = (f"COPILOT_KERNEL_ALLOW='[\"{name}\"]'" for name in names)
     ways = " or ".join([*rules, "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"])
     return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here; to allow it, set {ways}")
 
@@ -129,10 +130,6 @@ def _settle(answer: asyncio.Future[Answer], chosen: Answer) -> None:
     """Whatever is clicked, and however often: the first click is the answer."""
     if not answer.done():
         answer.set_result(chosen)
-
-
-def _would_allow(rule: str, question: Question, root: str) -> bool:
-    return policy.decide(question.call, question.options, "default", [rule], root) is not None
 
 
 def named(typed: str, names: Sequence[str], options: Sequence[T]) -> T | None:

@@ -130,9 +130,11 @@ class CopilotKernel(ConcurrentKernel):
 
     def _load_settings(self) -> Settings:
         from .. import config
+        from ..permissions import policy
 
         settings = config.load()
-        self._notices += [f"Setting ignored: {problem}\n" for problem in settings.problems]
+        problems = (*settings.problems, *policy.problems(settings.allow))
+        self._notices += [f"Setting ignored: {problem}\n" for problem in problems]
         return settings
 
     def _tell_notices(self, cell: Cell) -> None:

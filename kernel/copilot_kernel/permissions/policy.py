@@ -48,6 +48,11 @@ def reject(options: Sequence[Option]) -> Option | None:
     return _first(options, "reject_once") or _first(options, "reject_always")
 
 
+def rules_for(call: ToolCall, options: Sequence[Option], root: str) -> tuple[str, ...]:
+    """The names of which each one alone would allow the call."""
+    return tuple(name for name in NAMES if decide(call, options, "default", [name], root))
+
+
 def problems(allow: Sequence[str]) -> list[str]:
     """What in the setting `allow` allows nothing, in words for the user."""
     known = ", ".join(NAMES)

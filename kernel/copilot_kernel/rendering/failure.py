@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from textwrap import dedent
 from typing import Any
 
 from ..acp.messages import AuthMethod
@@ -23,7 +25,7 @@ def render_failure(error: CopilotError) -> Bundle:
     said = _details(error)
     html = lines((
         row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
-        f"<div>{_with_code(error.hint)}</div>" if error.hint else "",
+        _hint_html(error.hint),
         *(way.html() for way in ways),
         row(escape(_AGAIN)) if ways else "",
         _details_html(said),
@@ -54,7 +56,22 @@ class _Way:
 def _title(error: CopilotError) -> str:
     if isinstance(error, AuthRequired):
         return "The agent wants you to sign in first" + (f": {error}" if str(error) else "")
-    return str(error) or type(error).__name__
+    title = str(error) or type(error).__name__
+    return title.partition("\n")[0] if getattr(error, "stderr", "") else title  # the last words stand below
+
+
+def _hint_html(hint: str) -> str:
+    """Line by line; indented lines are commands, as a block that is easily copied."""
+    parts = groupby(hint.splitlines(), key=lambda line: line.startswith(" "))
+    return lines(_commands(part) if indented else _sentences(part) for indented, part in parts)
+
+
+def _commands(part: Iterable[str]) -> str:
+    return pre(escape(dedent("\n".join(part))))
+
+
+def _sentences(part: Iterable[str]) -> str:
+    return "".join(f"<div>{_with_code(line)}</div>" for line in part)
 
 
 def _with_code(hint: str) -> str:
@@ -93,7 +110,12 @@ def _details(error: CopilotError) -> str:
 
 
 def _details_html(said: str) -> str:
-    if not said:
-        return ""
-    body = pre(escape(said))
-    return fold(muted("what the agent wrote last"), body) if said.count("\n") >= SHORT else body
+    """The last lines are seen without a click."""
+    said_lines = said.splitlines()
+    if len(said_lines) <= SHORT:
+        return pre(escape(said)) if said else ""
+    return fold(muted("all that the agent wrote last"), pre(escape(said))) + _last(said_lines)
+
+
+def _last(said: list[str]) -> str:
+    return pre(escape("\n".join(said[-SHORT:])))

@@ -8,6 +8,7 @@ contrast (4.3:1, the most that one colour can have on both) on white and on #111
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,7 @@ MONO = "ui-monospace, Menlo, Consolas, monospace"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 PRE = f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap"
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;font-family:{MONO}"
+_EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid"
 
 
@@ -73,8 +75,8 @@ def exposed(text: object) -> str:
 
 
 def bundle(body: str, plain: str) -> Bundle:
-    """HTML and what a terminal shows instead."""
-    return {"text/html": body, "text/plain": plain}
+    """HTML and what a terminal shows instead. Exported to Markdown, an empty line would end the HTML."""
+    return {"text/html": _EMPTY_LINE.sub("&#10;", body), "text/plain": plain}
 
 
 def lines(parts: Iterable[str]) -> str:
