@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,11 @@ import nbformat
 import pytest
 
 from ..real import model, namespace
-from ..real.agents import COPILOT, Agent
-from ..real.conftest import cache, installed, isolated
+from ..real.agents import COPILOT
+from ..real.conftest import cache, isolated, lacking
 from .session import places
 
-__all__ = ["cache", "installed", "isolated"]  # fixtures
+__all__ = ["cache", "isolated"]  # fixtures
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 RUNS = {
@@ -53,9 +52,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(isolated: None, home: Path, cache: Path, installed: Callable[[Agent], Agent]) -> dict[str, dict[str, Any]]:
+def done(isolated: None, home: Path, cache: Path) -> dict[str, dict[str, Any]]:
     """How each of our commands ended."""
-    installed(COPILOT)
+    if COPILOT.find() is None:
+        lacking(COPILOT.missing())
     inside = [sys.executable, "-m", "tests.store.test_real"]
     ran = namespace.run(inside, namespace.environment(home, cache), seconds=180)
     assert ran.returncode == 0, ran.stderr[-4000:]
