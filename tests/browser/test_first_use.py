@@ -38,7 +38,7 @@ def test_from_the_launcher_to_an_answer_that_streams(context: BrowserContext, la
     page.keyboard.type("demo: say First words.\\n\\n\nslow 15\nsay Last words.", delay=1)
     page.keyboard.press("Shift+Enter")
     expect(notebook.output(0)).to_contain_text("First words.")
-    assert notebook.status() == "busy"
+    notebook.wait_status("busy")
     expect(notebook.output(0)).not_to_contain_text("Last words.")
     expect(notebook.output(0)).to_contain_text("Last words.")
     notebook.wait_status("idle")
@@ -54,7 +54,7 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
     allow = notebook.button(0, "Allow once")
     expect(allow).to_be_visible()
     expect(notebook.output(0)).to_contain_text("note.txt")
-    assert notebook.status() == "busy"
+    notebook.wait_status("busy")
     assert not (lab.root / "note.txt").exists()
     allow.click()
     expect(notebook.output(0)).to_contain_text("Allowed: Allow once")

@@ -21,7 +21,7 @@ def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(conte
     cell.get_by_label("Name", exact=True).fill("A")
     notebook.button(0, "Submit").click()
     expect(cell).to_contain_text("At least 2 characters; these are 1.")
-    assert notebook.status() == "busy"
+    notebook.wait_status("busy")
     cell.get_by_label("Name", exact=True).fill("Ada")
     cell.get_by_label("Colour").select_option("red")
     cell.get_by_label("How many").fill("5")
