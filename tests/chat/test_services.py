@@ -55,6 +55,14 @@ async def test_what_cannot_be_read_is_an_error_for_the_agent(opened: Open, proje
     assert ("secret" in turn.text, "failed" in turn.text, person.questions) == (False, True, [])
 
 
+@pytest.mark.parametrize("prompt", ["demo: fswrite note.txt new", "demo: terminal touch note.txt"])
+async def test_in_the_mode_plan_nothing_is_done_and_nobody_is_asked(opened: Open, project: Path, prompt: str) -> None:
+    async with opened(fs=True, terminal=True, permission_mode="bypassPermissions") as chat:
+        await chat.set_mode("plan")
+        turn = await ask(chat, prompt, person := Person())
+    assert ("the mode is plan" in turn.text, person.questions, list(project.iterdir())) == (True, [], [])
+
+
 @pytest.mark.parametrize(("kind", "text"), [("allow_once", "new"), ("reject_once", "old")])
 async def test_a_write_that_the_agent_did_not_ask_about_is_asked_about_with_all_that_changes(
     opened: Open, project: Path, kind: str, text: str

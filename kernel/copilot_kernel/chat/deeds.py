@@ -11,6 +11,7 @@ from typing import Any
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from ..acp.messages import ToolCallUpdate
+from ..acp.options import short_name
 from ..conversation.model import Entry, ToolCall
 from .permission import Permissions
 from .record import Record
@@ -32,9 +33,11 @@ class Deeds:
     ) -> str:
         """The id of the tool call in which the deed is to be shown: the agent's own, or a new one made of `call`.
 
-        Raises RequestFailed when it is rejected, and outside of turns, after a cancel too.
+        Raises RequestFailed when it is rejected, in the agent's mode `plan`, and outside of turns, after a cancel too.
         """
         stop = self._permissions.stop
+        if self._plans():
+            raise RequestFailed(INTERNAL_ERROR, "Refused: the mode is plan, in which nothing is done")
         if stop is None or stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: no turn is running")
         if asked := self._asked(is_shown_by):
@@ -50,6 +53,10 @@ class Deeds:
         if not id.startswith(PREFIX):
             more.pop("status", None)
         self._record.update(ToolCallUpdate(id, **more))
+
+    def _plans(self) -> bool:
+        state = self._record.conversation.state
+        return state is not None and short_name(state.mode or "") == "plan"
 
     def _asked(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
         """What the agent makes of its call after it was allowed, does not count."""
