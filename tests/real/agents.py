@@ -29,6 +29,7 @@ class Agent:
     are its words for the options that count once. `planning` is what it tells the model in mode `plan`, `mode` the
     one that it begins in; `model` is another one of its models, and `option` one of its options with a value. `slash`
     is one of its own and what then stands in the cell. `listen` are the arguments before the number of a TCP port.
+    `later` makes what it keeps look older.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Agent:
     option: str = ""
     slash: tuple[str, str] = ("", "")
     listen: tuple[str, ...] = ()
+    later: Callable[[Path], None] = lambda home: None
     pinned: bool = True
 
     def __str__(self) -> str:
@@ -183,6 +185,12 @@ def _gemini(home: Path, model: str) -> dict[str, str]:
     }
 
 
+def _gemini_later(home: Path) -> None:
+    """It names files by the minute, and overwrites a conversation that it loads in the minute in which it began."""
+    for path in home.glob(".gemini/tmp/*/chats/session-2*"):
+        path.rename(path.with_name(path.name.replace("session-2", "session-1")))
+
+
 GEMINI = Agent(
     name="gemini",
     programs=(".bin/gemini",),
@@ -202,6 +210,7 @@ GEMINI = Agent(
     planning="You are currently in Plan Mode",
     model="gemini-3.8-flash",
     slash=("/about", "Gemini CLI Info"),
+    later=_gemini_later,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 Json = dict[str, Any]
 YES, NO, NONE = "yes", "**no**", "—"
 REMEMBERED = "I remember: the colour is blue, the number is seven"
-LOST = "a new one, as a line says"
+LOST, AGAIN = "a new one, as a line says", "yes, but what was said is shown again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,27 @@ def _interrupted(found: Json, *names: str) -> str:
     return _if(*(found[name]["error"] == "Cancelled" for name in names if name in found))
 
 
+def remembers(text: str) -> bool:
+    """Is that the answer? The line after it is the footer."""
+    return text.splitlines()[-2].endswith(REMEMBERED)
+
+
+def draws_again(text: str) -> bool:
+    """What was said at the beginning is here, too? The first line may name the conversation by it."""
+    return "There are **three lines**." in text.partition("\n")[2]
+
+
 def _goes_on(seen: Json) -> str:
     if "a new one begins" in seen["text"]:
         return LOST
-    return _if(REMEMBERED in seen["text"])
+    if not remembers(seen["text"]):
+        return NO
+    return AGAIN if draws_again(seen["text"]) else YES
 
 
 def _resumed(found: Json) -> str:
     seen = found["resume"]
-    return _where_offered(seen, "There are **three lines**." in seen["text"], REMEMBERED in seen.get("next", ""))
+    return _where_offered(seen, "There are **three lines**." in seen["text"], remembers(seen["next"]))
 
 
 def _options(found: Json) -> str:

@@ -5,6 +5,7 @@ from .book import Cell, Json, Notebook
 
 def after_kill(book: Notebook) -> Json:
     killed = book.kill_agent()
+    book.agent.later(book.project.parent)
     return {**book.ask({"recall": True}), "killed": killed}
 
 

@@ -4,34 +4,49 @@ from typing import Any
 
 import pytest
 
-from .features import REMEMBERED
+from .conftest import PINNED
+from .features import draws_again, remembers
 
 Json = dict[str, Any]
 FORGETFUL = ("gemini",)
-"""It offers `session/load` and refuses it, and offers no list."""
+"""It offers `session/load`, which it refuses the second time, and sends what was said after its answer; no list."""
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+
+
+agents_with_memory = pytest.mark.parametrize(
+    "findings", [agent for agent in PINNED if agent.name not in FORGETFUL], ids=str, indirect=True
+)
 
 
 def forgets(findings: Json) -> bool:
     return findings["agent"] in FORGETFUL
 
 
-@pytest.mark.parametrize(("cell", "line"), [
-    ("after-kill", "The agent was started again and goes on with the conversation."),
-    ("after-restart", "Continues the conversation of 20"),
-])  # fmt: skip
-def test_the_next_prompt_goes_on_with_the_conversation(findings: Json, cell: str, line: str) -> None:
-    seen = findings[cell]
-    line = "The conversation before this point cannot be gone on with, so a new one begins" * forgets(findings) or line
+def test_the_next_prompt_goes_on_when_the_agent_was_killed(findings: Json) -> None:
+    seen = findings["after-kill"]
+    line = "The agent was started again and goes on with the conversation."
+    assert (seen["status"], line in seen["text"], remembers(seen["text"])) == ("ok", True, True)
+
+
+@agents_with_memory
+def test_the_next_prompt_goes_on_when_the_kernel_was_restarted(findings: Json) -> None:
+    seen = findings["after-restart"]
+    assert (seen["status"], remembers(seen["text"])) == ("ok", True)
+    assert "Continues the conversation of 20" in seen["text"].splitlines()[0]
+
+
+def test_where_it_cannot_go_on_a_line_says_so(findings: Json) -> None:
+    seen = findings["after-restart"]
+    line = "The conversation before this point cannot be gone on with, so a new one begins"
+    assert (line in seen["text"].splitlines()[0]) is forgets(findings)
     assert seen["status"] == "ok"
-    assert line in seen["text"].partition("\n")[0]
-    assert (REMEMBERED in seen["text"]) is not forgets(findings)
 
 
+@agents_with_memory
 def test_what_was_said_before_is_not_drawn_again(findings: Json) -> None:
     for cell in ("after-kill", "after-restart"):
-        assert "three lines" not in "\n".join(findings[cell]["text"].splitlines()[1:])
+        assert not draws_again(findings[cell]["text"])
 
 
 def test_the_whole_agent_was_killed_with_the_servers_that_it_had_started(findings: Json) -> None:
@@ -60,5 +75,5 @@ def test_an_earlier_conversation_is_shown_again_and_goes_on(findings: Json) -> N
         return
     assert "There are **three lines**." in seen["text"]
     assert "Changed." in seen["text"]
-    assert REMEMBERED in seen["next"]
+    assert remembers(seen["next"])
     assert "Monday" not in seen["next"]

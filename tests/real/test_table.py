@@ -16,8 +16,6 @@ PACKAGES = ("@github/copilot", "opencode-ai", "@google/gemini-cli")
 PORT = -1
 """The row of the agents that listen on a port."""
 
-needs_agents = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
-
 
 def page() -> str:
     return PAGE.read_text("utf-8")
@@ -35,17 +33,15 @@ def test_the_page_is_as_its_command_writes_it() -> None:
     assert written(page(), read(page())[1]) == page()
 
 
-def with_agent(agent: Any) -> Any:
-    return pytest.param(agent, marks=needs_agents, id=agent.name)
-
-
-@pytest.mark.parametrize("findings", [with_agent(agent) for agent in PINNED], indirect=True)
+@pytest.mark.real_agent
+@pytest.mark.timeout(300)
 def test_an_agent_has_the_column_that_was_seen(findings: Json) -> None:
     told = read(page())[1].get(version(findings), [])
     assert told[:PORT] == column(findings)[:PORT]
 
 
-@pytest.mark.parametrize("listening_agent", [with_agent(a) for a in PINNED if a.listen], indirect=True)
+@pytest.mark.real_agent
+@pytest.mark.timeout(300)
 def test_an_agent_that_listens_is_said_to_serve_several_notebooks(listening_agent: Json) -> None:
     assert FEATURES[PORT].verdict({"listening": listening_agent}) == "yes"
     assert [each[PORT] for each in read(page())[1].values()] == ["yes" if agent.listen else NONE for agent in PINNED]
