@@ -25,7 +25,8 @@ class Figure:
     def as_text(self) -> str:
         """One line."""
         bound = "" if self.bound is None else f"   (≤ {self.bound:g}: {'holds' if self.holds else 'MISSED'})"
-        return f"  {self.name:<58} {self.value:>10.4g} {self.unit}{bound}"
+        value = f"{self.value:,.0f}" if self.value >= 1000 else f"{self.value:.4g}"
+        return f"  {self.name:<66} {value:>8} {self.unit}{bound}"
 
 
 @dataclass

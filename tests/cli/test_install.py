@@ -46,9 +46,15 @@ def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, caps
         "logo-svg.svg",
     ]
     assert capsys.readouterr() == (
-        f"Installed 'guest' in {folder}\nTo take it away: jupyter kernelspec remove guest\n",
+        f"Installed 'guest' in {folder}\nTo take it away: rm -r {folder}\n",
         "",
     )
+
+
+def test_where_jupyter_finds_it_jupyter_takes_it_away(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share" / "jupyter"))
+    assert main(["install", "--prefix", str(tmp_path), "--name", "guest"]) == 0
+    assert capsys.readouterr().out.endswith("\nTo take it away: jupyter kernelspec remove guest\n")
 
 
 def test_without_an_agent_no_environment_is_written(tmp_path):

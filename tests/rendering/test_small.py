@@ -7,6 +7,8 @@ from copilot_kernel.acp.messages import Audio, Image, PlanEntry, Resource, Resou
 from copilot_kernel.conversation.model import Notice, Plan
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.footer import render_footer
+from copilot_kernel.rendering.markdown import to_html
+from copilot_kernel.rendering.markup import pre
 from copilot_kernel.rendering.message import render_text
 
 from .allowed import text_of
@@ -140,3 +142,9 @@ def test_a_footer_in_words(fields, shown):
 
 def test_no_footer_if_there_is_nothing_to_say():
     assert render_footer(agent="") is None
+
+
+def test_preformatted_lines_bring_their_font_along():
+    """In the pages that nbconvert makes, `pre` alone is set in the page's own font."""
+    assert "font-family:Menlo, Consolas, monospace" in pre("x")
+    assert "font-family:Menlo, Consolas, monospace" in to_html("    code")

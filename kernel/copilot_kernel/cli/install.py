@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     note = _check_agent(arguments.agent) if arguments.agent else ""
     place = install(arguments.name, arguments.display_name or "", arguments.agent or "", _place(arguments))
     print(f"Installed {place.name!r} in {place}")
-    print(f"To take it away: jupyter kernelspec remove {place.name}")
+    print(f"To take it away: {_removal(place)}")
     if note:
         print(note, file=sys.stderr)
     return 0
@@ -42,6 +43,15 @@ def install(name: str, display_name: str, agent: str, place: dict[str, Any]) -> 
             raise CopilotError(
                 f"could not write the kernelspec: {error}", "Use --user or --prefix for another place."
             ) from error
+
+
+def _removal(place: Path) -> str:
+    """Jupyter finds only what is on its own path, and nothing below another one of that name."""
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    found = KernelSpecManager().find_kernel_specs().get(place.name)
+    is_found = found is not None and Path(found).resolve() == place.resolve()
+    return f"jupyter kernelspec remove {place.name}" if is_found else f"rm -r {shlex.quote(str(place))}"
 
 
 def _place(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -20,10 +20,13 @@ Bundle = dict[str, Any]
 GREY, RED, GREEN, AMBER, BLUE = "#797979", "#d74540", "#298a41", "#9f7010", "#3479cf"
 TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
-MONO = "ui-monospace, Menlo, Consolas, monospace"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
-PRE = f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap"
-CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;font-family:{MONO}"
+FONT = "font-family:Menlo, Consolas, monospace"
+"""Said even for `pre`: the pages that nbconvert makes set it in their own font."""
+PRE = (
+    f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap;{FONT}"
+)
+CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid"
 
