@@ -50,7 +50,7 @@ def _interrupted(found: Json, *names: str) -> str:
 
 def remembers(text: str) -> bool:
     """Is that the answer? The line after it is the footer."""
-    return text.splitlines()[-2].endswith(REMEMBERED)
+    return any(line.endswith(REMEMBERED) for line in text.splitlines()[-2:-1])
 
 
 def draws_again(text: str) -> bool:
@@ -99,7 +99,7 @@ FEATURES = (
     Feature("Answers and thoughts", lambda f: _if(*(w in f["text"]["text"] for w in ("three lines", "I look first.")))),
     Feature("Asks before it edits; the diff is shown", lambda f: _if("TWO" in f["edit-allowed"]["text"],
                                                                      f["edit-allowed"]["notes"][4:7] == "TWO")),
-    Feature("A rejected edit is not made", lambda f: _if("THREE" not in f["edit-rejected"]["notes"])),
+    Feature("A rejected edit is not made", lambda f: _if("\nthree\n" in f["edit-rejected"]["notes"])),
     Feature("Commands, with output and exit code", _shell),
     Feature("■ stops an answer, a question, a command",
             lambda f: _interrupted(f, "cancel-text", "cancel-question", "cancel-shell")),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from ..jupyter.front_end import until
@@ -57,7 +58,7 @@ def _server(agent: Agent, port: int, scripted: Model) -> Iterator[None]:
         process.wait(5)
 
 
-def _facts(books: list[Notebook]) -> list[str]:
+def _session_ids(books: list[Notebook]) -> list[str]:
     """The id of each notebook's session; "" where there is none."""
     said = ([line.split() for line in book.run("%status")["text"].splitlines()] for book in books)
     return [next((words[1] for words in lines if words[:1] == ["Session"] and len(words) == 2), "") for lines in said]
@@ -77,15 +78,15 @@ def main() -> None:
                      for name in ("left", "right")]  # fmt: skip
             findings["notes"] = [book.ask({"say": "Noted."}, note=book.project.parent.name) for book in books]
             findings["recalls"] = [book.ask({"recall": True}) for book in books]
-            findings["sessions"] = _facts(books)
+            findings["sessions"] = _session_ids(books)
         for book in books:
-            until(lambda book=book: _gone(book), "the kernel sees that the agent is gone")
+            until(partial(_gone, book), "the kernel sees that the agent is gone")
         cells = [book.begin({"recall": True}) for book in books]
         for book, cell in zip(books, cells, strict=True):
             book.front_end.shows("No agent answers", cell)
         with _server(agent, port, scripted):
             findings["back"] = [book.end(cell) for book, cell in zip(books, cells, strict=True)]
-            findings["sessions after"] = _facts(books)
+            findings["sessions after"] = _session_ids(books)
     print(json.dumps(findings))
 
 

@@ -1,6 +1,5 @@
 """The table of `docs/agents.md`: `python -m tests.real.table` tries everything with every agent and writes it anew."""
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -48,4 +47,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -8,7 +8,7 @@ import pytest
 
 from .agents import PEERS
 from .conftest import PINNED
-from .features import FEATURES, NONE, column, version
+from .features import FEATURES, NO, NONE, column, version
 from .table import PAGE, read, written
 
 Json = dict[str, Any]
@@ -38,6 +38,21 @@ def test_the_page_is_as_its_command_writes_it() -> None:
 def test_an_agent_has_the_column_that_was_seen(findings: Json) -> None:
     told = read(page())[1].get(version(findings), [])
     assert told[:PORT] == column(findings)[:PORT]
+
+
+def unseen(found: Any) -> Any:
+    """The same findings if nothing had worked, and nothing had been refused."""
+    if isinstance(found, dict):
+        return {name: None if name == "error" else unseen(each) for name, each in found.items()}
+    if isinstance(found, list):
+        return [unseen(each) for each in found]
+    return False if isinstance(found, bool) else ""
+
+
+@pytest.mark.real_agent
+@pytest.mark.timeout(300)
+def test_nothing_that_was_not_seen_is_said_to_work(findings: Json) -> None:
+    assert {*column(unseen(findings))} <= {NO, NONE}
 
 
 @pytest.mark.real_agent
