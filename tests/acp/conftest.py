@@ -1,14 +1,27 @@
-"""The referee: what we send, against the official schema of the npm package `@agentclientprotocol/sdk`."""
+"""The referee: what we send, against the official schema of the npm package `@agentclientprotocol/sdk`.
+
+Beside it, the check that a test leaves no process and no descriptor behind.
+"""
 
 import json
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
 PEERS = Path(os.environ.get("COPILOT_KERNEL_TEST_PEERS") or Path(__file__).parents[1] / "peers")
 SDK = PEERS / "node_modules" / "@agentclientprotocol" / "sdk"
+
+
+@pytest.fixture
+def nothing_is_left():
+    """No child process and no open descriptor outlives the test."""
+    descriptors = len(os.listdir("/dev/fd"))
+    yield
+    assert psutil.Process().children(recursive=True) == []
+    assert len(os.listdir("/dev/fd")) == descriptors
 
 
 @pytest.fixture(scope="session")
