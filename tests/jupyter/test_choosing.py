@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-import comm
 import pytest
-from comm.base_comm import BaseComm
 from copilot_kernel.errors import UsageError
 from copilot_kernel.jupyter.asking import ATTEMPTS
 from copilot_kernel.jupyter.choosing import FAILED, KEPT, UNSURE, Menu, Picks, choose
 from copilot_widgets.field import Field
 from ipywidgets import Widget
 
+from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
 
@@ -29,19 +27,7 @@ STATIC = {"text/plain": "Mode: agent, plan", "text/html": "<p>Mode: agent, plan<
 PROMPT = "1) agent  2) plan  (an empty line leaves everything as it is): "
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
-
-@pytest.fixture
-def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[FrontEnd]:
-    front_end = FrontEnd()
-
-    class Comm(BaseComm):
-        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            front_end.receive(msg_type, self.comm_id, data)
-
-    monkeypatch.setattr(comm, "create_comm", Comm)
-    monkeypatch.setattr(comm, "get_comm_manager", lambda: front_end.manager)
-    yield front_end
-    Widget.close_all()
+front_end = pytest.fixture(connected, name="front_end")
 
 
 class Applied:

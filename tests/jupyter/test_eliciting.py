@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-import comm
 import pytest
-from comm.base_comm import BaseComm
 from copilot_kernel.acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field
 from copilot_kernel.jupyter.asking import Asking
 from copilot_kernel.jupyter.display import Display
 from copilot_kernel.rendering.elicitation import elicitation_html, elicitation_text
 from ipywidgets import Widget
 
+from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell, call
 
@@ -36,19 +34,7 @@ FORM = Elicitation(
 )
 VISIT = Elicitation("Sign in", "url", id="e", url="https://x.example/login")
 
-
-@pytest.fixture
-def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[FrontEnd]:
-    front_end = FrontEnd()
-
-    class Comm(BaseComm):
-        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            front_end.receive(msg_type, self.comm_id, data)
-
-    monkeypatch.setattr(comm, "create_comm", Comm)
-    monkeypatch.setattr(comm, "get_comm_manager", lambda: front_end.manager)
-    yield front_end
-    Widget.close_all()
+front_end = pytest.fixture(connected, name="front_end")
 
 
 class Asked:

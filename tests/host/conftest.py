@@ -1,0 +1,42 @@
+"""Terminals and a root for the tests of the host, and the proof that nothing of them is left."""
+
+import os
+
+import psutil
+import pytest
+from copilot_kernel.host import Terminals, terminals
+
+from .small_commands import Heard
+
+
+@pytest.fixture
+def nothing_is_left():
+    """After the test there is neither a process nor a descriptor left."""
+    descriptors = len(os.listdir("/dev/fd"))
+    yield
+    assert [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE] == []
+    assert (len(os.listdir("/dev/fd")), terminals._sessions) == (descriptors, {})
+
+
+@pytest.fixture
+def heard():
+    return Heard()
+
+
+@pytest.fixture
+async def own(heard):
+    async with Terminals(heard) as terminals:
+        yield terminals
+
+
+@pytest.fixture
+def no_descriptor_is_left():
+    before = len(os.listdir("/dev/fd"))
+    yield
+    assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"

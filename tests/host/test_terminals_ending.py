@@ -1,0 +1,245 @@
+"""Real commands, small ones, that are ended: killed, released, or closed with all the others."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import anyio
+import psutil
+import pytest
+from anyio.lowlevel import checkpoint
+from copilot_kernel.errors import HostMissing, HostRefused
+from copilot_kernel.host import Exit, Terminals
+from copilot_kernel.host.terminals import Output
+
+from .small_commands import done, gone, is_alive, python, shell
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
+
+
+# -- killing --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_killed_command_keeps_its_terminal(own, heard):
+    id = await own.create(shell("echo before; exec sleep 60"))
+    await heard.until(id, "before\n")
+    await own.kill(id)
+    assert own.output(id) == Output("before\n", False, Exit(signal="SIGTERM"))
+    await own.kill(id)
+    assert await done(own, id) == Exit(signal="SIGTERM")
+
+
+async def test_a_command_may_clean_up_before_it_ends(own, heard):
+    source = (
+        "import signal; print('up', flush=True); signal.sigwait([signal.SIGTERM]); print('bye'); raise SystemExit(7)"
+    )
+    id = await own.create(
+        python(f"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); {source}")
+    )
+    await heard.until(id, "up\n")
+    await own.kill(id)
+    assert own.output(id) == Output("up\nbye\n", False, Exit(code=7))
+
+
+async def test_a_stubborn_command_is_killed_in_time(own, heard):
+    id = await own.create(shell("trap '' TERM; echo up; while :; do sleep 60; done"))
+    await heard.until(id, "up\n")
+    began = time.monotonic()
+    await own.kill(id)
+    assert own.output(id).exit == Exit(signal="SIGKILL")
+    assert time.monotonic() - began < 2.5
+
+
+GROUP = f"{sys.executable} -c 'import os, time; os.setpgid(0, 0); print(os.getpid(), flush=True); time.sleep(60)'"
+FAMILIES = [
+    ("sh -c 'sleep 60 & echo $!; wait' & echo $!; wait", 2, "children and grandchildren"),
+    ("sleep 60 & echo $!; trap '' TERM; sleep 60 & echo $!; wait; wait; wait", 2, "who does not listen"),
+    ("timeout 60 sh -c 'echo $$; sleep 60' & echo $!; wait", 2, "`timeout` makes a group of its own"),
+    (f"{GROUP} & {GROUP} & wait", 2, "so does a shell with job control"),
+    ("sleep 60 >/dev/null 2>&1 & echo $!; echo $$; exec sleep 60", 2, "who does not hold the output"),
+]
+
+
+@pytest.mark.parametrize(("line", "count", "reason"), FAMILIES)
+@pytest.mark.parametrize("way", ["kill", "release"])
+async def test_the_whole_family_ends(own, heard, line, count, reason, way):
+    id = await own.create(shell(f"{line}; echo ready"))
+    with anyio.fail_after(5):
+        while heard.text.get(id, "").count("\n") < count:
+            await checkpoint()
+    pids = [int(word) for word in heard.text[id].split()]
+    assert [is_alive(pid) for pid in pids] == [True] * count, reason
+    await getattr(own, way)(id)
+    await gone(*pids)
+
+
+async def test_what_a_command_leaves_in_the_background_ends_with_it(own):
+    id = await own.create(shell("sleep 60 & echo $!; timeout 60 sleep 60 & echo $!"))
+    assert await done(own, id) == Exit(code=0)
+    await gone(*map(int, own.output(id).text.split()))
+
+
+async def test_a_daemon_gets_away_but_holds_up_nobody(own):
+    """It is what setsid is for; the test ends it itself."""
+    code = "import os, time; os.fork() and os._exit(0); os.setsid(); print(os.getpid(), flush=True); time.sleep(60)"
+    id = await own.create(python(code))
+    began = time.monotonic()
+    assert await done(own, id) == Exit(code=0)
+    assert time.monotonic() - began < 3
+    daemon = int(own.output(id).text)
+    assert is_alive(daemon)
+    os.kill(daemon, signal.SIGKILL)
+    await gone(daemon)
+
+
+async def test_a_stopped_command_is_killed(own, heard):
+    id = await own.create(shell("echo up; kill -STOP $$; sleep 60"))
+    await heard.until(id, "up\n")
+    await own.kill(id)
+    assert own.output(id).exit in (Exit(signal="SIGKILL"), Exit(signal="SIGTERM"))
+
+
+# -- releasing ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_released_terminal_is_forgotten_and_its_output_was_told(own, heard):
+    id = await own.create(shell("echo text; exec sleep 60"))
+    await heard.until(id, "text\n")
+    await own.release(id)
+    assert (heard.text, heard.exits) == ({id: "text\n"}, {id: Exit(signal="SIGTERM")})
+    with pytest.raises(HostMissing):
+        own.output(id)
+    with pytest.raises(HostMissing):
+        await own.release(id)
+
+
+async def test_who_waits_is_told_when_the_terminal_is_released(own):
+    id, exits = await own.create(shell("exec sleep 60")), []
+
+    async def wait():
+        exits.append(await own.wait_for_exit(id))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await checkpoint()
+            await own.release(id)
+    assert exits == [Exit(signal="SIGTERM")]
+
+
+async def test_a_release_that_is_cancelled_is_done_all_the_same(own, heard):
+    id = await own.create(shell("echo $$; exec sleep 60"))
+    pid = int(await heard.until(id, "\n"))
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await own.release(id)
+    await gone(pid)
+    with pytest.raises(HostMissing):
+        own.output(id)
+
+
+# -- the end of all -------------------------------------------------------------------------------------------------
+
+
+async def test_closing_ends_everything_at_once(heard):
+    began = time.monotonic()
+    async with Terminals(heard) as own:
+        ids = [await own.create(shell("trap '' TERM; echo up; while :; do sleep 60; done")) for _ in range(5)]
+        ids += [await own.create(shell("echo up; exec sleep 60")) for _ in range(5)]
+        for id in ids:
+            await heard.until(id, "up\n")
+        began = time.monotonic()
+    assert time.monotonic() - began < 3
+    assert heard.exits == {id: Exit(signal="SIGKILL" if n < 5 else "SIGTERM") for n, id in enumerate(ids)}
+    with pytest.raises(HostRefused, match="over"):
+        await own.create(shell("true"))
+
+
+async def test_killing_all_leaves_the_terminals(own):
+    ids = [await own.create(shell("exec sleep 60")) for _ in range(3)]
+    await own.kill_all()
+    assert [own.output(id).exit for id in ids] == [Exit(signal="SIGTERM")] * 3
+
+
+async def test_a_cancellation_ends_everything(heard):
+    with anyio.CancelScope() as scope:
+        async with Terminals(heard) as own:
+            id = await own.create(shell("echo up; exec sleep 60"))
+            await heard.until(id, "up\n")
+            scope.cancel()
+            await own.wait_for_exit(id)
+    assert heard.exits == {id: Exit(signal="SIGTERM")}
+
+
+async def test_an_error_ends_everything_and_comes_out(heard):
+    async def chat():
+        async with Terminals(heard) as own:
+            await own.create(shell("exec sleep 60"))
+            raise LookupError("of the chat")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await chat()
+    assert [repr(error) for error in caught.value.exceptions] == ["LookupError('of the chat')"]
+    assert list(heard.exits.values()) == [Exit(signal="SIGTERM")]
+
+
+async def test_a_command_whose_creation_is_cancelled_does_not_run_on(own, heard):
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(own.create, shell("exec sleep 60"))
+            await checkpoint()
+            scope.cancel()
+    assert psutil.Process().children() == []
+    assert own._open == {}
+
+
+async def test_creating_while_all_ends_leaves_nothing(heard):
+    refused = []
+
+    async def one(own):
+        try:
+            await own.create(shell("exec sleep 60"))
+        except HostRefused:
+            refused.append(own)
+
+    async with anyio.create_task_group() as tasks, Terminals(heard) as own:
+        for _ in range(5):
+            tasks.start_soon(one, own)
+        await checkpoint()
+    assert len(refused) + len(heard.exits) == 5
+
+
+EXITS = """
+import anyio
+from copilot_kernel.host import Terminals, prepare
+
+async def main():
+    said = anyio.Event()
+    def hear(id, text, exit):
+        print(text, end="", flush=True)
+        if text: said.set()
+    own = await Terminals(hear).__aenter__()
+    line = "timeout 60 sleep 60 & echo $! $$; exec sleep 60"
+    await own.create(prepare("/bin/sh", ["-c", line], cwd="/"))
+    await said.wait()
+    {ending}
+
+anyio.run(main)
+"""
+ENDINGS = [
+    ("pass", "the loop ends"),
+    ("raise RuntimeError", "the loop fails"),
+    ("import atexit, os; atexit._run_exitfuncs(); os._exit(0)", "the loop does not even end"),
+]
+
+
+@pytest.mark.parametrize(("ending", "reason"), ENDINGS)
+async def test_a_kernel_that_exits_without_closing_leaves_nothing(ending, reason):
+    program = EXITS.replace("{ending}", ending)
+    with anyio.fail_after(10):
+        run = await anyio.run_process([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False)
+    pids = [int(word) for word in run.stdout.split()]
+    assert len(pids) == 2, reason
+    await gone(*pids)
