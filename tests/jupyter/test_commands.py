@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.cells.choosing import KEPT
 from copilot_kernel.commands.table import TABLE
-from copilot_kernel.jupyter.choosing import KEPT
-from copilot_kernel.jupyter.commands import RUNS
+from copilot_kernel.desk.commands import RUNS
 
 from .conftest import StartKernel
 from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, kernel_process, parent

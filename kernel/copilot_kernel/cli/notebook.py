@@ -14,12 +14,12 @@ from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 from ..acp.options import short_name
+from ..cells.clean import clean
+from ..cells.picture import picture
+from ..cells.slots import Slots
 from ..conversation.model import Message
 from ..errors import CopilotError, UsageError
-from ..jupyter.clean import clean
 from ..jupyter.kernel import CopilotKernel
-from ..jupyter.picture import picture
-from ..jupyter.slots import Slots
 from ..rendering.footer import render_footer
 from ..store.past import Past
 

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from .clean import clean
-
-Message = dict[str, Any]
-
-_owner: ContextVar[Message | None] = ContextVar("owner", default=None)
-
-
-@contextmanager
-def owned_by(parent: Message) -> Iterator[None]:
-    """What widgets send inside belongs to the request `parent`, not to the message that is being handled."""
-    token = _owner.set(parent)
-    try:
-        yield
-    finally:
-        _owner.reset(token)
+from ..cells.clean import clean
+from ..cells.owner import Message, owner
 
 
 class KernelComm(BaseComm):
@@ -45,7 +30,7 @@ class KernelComm(BaseComm):
             msg_type,
             clean({"data": data or {}, "comm_id": self.comm_id, **keys}),
             metadata=clean(metadata or {}),
-            parent=_owner.get() or kernel.get_parent("shell"),
+            parent=owner() or kernel.get_parent("shell"),
             ident=self.topic,
             buffers=buffers,
         )

@@ -13,9 +13,9 @@ from typing import Any
 from ..commands.arguments import offer
 from ..commands.situation import Situation
 from ..commands.table import TABLE
+from ..desk.desk import Desk
 from ..errors import CopilotError
 from ..rendering.plain import clean, one_line
-from .desk import Desk
 from .paths import beneath, everywhere
 
 SESSIONS_LIMIT = 1.0

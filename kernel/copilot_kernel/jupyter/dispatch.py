@@ -8,13 +8,13 @@ context of its own, with busy and idle, and nothing is put back. Leaves what a c
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
+from ..cells.cell import Request
 from .comms import Comms
 
 Message = dict[str, Any]
@@ -37,14 +37,6 @@ def changed_internals(base: type = Kernel) -> tuple[str, ...]:
 def _parameters(base: type, name: str) -> tuple[str, ...]:
     method = getattr(base, name, None)
     return tuple(signature(method).parameters) if callable(method) else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One `execute_request`: the identity of who sent it, and the message itself."""
-
-    ident: Any
-    parent: Message
 
 
 class ConcurrentKernel(Kernel):

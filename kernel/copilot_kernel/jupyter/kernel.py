@@ -8,15 +8,16 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..cells.cell import Cell
 from ..commands.parse import Command, Prompt
+from ..desk import commands
+from ..desk.desk import Desk
+from ..desk.home import CLOSE_LIMIT, Home
 from ..errors import CopilotError
 from ..rendering.plain import clean
-from . import commands, comms, lifetime
-from .cell import Cell
-from .desk import Desk
+from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import History
-from .home import Home
 
 if TYPE_CHECKING:
     from ..chat import Chat
@@ -108,9 +109,9 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _prompt(self, cell: Cell, text: str) -> Reply:
         from ..acp.messages import Text
+        from ..cells.asking import Asking
+        from ..cells.display import Display
         from ..chat.attachments import mentions
-        from .asking import Asking
-        from .display import Display
 
         folder = self.desk.settings.folder
         self._tell_notices(cell)
@@ -239,7 +240,7 @@ class CopilotKernel(ConcurrentKernel):
         """End the agent, in bounded time."""
         if self._turn is not None:
             self._turn.cancel()
-        await self.home.close(lifetime.CLOSE_LIMIT)
+        await self.home.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

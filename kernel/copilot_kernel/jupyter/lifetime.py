@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-CLOSE_LIMIT = 3.5
-"""Seconds that ending the agent may take when the kernel ends; the wire needs 3 at most."""
 EXIT_LIMIT = 5.0
 """Seconds after which the process is gone, whatever hangs."""
 _WATCH_SECONDS = 0.5

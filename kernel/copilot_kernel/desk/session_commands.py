@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..acp.messages import SessionInfo
+from ..cells.cell import Cell
 from ..commands import report
 from ..commands.sessions import LAST, find_session, short_ids
 from ..commands.table import TABLE
 from ..errors import UsageError
 from ..rendering.plain import visible_text
-from .cell import Cell
 from .desk import Desk, drawn, show, tell
 
 ALL = "all"
@@ -75,7 +75,7 @@ async def _offer(desk: Desk, cell: Cell, can_choose: bool) -> None:
 async def _choose(desk: Desk, cell: Cell) -> SessionInfo | None:
     from copilot_widgets.field import Field
 
-    from .choosing import Menu, choose
+    from ..cells.choosing import Menu, choose
 
     found, shorts, chosen = desk.sessions, short_ids(desk.sessions), list[SessionInfo]()
     here = desk.state.id if desk.state else ""
@@ -92,8 +92,8 @@ async def _choose(desk: Desk, cell: Cell) -> SessionInfo | None:
 
 
 async def _go_on(desk: Desk, cell: Cell, session: SessionInfo) -> None:
-    from .asking import Asking
-    from .display import Display
+    from ..cells.asking import Asking
+    from ..cells.display import Display
 
     folder = desk.settings.folder
     display = Display(cell, Asking(cell, folder), cwd=folder, replays=True)

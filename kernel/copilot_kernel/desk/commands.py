@@ -9,15 +9,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from ..cells.cell import Cell
 from ..commands import report
 from ..commands.choices import Choice, Setting, find
 from ..commands.parse import Command, Prompt, parse, slash_name
 from ..commands.table import TABLE, unknown
 from ..config import PERMISSION_MODES
 from ..errors import CopilotError, UsageError
-from . import lifetime, session_commands, setting_commands
-from .cell import Cell
+from . import session_commands, setting_commands
 from .desk import Desk, show, tell
+from .home import CLOSE_LIMIT
 
 Run = Callable[[Desk, Cell, str], Coroutine[Any, Any, None]]
 
@@ -84,7 +85,7 @@ async def _agent(desk: Desk, cell: Cell, rest: str) -> None:
         show(cell, report.agent(desk.situation(cell.live)))
         return
     launch = locate(rest, os.environ)
-    await desk.home.reopen(lifetime.CLOSE_LIMIT)
+    await desk.home.reopen(CLOSE_LIMIT)
     desk.sessions = ()
     desk.settings = replace(desk.settings, agent=rest, origins={**desk.settings.origins, "agent": "%agent"})
     tell(cell, f"The next prompt starts {launch.label}.")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Text, UsageUpdate
+from copilot_kernel.cells.display import Display
+from copilot_kernel.cells.slots import MOST_QUESTIONS
 from copilot_kernel.chat import Turn
 from copilot_kernel.conversation.model import Attachment, Notice, ToolCall
-from copilot_kernel.jupyter.display import Display
-from copilot_kernel.jupyter.slots import MOST_QUESTIONS
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.entry import render
 

@@ -12,7 +12,7 @@ import comm
 import pytest
 from comm.base_comm import BaseComm, CommManager
 from copilot_kernel.acp.messages import Location, Option
-from copilot_kernel.jupyter.asking import ATTEMPTS, Asking
+from copilot_kernel.cells.asking import ATTEMPTS, Asking
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import question_html, question_text
 from ipywidgets import Widget

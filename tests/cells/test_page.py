@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Image
+from copilot_kernel.cells.page import MOST_PER_SECOND, SECONDS_PER_CHARACTER, Page
+from copilot_kernel.cells.slots import MOST, MOST_QUESTIONS
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.conversation.text import Growing
-from copilot_kernel.jupyter.page import MOST_PER_SECOND, SECONDS_PER_CHARACTER, Page
-from copilot_kernel.jupyter.slots import MOST, MOST_QUESTIONS
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.message import render_text
@@ -221,7 +221,7 @@ def test_an_output_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
     def fail(entry: Any, cwd: str) -> Any:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("copilot_kernel.jupyter.picture.render", fail)
+    monkeypatch.setattr("copilot_kernel.cells.picture.render", fail)
     cell = shown(call(1), said(2, "So."))
     assert cell.plain == ["(This output could not be drawn; the kernel's log says why.)", "So."]
     assert [record.getMessage() for record in caplog.records] == ["an output could not be drawn"]

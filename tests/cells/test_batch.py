@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
+from copilot_kernel.cells.batch import Batch
+from copilot_kernel.cells.page import Page
+from copilot_kernel.cells.slots import MOST
 from copilot_kernel.conversation.model import Entry, Message, Plan
 from copilot_kernel.conversation.text import Growing
-from copilot_kernel.jupyter.batch import Batch
-from copilot_kernel.jupyter.page import Page
-from copilot_kernel.jupyter.slots import MOST
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.message import render_text
 from hypothesis import given, settings

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field
-from copilot_kernel.jupyter.asking import Asking
-from copilot_kernel.jupyter.display import Display
+from copilot_kernel.cells.asking import Asking
+from copilot_kernel.cells.display import Display
 from copilot_kernel.rendering.elicitation import elicitation_html, elicitation_text
 from ipywidgets import Widget
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import zmq
-from copilot_kernel.jupyter.cell import Cell
+from copilot_kernel.cells.cell import Cell, Request
 from copilot_kernel.jupyter.comms import KernelComm
-from copilot_kernel.jupyter.dispatch import Request
 from jupyter_client.session import Session
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Self
 
 import pytest
-from copilot_kernel.jupyter.home import Home
+from copilot_kernel.desk.home import Home
 
 cell: ContextVar[str] = ContextVar("cell", default="none")
 

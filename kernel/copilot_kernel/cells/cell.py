@@ -5,20 +5,48 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import zmq
 
 from .clean import clean
-from .comms import owned_by
-
-if TYPE_CHECKING:
-    from .dispatch import ConcurrentKernel, Request
+from .owner import Message, owned_by
 
 Bundle = dict[str, Any]
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One `execute_request`: the identity of who sent it, and the message itself."""
+
+    ident: Any
+    parent: Message
+
+
+class Seen(Protocol):
+    """What knows of the front ends' widgets."""
+
+    widgets_seen: bool
+
+
+class Kernel(Protocol):
+    """What a cell needs of its kernel: ipykernel's sockets, and whether a click arrives while the cell runs."""
+
+    session: Any
+    iopub_socket: Any
+    stdin_socket: Any
+
+    @property
+    def comm_manager(self) -> Seen: ...
+
+    @property
+    def widgets_work(self) -> bool: ...
+
+    def _topic(self, topic: str) -> bytes: ...
 
 
 class Cell:
@@ -28,7 +56,7 @@ class Cell:
     cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
 
-    def __init__(self, kernel: ConcurrentKernel, request: Request, *, live: bool, cell_id: str | None) -> None:
+    def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self._request = kernel, request
         self._asking = asyncio.Lock()
         self.live, self.cell_id = live, cell_id
@@ -92,7 +120,7 @@ class Cell:
 
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         kernel = self._kernel
-        topic = kernel._topic(msg_type)  # type: ignore[no-untyped-call]
+        topic = kernel._topic(msg_type)
         kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self._request.parent, ident=topic)
 
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..acp.messages import SessionInfo, SessionState
+from ..cells.cell import Bundle, Cell
 from ..commands.report import Report
 from ..commands.sessions import newest_first
 from ..commands.situation import Situation
 from ..conversation.model import Conversation
-from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
     from ..chat import Chat

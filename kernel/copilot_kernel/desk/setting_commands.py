@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ..cells.cell import Cell
 from ..commands import choices, report
 from ..commands.choices import Choice, Setting
 from ..errors import UsageError
 from ..rendering.plain import visible_text
-from .cell import Cell
 from .desk import Desk, drawn, show, tell
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def _choose(cell: Cell, settings: Sequence[Setting], put: Set) -> None:
     if not (cell.live and settings):
         show(cell, static)
         return
-    from .choosing import Menu, choose
+    from ..cells.choosing import Menu, choose
 
     async def apply(picks: tuple[int | None, ...]) -> str:
         changed = [(s, s.choices[n]) for s, n in zip(settings, picks, strict=True) if n is not None and n != s.current]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from copilot_kernel.jupyter.clean import clean
+from copilot_kernel.cells.clean import clean
 
 
 def nested(depth: int) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from copilot_kernel.cells.console import INTERVAL, Console
 from copilot_kernel.conversation.model import Plan
-from copilot_kernel.jupyter.console import INTERVAL, Console
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
 

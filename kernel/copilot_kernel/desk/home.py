@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CLOSE_LIMIT = 3.5
+"""Seconds that ending the agent may take when the kernel ends; the wire needs 3 at most."""
+
 
 class Home:
     """Opens the chat when it is first needed, and again if it broke. All methods belong to the loop's thread."""

@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Awaitable, Callable
 
 import pytest
+from copilot_kernel.cells.asking import ATTEMPTS
+from copilot_kernel.cells.choosing import FAILED, KEPT, UNSURE, Menu, Picks, choose
 from copilot_kernel.errors import UsageError
-from copilot_kernel.jupyter.asking import ATTEMPTS
-from copilot_kernel.jupyter.choosing import FAILED, KEPT, UNSURE, Menu, Picks, choose
 from copilot_widgets.field import Field
 from ipywidgets import Widget
 
