@@ -1,0 +1,164 @@
+"""Hardening: why the words of one command may run or write more than its first word says.
+
+A rule such as `Bash(git *)` stands for ordinary work with git. What the rule spells out itself is not questioned, only
+what its `*` stands for. Where knowledge is impossible (`npm run`, `make`, `pytest` run what the project's own files
+say) nothing is held back: such a rule is trust in the project.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+
+from .git import git_hides
+from .options import ALIASES, options_of
+from .scripts import awk_hides, sed_hides
+from .shell import odd_target
+
+_REPLACES = "runs its words as commands of the shell itself"
+_CHANGES = "changes what later commands mean"
+_BUILTINS = (
+    dict.fromkeys((".", "source", "eval", "exec", "command", "builtin", "trap", "bind", "fc", "coproc"), _REPLACES)
+    | dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray"), _CHANGES)
+    | dict.fromkeys(
+        ("unset", "let", "getopts", "alias", "unalias", "set", "shopt", "enable", "hash", "umask"), _CHANGES
+    )
+    | dict.fromkeys(("ulimit", "shift", "history", "complete", "compgen", "compopt", "return", "logout"), _CHANGES)
+    | dict.fromkeys(("cd", "pushd", "popd"), "lets the rest run in another folder")
+)
+
+_WRAPPERS = """
+    env xargs sudo doas su timeout time nice nohup stdbuf setsid watch flock parallel ionice chrt taskset chroot unshare
+    nsenter strace ltrace gdb valgrind script entr unbuffer systemd-run busybox npx uvx command builtin exec
+"""
+WRAPPERS = frozenset(_WRAPPERS.split())
+"""Programs that start the program that their words name."""
+
+
+def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), globs: frozenset[str] = frozenset()) -> str:
+    """In words, what else than `words[0]` may run or be written; empty: nothing that is known.
+
+    `spelled` are the words that a rule itself spells out, by index. `globs` are those that bash may replace by names.
+    """
+    free = frozenset(range(len(words))) - frozenset(spelled)
+    if not free:
+        return ""
+    program = posixpath.basename(words[0])
+    if words[0] in _BUILTINS and tuple(words[:2]) not in (("command", "-v"), ("command", "-V")):
+        return f"{words[0]} {_BUILTINS[words[0]]}"
+    if program in WRAPPERS and words[0] != "command":
+        return _wrapped(words, free, globs)
+    if program == "git":
+        return git_hides(words, free, globs)
+    return _options_hide(program, words, free, globs) or _words_hide(program, words, free, globs)
+
+
+def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the wrappers in front that only measure, limit or delay, in their plain forms."""
+    while (length := _wrapper_length(words)) and not words[length].startswith("-"):
+        words = words[length:]
+    return words
+
+
+def written(words: tuple[str, ...], spelled: Collection[int] = frozenset({0})) -> tuple[str, ...]:
+    """The files that a command writes besides what redirections say, where its words tell: to be judged as edits."""
+    if posixpath.basename(words[0]) == "tee":
+        return tuple(word for at, word in enumerate(words) if at not in spelled and not word.startswith("-"))
+    return ()
+
+
+_TIME, _BUFFER = r"\d+(\.\d+)?[smhd]?", r"-[ioe](0|L|\d+[KMG]?)"
+_PLAIN = [
+    *(("time", "-p"), ("time",), ("nice", "-n", r"\d+"), ("nice",), ("nohup",)),
+    *(("timeout", "-[ks]", r"\w+", _TIME), ("timeout", _TIME)),
+    *(("stdbuf", *[_BUFFER] * count) for count in (3, 2, 1)),
+]
+"""The plain forms of wrappers, word by word, longer ones first."""
+
+
+def _wrapper_length(words: tuple[str, ...]) -> int:
+    shapes = (shape for shape in _PLAIN if len(words) > len(shape))
+    return next((len(shape) for shape in shapes if all(map(re.fullmatch, shape, words))), 0)
+
+
+def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """A rule for a wrapper means everything, but what is held back from a program is held back behind it too."""
+    for at, word in enumerate(words[1:], 1):
+        name = posixpath.basename(word)
+        if name == "git" or name in _BUILTINS or options_of(name):
+            return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
+    return ""
+
+
+def _options_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    options = options_of(program)
+    if not options:
+        return ""
+    for word in (words[index] for index in sorted(free)):
+        if not options.covers(word):
+            return f"{program} {word} may start other programs or write files"
+        if word in globs and word[0] in "*?[":
+            return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
+    return ""
+
+
+def _words_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    check = _WORDS.get(ALIASES.get(program, program))
+    return check([words[index] for index in sorted(free)], globs) if check else ""
+
+
+def _sed(words: list[str], globs: frozenset[str]) -> str:
+    """The script is what follows each -e, else the first word that is no option."""
+    scripts = [word for before, word in pairwise(words) if re.fullmatch(r"-[nErsuz]*e", before)]
+    scripts = scripts or [word for word in words if not word.startswith("-")][:1]
+    if globs.intersection(scripts):
+        return "a script of sed may become another, by the name of a file"
+    return next(filter(None, map(sed_hides, scripts)), "")
+
+
+def _awk(words: list[str], globs: frozenset[str]) -> str:
+    """Each word is looked at: which one is the program depends on the options before."""
+    if words and words[0] in globs:
+        return "a program of awk may become another, by the name of a file"
+    return next(filter(None, map(awk_hides, (word for word in words if not word.startswith("-")))), "")
+
+
+def _tar(words: list[str], globs: frozenset[str]) -> str:
+    """The first word may be letters without a dash; an archive `host:file` is fetched by another program."""
+    letters = words[0] if words and not words[0].startswith("-") else ""
+    if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
+        return f"tar {letters} may start other programs or write files"
+    return "tar reaches for another machine" if any(":" in word for word in words) else ""
+
+
+def _make(words: list[str], globs: frozenset[str]) -> str:
+    setting = next((word for word in words if "=" in word and not word.startswith("-")), "")
+    return f"make {setting} sets what the Makefile runs" if setting else ""
+
+
+def _one_file(words: list[str], globs: frozenset[str]) -> str:
+    files = [word for word in words if not word.startswith("-")]
+    return "a second file would be written" if len(files) > 1 or globs.intersection(files) else ""
+
+
+def _date(words: list[str], globs: frozenset[str]) -> str:
+    return "it may set the clock" if any(re.match(r"\d|[*?[]", word) for word in words) else ""
+
+
+def _tee(words: list[str], globs: frozenset[str]) -> str:
+    odd = next((word for word in words if word in globs or (word[:1] == "-" and word not in ("-a", "-i"))), "")
+    return f"what tee {odd} writes is not written out" if odd else next(filter(None, map(odd_target, words)), "")
+
+
+_WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
+    "sed": _sed,
+    "awk": _awk,
+    "tar": _tar,
+    "make": _make,
+    "uniq": _one_file,
+    "xxd": _one_file,
+    "date": _date,
+    "tee": _tee,
+}

@@ -1,0 +1,35 @@
+"""Small languages inside a word: which scripts of sed and awk only print."""
+
+from __future__ import annotations
+
+import re
+
+_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*+/I?)"
+_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^\n])*+"
+_SUBSTITUTE = rf"s(?P<mark>[/|,:@%#!])(?P<regex>{_TEXT})(?P=mark){_TEXT}(?P=mark)[gpIi0-9]*"
+_SED = re.compile(rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)")
+
+_AWK = re.compile(r"system|getline|@|(?<!\|)\|(?!\|)")
+
+
+def sed_hides(script: str) -> str:
+    """Printing, deleting, quitting and substituting only; everything else may run commands (e) or write files (w)."""
+    at = 0
+    while at < len(script):
+        command = _SED.match(script, at)
+        if not command or not _is_closed(command["regex"] or ""):
+            return "this script of sed may run commands or write files"
+        at = command.end()
+    return ""
+
+
+def _is_closed(regex: str) -> bool:
+    """Versions of sed differ about where a set such as `[/]` ends the expression."""
+    return regex.count("[") == regex.count("]")
+
+
+def awk_hides(program: str) -> str:
+    """Awk leaves itself by `system`, pipes, `getline`, `>` after a print, and what @ loads or calls."""
+    if _AWK.search(program) or (">" in program and "print" in program):
+        return "this program of awk may run commands or write files"
+    return ""
