@@ -10,7 +10,7 @@ from copilot_kernel.servers import McpServer
 
 ORIGINS = dict.fromkeys(
     (
-        *("agent", "cwd", "permission_mode", "allow", "start_timeout", "cancel_grace"),
+        *("agent", "cwd", "permission_mode", "allow", "ask", "deny", "on_unasked", "start_timeout", "cancel_grace"),
         *("mcp_servers", "fs", "terminal", "answer_form", "state"),
     ),
     "default",
@@ -34,6 +34,9 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_CWD": "/project",
             "COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions",
             "COPILOT_KERNEL_ALLOW": '["Read", "Edit"]',
+            "COPILOT_KERNEL_ASK": '["Bash(git push)"]',
+            "COPILOT_KERNEL_DENY": '["Bash(rm *)"]',
+            "COPILOT_KERNEL_ON_UNASKED": "cancel",
             "COPILOT_KERNEL_START_TIMEOUT": "2.5",
             "COPILOT_KERNEL_CANCEL_GRACE": "1",
             "COPILOT_KERNEL_MCP_SERVERS": '[{"name": "files", "command": "serve"}]',
@@ -46,8 +49,9 @@ def test_the_environment_sets_every_field() -> None:
         [],
     )
     servers = (McpServer("files", "stdio", "serve"),)
+    lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
     assert settings == Settings(
-        "demo", "/project", "bypassPermissions", ("Read", "Edit"), 2.5, 1.0, servers, True, True, "flat", "/state"
+        "demo", "/project", "bypassPermissions", *lists, "cancel", 2.5, 1.0, servers, True, True, "flat", "/state"
     )
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
@@ -83,8 +87,6 @@ def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("PERMISSION_MODE", "yolo"),
-        ("PERMISSION_MODE", ""),
         ("ALLOW", "Read"),
         ("ALLOW", '"Read"'),
         ("ALLOW", '["Read", 1]'),
@@ -95,6 +97,8 @@ def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path
         ("START_TIMEOUT", "nan"),
         ("START_TIMEOUT", "inf"),
         ("CANCEL_GRACE", "4000"),
+        ("DENY", "Bash"),
+        ("ON_UNASKED", "kill"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_a_problem_and_the_default_stands(name: str, value: str) -> None:
@@ -110,7 +114,7 @@ def test_a_value_that_cannot_be_read_is_a_problem_and_the_default_stands(name: s
         ({"agnet": "demo"}, "there is no setting 'agnet'"),
         ({"agent": ["demo"]}, "agent: must be text"),
         ({"allow": "Read"}, "allow: "),
-        ({"permission_mode": ["default"]}, "permission_mode: ['default'] is not one of"),
+        ({"on_unasked": ["badge"]}, "on_unasked: ['badge'] is not one of badge, cancel; badge is used"),
         ({"start_timeout": [1]}, "start_timeout: "),
         ({"start_timeout": None}, "start_timeout: "),
     ],
@@ -124,9 +128,34 @@ def test_a_file_with_a_wrong_value_names_it(tmp_path: Path, values: dict[str, An
 
 
 def test_a_wrong_value_in_the_environment_leaves_the_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "copilot_kernel.json", {"on_unasked": "cancel"})
+    settings = load({"COPILOT_KERNEL_ON_UNASKED": "kill"}, [path])
+    assert (settings.on_unasked, settings.origins["on_unasked"]) == ("cancel", str(path))
+
+
+@pytest.mark.parametrize("mode", ["acceptedits", "", "yolo", " plan"])
+def test_an_unknown_mode_is_reported_and_means_default_whatever_the_file_says(tmp_path: Path, mode: str) -> None:
     path = write(tmp_path / "copilot_kernel.json", {"permission_mode": "bypassPermissions"})
-    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": "plan"}, [path])
-    assert (settings.permission_mode, settings.origins["permission_mode"]) == ("bypassPermissions", str(path))
+    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path])
+    assert (settings.permission_mode, settings.origins["permission_mode"]) == ("default", "environment")
+    (problem,) = settings.problems
+    assert problem.startswith(f"environment: permission_mode: {mode!r} is not one of default, acceptEdits,")
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions", "plan"])
+def test_a_known_mode_is_taken(mode: str) -> None:
+    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [])
+    assert (settings.permission_mode, settings.problems) == (mode, ())
+
+
+def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path) -> None:
+    path = write(tmp_path / "file.json", {"allow": ["Read"], "ask": ["Edit"], "deny": ["Bash(rm *)"]})
+    settings = load(
+        {"COPILOT_KERNEL_ALLOW": "[]", "COPILOT_KERNEL_ASK": "[]", "COPILOT_KERNEL_DENY": '["WebFetch", "Bash(rm *)"]'},
+        [path],
+    )
+    assert (settings.allow, settings.ask, settings.deny) == ((), ("Edit",), ("Bash(rm *)", "WebFetch"))
+    assert (settings.origins["allow"], settings.origins["deny"]) == ("environment", f"{path}, environment")
 
 
 def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """One Settings value, and where each of its fields came from.
 
 Precedence: environment (`COPILOT_KERNEL_*`) over the config file (`copilot_kernel.json` in Jupyter's config path)
-over defaults. A value that cannot be read is reported in `Settings.problems` and the default stands.
+over defaults; but rules that ask or deny hold wherever they stand. A value that cannot be read is reported in
+`Settings.problems` and the default stands.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from .servers import McpServer, parse_servers
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 ANSWER_FORMS = ("nested", "flat")
-PERMISSION_MODES = ("default", "bypassPermissions")
+PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
+ON_UNASKED = ("badge", "cancel")
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,15 @@ class Settings:
     cwd: str = ""
     """Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder."""
     permission_mode: str = "default"
-    """`default` (nothing without a question) or `bypassPermissions` (everything)."""
+    """`default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all)."""
     allow: tuple[str, ...] = ()
-    """What is allowed without a question: `Read`, `Edit`, `Bash`."""
+    """Rules for what is allowed without a question, such as `Bash(git status)`, `Read` and `Edit(src/**)`."""
+    ask: tuple[str, ...] = ()
+    """Rules for what is asked about, whatever else allows it."""
+    deny: tuple[str, ...] = ()
+    """Rules for what is rejected without a question."""
+    on_unasked: str = "badge"
+    """When the agent acts without asking: `badge` shows it, `cancel` also cancels the turn."""
     start_timeout: float = 30.0
     """Seconds until the agent must have answered `initialize` and `session/new`."""
     cancel_grace: float = 5.0
@@ -62,7 +70,7 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
     found: dict[str, Any] = {}
     origins = {name: "default" for name in _READERS}
     problems: list[str] = []
-    for origin, values in (*_files(_config_paths() if paths is None else paths, problems), _environment(environ)):
+    for origin, values in (*_files(config_files() if paths is None else paths, problems), _environment(environ)):
         for name, raw in values.items():
             _read(name, raw, origin, found, origins, problems)
     return Settings(**found, origins=origins, problems=tuple(problems))
@@ -72,6 +80,13 @@ def notebook(environ: Mapping[str, str] | None = None) -> str:
     """The path of the notebook whose kernel this is, as Jupyter Server tells it; empty for a console."""
     path = (os.environ if environ is None else environ).get("JPY_SESSION_NAME", "")
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
+
+
+def config_files() -> list[Path]:
+    """Where a config file may stand, the most personal place first: there the user's own rules are saved."""
+    from jupyter_core.paths import jupyter_config_path
+
+    return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
 
 
 def state_folder(settings: Settings) -> Path:
@@ -91,8 +106,10 @@ def _read(
         problems.append(f"{origin}: there is no setting {name!r}")
         return
     try:
-        found[name] = reader(raw)
-        origins[name] = origin
+        value = reader(raw)
+        joins = name in _JOINED and name in found
+        found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
+        origins[name] = f"{origins[name]}, {origin}" if joins else origin
     except _Partly as partly:
         found[name], origins[name] = partly.value, origin
         problems += [f"{origin}: {name}: {problem}" for problem in partly.problems]
@@ -103,12 +120,6 @@ def _read(
 def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     names = {PREFIX + name.upper(): name for name in _READERS}
     return "environment", {names[key]: value for key, value in environ.items() if key in names}
-
-
-def _config_paths() -> list[Path]:
-    from jupyter_core.paths import jupyter_config_path
-
-    return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
 
 
 def _files(paths: list[Path], problems: list[str]) -> list[tuple[str, dict[str, Any]]]:
@@ -143,22 +154,29 @@ def _text(raw: Any) -> str:
     return raw.strip()
 
 
-def _mode(raw: Any) -> str:
-    if raw not in PERMISSION_MODES:
-        raise ValueError(f"{raw!r} is not one of {', '.join(PERMISSION_MODES)}; default is used")
-    return str(raw)
-
-
 def _switch(raw: Any) -> bool:
     if raw not in ("on", "off", True, False):
         raise ValueError(f"{raw!r} is neither on nor off; off is used")
     return raw in ("on", True)
 
 
-def _form(raw: Any) -> str:
-    if raw not in ANSWER_FORMS:
-        raise ValueError(f"{raw!r} is not one of {', '.join(ANSWER_FORMS)}; nested is used")
-    return str(raw)
+def _mode(raw: Any) -> str:
+    """One that nobody knows is `default`, also where a place that counts less says another."""
+    try:
+        return _one_of(PERMISSION_MODES)(raw)
+    except ValueError as error:
+        raise _Partly("default", (str(error),)) from error
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+    """The first name is the default."""
+
+    def read(raw: Any) -> str:
+        if raw not in names:
+            raise ValueError(f"{raw!r} is not one of {', '.join(names)}; {names[0]} is used")
+        return str(raw)
+
+    return read
 
 
 def _words(raw: Any) -> tuple[str, ...]:
@@ -187,13 +205,19 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "cwd": _text,
     "permission_mode": _mode,
     "allow": _words,
+    "ask": _words,
+    "deny": _words,
+    "on_unasked": _one_of(ON_UNASKED),
     "start_timeout": _seconds,
     "cancel_grace": _seconds,
     "mcp_servers": _servers,
     "fs": _switch,
     "terminal": _switch,
-    "answer_form": _form,
+    "answer_form": _one_of(ANSWER_FORMS),
     "state": _text,
 }
+
+_JOINED = ("ask", "deny")
+"""What one place asks about or denies, no other place lifts."""
 
 assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems"}
