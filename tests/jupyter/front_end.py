@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
 from typing import Any
+from uuid import uuid4
 
 import psutil
+from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
@@ -67,13 +69,14 @@ class FrontEnd:
 
     manager: KernelManager
     log: Path
+    client: BlockingKernelClient
     published: list[Message] = field(default_factory=list)
     replies: dict[str, Message] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=START_LIMIT)
+    def open_control(self) -> None:
+        """Show that there are widgets, as JupyterLab does when it opens a notebook."""
+        opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
+        self.idle(self.send("comm_open", opening, {"version": "1.0.0"}))
 
     @property
     def process(self) -> psutil.Process:
@@ -188,13 +191,25 @@ def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ..
     work.mkdir(exist_ok=True)
     with log.open("wb") as stderr:
         manager.start_kernel(cwd=str(work), env=env, stderr=stderr)
-        front_end = FrontEnd(manager, log)
         try:
-            yield front_end
+            with connected(manager, log) as front_end:
+                yield front_end
         finally:
-            front_end.client.stop_channels()
             manager.shutdown_kernel(now=True)
             manager.cleanup_resources()
+
+
+@contextmanager
+def connected(manager: KernelManager, log: Path) -> Iterator[FrontEnd]:
+    """A front end with a session of its own; several may be connected to one kernel, as tabs of a browser are."""
+    client = manager.client()
+    client.session.session = uuid4().hex
+    try:
+        client.start_channels()
+        client.wait_for_ready(timeout=START_LIMIT)
+        yield FrontEnd(manager, log, client)
+    finally:
+        client.stop_channels()
 
 
 def no_settings(folder: Path) -> dict[str, str]:

@@ -3,68 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from .asked import WIDGET_VIEW, Asked, opened
 from .conftest import StartKernel
-from .front_end import LIMIT, FrontEnd, Outcome, parent
-
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+from .front_end import LIMIT, FrontEnd, parent
 
 
 @pytest.fixture(scope="module")
 def notebook(front_end: FrontEnd) -> FrontEnd:
     """A front end that has shown that it has widgets."""
-    opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
-    front_end.idle(front_end.send("comm_open", opening, {"version": "1.0.0"}))
+    front_end.open_control()
     return front_end
-
-
-def models(front_end: FrontEnd, cell: str, kind: str = "comm_open") -> set[str]:
-    """The widget models that were opened (or closed) for a cell."""
-    return {m["content"]["comm_id"] for m in front_end.published if m["msg_type"] == kind and parent(m) == cell}
-
-
-def saved(outcome: Outcome) -> list[dict[str, Any]]:
-    """The outputs as a notebook keeps them: an update replaces what has its display id."""
-    kept: dict[Any, dict[str, Any]] = {}
-    for message in outcome.outputs:
-        if message["msg_type"] in ("display_data", "update_display_data"):
-            content = message["content"]
-            kept[content["transient"].get("display_id", object())] = content["data"]
-    return list(kept.values())
-
-
-class Asked:
-    """A cell whose questions stand there, with their buttons by name, in order."""
-
-    def __init__(self, front_end: FrontEnd, code: str, questions: int = 1, options: int = 3) -> None:
-        self.front_end, start = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
-        self.models: dict[str, list[str]] = {}
-        views = 0
-        while views < questions:
-            message = front_end.see(lambda m: parent(m) == self.cell, start=start)
-            start = front_end.published.index(message, start) + 1
-            views += WIDGET_VIEW in message["content"].get("data", {})
-            self._note(message)
-        assert [len(names) for names in self.models.values()] == [questions] * options
-
-    def _note(self, message: dict[str, Any]) -> None:
-        state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
-        if state.get("_model_name") == "ButtonModel":
-            self.models.setdefault(state["description"], []).append(message["content"]["comm_id"])
-
-    def click(self, name: str, question: int = 0) -> str:
-        return self.front_end.click(self.models[name][question])
-
-    def finish(self) -> Outcome:
-        """The cell's end, which leaves no widget: none in the outputs, none in the front end."""
-        outcome = self.front_end.finish(self.cell)
-        opened, closed = (models(self.front_end, self.cell, kind) for kind in ("comm_open", "comm_close"))
-        assert (opened, [bundle for bundle in saved(outcome) if WIDGET_VIEW in bundle]) == (closed, [])
-        return outcome
 
 
 # -- buttons --------------------------------------------------------------------------------------------------------
@@ -155,7 +106,7 @@ def test_a_question_that_the_agent_takes_back_is_gone(notebook: FrontEnd) -> Non
 def test_the_agents_own_options_are_the_buttons(notebook: FrontEnd) -> None:
     options = "options allow_once=<b>Sure</b>;reject_once=Not now;reject_always=Never"
     asked = Asked(notebook, f"demo: {options}\nask")
-    assert list(asked.models) == ["<b>Sure</b>", "Not now", "Never"]
+    assert asked.names() == ["<b>Sure</b>", "Not now", "Never"]
     asked.click("Never")
     assert "Rejected: Never (you)" in asked.finish().text
 
@@ -169,7 +120,7 @@ def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: Front
     notebook.client.input("1")
     outcome = notebook.finish(cell)
     assert prompt == "1) Allow once  2) Always allow  3) Deny: "
-    assert ("Allowed: Allow once (you)" in outcome.text, models(notebook, cell)) == (True, set())
+    assert ("Allowed: Allow once (you)" in outcome.text, opened(notebook, cell)) == (True, set())
 
 
 def test_an_interrupt_ends_a_line_of_input(notebook: FrontEnd) -> None:
@@ -202,7 +153,7 @@ def test_in_batch_it_is_rejected_with_a_line_that_says_how_to_allow_it(notebook:
     assert (
         "Rejected: Deny (nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'" in outcome.text
     )
-    assert (file.read_text(), models(notebook, parent(outcome.reply))) == ("old\n", set())
+    assert (file.read_text(), opened(notebook, parent(outcome.reply))) == ("old\n", set())
 
 
 def test_in_batch_nothing_is_updated_and_what_is_over_is_shown_before_the_end(notebook: FrontEnd) -> None:

@@ -1,0 +1,185 @@
+"""A cell in which questions stand, as a front end with widgets sees it, and what goes over the wire to the agent."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, parent, until
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+ALLOW, DENY = "Allow once", "Deny"
+
+
+class Asked:
+    """`cell` runs, and so many `questions` stand in it; `cell` is executed by another front end if it is given.
+
+    A question's number is its place among those that stood there first, from above.
+    """
+
+    def __init__(self, front_end: FrontEnd, code: str = "", questions: int = 1, cell: str = "") -> None:
+        self.front_end, self._start = front_end, len(front_end.published)
+        self.cell = cell or front_end.execute(code)
+        self._start = 0 if cell else self._start
+        self.views: list[str] = []
+        self._buttons: list[dict[str, str]] = []
+        self.look(questions)
+
+    def look(self, questions: int) -> None:
+        """Wait until there are so many questions that were not seen before; all others are forgotten."""
+        known, self.views = self.views, []
+        start = self._start
+        while len(self.views) < questions:
+            message = self.front_end.see(lambda m: is_output(m, self.cell), start=start)
+            start = self.front_end.published.index(message, start) + 1
+            view = message["content"].get("data", {}).get(WIDGET_VIEW, {}).get("model_id")
+            if view and view not in (*known, *self.views):
+                self.views.append(view)
+        self._buttons = [self._named(view) for view in self.views]
+
+    def models(self) -> dict[str, dict[str, Any]]:
+        """The state of each open model, by its id."""
+        return models(self.front_end.published[self._start :])
+
+    def names(self, question: int = 0) -> list[str]:
+        """What the buttons say, from left to right."""
+        return list(self._buttons[question])
+
+    def button(self, name: str, question: int = 0) -> str:
+        """The model of a button that is or was there."""
+        return self._buttons[question][name]
+
+    def click(self, name: str, question: int = 0) -> str:
+        """Click as soon as that can be done; at once if the button has gone."""
+        button = self.button(name, question)
+        self.ready(button)
+        return self.front_end.click(button)
+
+    def ready(self, button: str) -> None:
+        """Wait until a click on it would count, or it has gone."""
+        seen = len(self.front_end.published)
+        while self.models().get(button, {}).get("disabled"):
+            self.front_end.see(lambda m: _about(m, button), start=seen)
+            seen = len(self.front_end.published)
+
+    def standing(self) -> list[str]:
+        """The views that the cell shows now."""
+        shown = (bundle.get(WIDGET_VIEW, {}).get("model_id") for bundle in self.outputs())
+        return [view for view in shown if view]
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """What the notebook would keep of the cell now."""
+        return kept(self.front_end.outputs(self.cell))
+
+    def finish(self, limit: float = LIMIT) -> Outcome:
+        """The cell's end, which leaves no widget: none in the outputs, none in the front end."""
+        outcome = self.front_end.finish(self.cell, limit)
+        left = [bundle for bundle in kept(outcome.outputs) if WIDGET_VIEW in bundle]
+        assert (opened(self.front_end, self.cell), left) == (closed(self.front_end, self.cell), [])
+        return outcome
+
+    def _named(self, view: str) -> dict[str, str]:
+        """The buttons in a view, by what they say."""
+        states = self.models()
+        todo, found = [view], {}
+        while todo:
+            model = todo.pop(0)
+            state = states[model]
+            if state["_model_name"] == "ButtonModel":
+                found[state["description"]] = model
+            todo = [child.removeprefix("IPY_MODEL_") for child in state.get("children", ())] + todo
+        return found
+
+
+def models(published: list[Message]) -> dict[str, dict[str, Any]]:
+    """The widget models that are open after these messages."""
+    states: dict[str, dict[str, Any]] = {}
+    for message in published:
+        content = message["content"]
+        data = content.get("data") or {}
+        match message["msg_type"]:
+            case "comm_open":
+                states[content["comm_id"]] = dict(data.get("state", {}))
+            case "comm_msg" if data.get("method") == "update" and content["comm_id"] in states:
+                states[content["comm_id"]] |= data["state"]
+            case "comm_close":
+                states.pop(content["comm_id"], None)
+    return states
+
+
+def _about(message: Message, model: str) -> bool:
+    return message["msg_type"] in ("comm_msg", "comm_close") and message["content"]["comm_id"] == model
+
+
+def opened(front_end: FrontEnd, cell: str) -> set[str]:
+    """The models that were opened for a cell."""
+    return _comms(front_end, cell, "comm_open")
+
+
+def closed(front_end: FrontEnd, cell: str) -> set[str]:
+    """The models that were closed for a cell."""
+    return _comms(front_end, cell, "comm_close")
+
+
+def _comms(front_end: FrontEnd, cell: str, kind: str) -> set[str]:
+    return {m["content"]["comm_id"] for m in front_end.published if m["msg_type"] == kind and parent(m) == cell}
+
+
+def kept(outputs: list[Message]) -> list[dict[str, Any]]:
+    """The outputs as a notebook keeps them: an update replaces what has its display id."""
+    kept: dict[Any, dict[str, Any]] = {}
+    for message in outputs:
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            content = message["content"]
+            kept[content["transient"].get("display_id", object())] = content["data"]
+    return list(kept.values())
+
+
+class Wire:
+    """What the kernel says to its agent, line by line, as a program between the two has written it down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "to-the-agent.jsonl"
+        self.path.touch()
+        demo = f"tee -a {shlex.quote(str(self.path))} | exec {shlex.quote(sys.executable)} -m copilot_kernel.demo"
+        self.agent = shlex.join(["sh", "-c", demo])
+        """For `COPILOT_KERNEL_AGENT`: the demo agent behind that program."""
+        self._seen = 0
+
+    def messages(self) -> list[Message]:
+        """All that was said so far and is whole."""
+        lines = self.path.read_bytes().split(b"\n")[:-1]
+        return [json.loads(line) for line in lines]
+
+    def mark(self) -> None:
+        """Leave out of `answers` what was said before."""
+        self._seen = len(self.messages())
+
+    def answers(self, count: int = 0) -> list[Message]:
+        """The answers to requests of the agent since the mark, when there are `count` of them."""
+
+        def given() -> list[Message]:
+            return [message for message in self.messages()[self._seen :] if "method" not in message]
+
+        until(lambda: len(given()) >= count, f"{count} answers to the agent")
+        return given()
+
+    def outcomes(self, count: int = 0) -> list[str]:
+        """What was chosen, by option or `cancelled`, or the code of an error; one word for each answer."""
+        return [_outcome(message) for message in self.answers(count)]
+
+    @property
+    def session(self) -> str:
+        """The session of the last prompt."""
+        prompts = [message for message in self.messages() if message.get("method") == "session/prompt"]
+        return str(prompts[-1]["params"]["sessionId"])
+
+
+def _outcome(message: Message) -> str:
+    if "error" in message:
+        return str(message["error"]["code"])
+    outcome = message["result"]["outcome"]
+    return str(outcome.get("optionId", outcome["outcome"]))
