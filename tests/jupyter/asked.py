@@ -70,6 +70,13 @@ class Asked:
         shown = (bundle.get(WIDGET_VIEW, {}).get("model_id") for bundle in self.outputs())
         return [view for view in shown if view]
 
+    def await_standing(self, questions: int) -> None:
+        """Wait until the cell shows so many views."""
+        start = len(self.front_end.published)
+        while len(self.standing()) != questions:
+            self.front_end.see(lambda m: is_output(m, self.cell), start=start)
+            start = len(self.front_end.published)
+
     def outputs(self) -> list[dict[str, Any]]:
         """What the notebook would keep of the cell now."""
         return kept(self.front_end.outputs(self.cell))

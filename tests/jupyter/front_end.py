@@ -109,7 +109,8 @@ class FrontEnd:
                 try:
                     self.published.append(self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic())))
                 except Empty:
-                    raise AssertionError(f"nothing such within {limit} s; the last: {self.published[-5:]}") from None
+                    last = [f"{m['msg_type']} {str(m['content'])[:300]}" for m in self.published[-5:]]
+                    raise AssertionError("\n".join([f"nothing such within {limit} s; the last:", *last])) from None
             if wanted(self.published[index]):
                 return self.published[index]
         raise AssertionError("a flood")

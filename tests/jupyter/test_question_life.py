@@ -1,0 +1,283 @@
+"""The life of a question, from outside: clicks, tabs and interrupts here, what the agent hears there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, Wire
+from .front_end import FrontEnd, connected, kernel_process
+
+ALLOWED, REJECTED = "Allowed: Allow once (you)", "Rejected: Deny (you)"
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    return Wire(tmp_path_factory.mktemp("wire"))
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
+        front_end.open_control()
+        yield front_end
+        assert front_end.complaints() == []
+
+
+@pytest.fixture
+def notebook(kernel: FrontEnd, wire: Wire) -> Iterator[FrontEnd]:
+    """A front end with widgets; `wire` has heard of nothing yet. A test that fails leaves the kernel idle, too."""
+    wire.mark()
+    yield kernel
+    kernel.manager.interrupt_kernel()
+    kernel.run("%help")
+
+
+@pytest.fixture
+def other(kernel: FrontEnd) -> Iterator[FrontEnd]:
+    """A second tab on the same kernel."""
+    with connected(kernel.manager, kernel.log) as front_end:
+        front_end.open_control()
+        yield front_end
+
+
+def chosen(text: str) -> str:
+    """What the cell says that was answered."""
+    return "allow_once" if ALLOWED in text else "reject_once" if REJECTED in text else "cancelled"
+
+
+# -- clicks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_double_click_is_one_answer(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: ask\nask again")
+    for _ in range(2):
+        asked.click(ALLOW)
+    asked.look(1)
+    asked.click(DENY)
+    text = asked.finish().text
+    assert (text.count(ALLOWED), text.count(REJECTED)) == (1, 1)
+    assert wire.outcomes(2) == ["allow_once", "reject_once"]
+
+
+def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: ask\nask again")
+    for name in (DENY, "Always allow", ALLOW, DENY):
+        asked.click(name)
+    assert REJECTED in asked.finish().text
+    assert wire.outcomes(1) == ["reject_once"]
+
+
+def test_clicks_after_the_decision_and_after_the_turn_say_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: ask\nsay Going on.\nslow 3 0.1")
+    asked.click(ALLOW)
+    notebook.shows("Going on.", asked.cell)
+    notebook.idle(asked.click(DENY))
+    outcome = asked.finish()
+    notebook.idle(asked.click(DENY))
+    assert notebook.run("demo: say Alive.").status == "ok"
+    assert (chosen(outcome.text), wire.outcomes(1)) == ("allow_once", ["allow_once"])
+
+
+def test_a_click_after_a_cancel_says_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: ask")
+    notebook.manager.interrupt_kernel()
+    outcome = asked.finish()
+    notebook.idle(asked.click(ALLOW))
+    assert notebook.run("demo: say Alive.").status == "ok"
+    assert (outcome.error[0], wire.outcomes(1)) == ("Cancelled", ["cancelled"])
+
+
+# -- interrupts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_an_interrupt_answers_each_open_question_once_with_cancelled(
+    notebook: FrontEnd, wire: Wire, presses: int
+) -> None:
+    asked = Asked(notebook, f"demo: together {' ;; '.join(f'ask {number}' for number in range(5))}", questions=5)
+    asked.click(ALLOW, 2)
+    notebook.shows(ALLOWED, asked.cell)
+    for _ in range(presses):
+        notebook.manager.interrupt_kernel()
+    outcome = asked.finish()
+    assert (outcome.error[0], outcome.text.count(ALLOWED)) == ("Cancelled", 1)
+    assert notebook.run("demo: say Alive.").status == "ok"
+    if presses == 1:
+        assert wire.outcomes(5) == ["allow_once", *["cancelled"] * 4]
+    assert len(wire.answers()) <= 5
+
+
+def test_a_click_and_an_interrupt_at_the_same_time_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
+    for _ in range(10):
+        wire.mark()
+        asked = Asked(notebook, "demo: ask\nwait")
+        asked.ready(asked.button(ALLOW))
+        asked.click(ALLOW)
+        notebook.manager.interrupt_kernel()
+        outcome = asked.finish()
+        assert (outcome.error[0], wire.outcomes(1)) == ("Cancelled", [chosen(outcome.text)])
+
+
+# -- two front ends on one kernel -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [ALLOW, DENY])
+def test_another_tab_sees_the_question_and_can_answer_it(
+    notebook: FrontEnd, other: FrontEnd, wire: Wire, name: str
+) -> None:
+    asked = Asked(notebook, "demo: ask")
+    seen = Asked(other, cell=asked.cell)
+    seen.click(name)
+    outcome, theirs = asked.finish(), other.shows("(you)", asked.cell)
+    assert {ALLOW: ALLOWED, DENY: REJECTED}[name] in outcome.text
+    assert theirs["msg_type"] == "update_display_data"
+    seen.await_standing(0)
+    assert len(wire.answers(1)) == 1
+
+
+def test_another_tab_sees_what_was_decided_and_its_click_is_nothing(
+    notebook: FrontEnd, other: FrontEnd, wire: Wire
+) -> None:
+    asked = Asked(notebook, "demo: ask\nslow 5 0.1")
+    seen = Asked(other, cell=asked.cell)
+    asked.click(ALLOW)
+    other.shows(ALLOWED, asked.cell)
+    seen.await_standing(0)
+    seen.click(DENY)
+    assert ALLOWED in asked.finish().text
+    assert wire.outcomes(1) == ["allow_once"]
+
+
+def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
+    notebook: FrontEnd, other: FrontEnd, wire: Wire
+) -> None:
+    for count in range(10):
+        wire.mark()
+        asked = Asked(notebook, "demo: ask\nsay After.")
+        seen = Asked(other, cell=asked.cell)
+        for each in (asked, seen):
+            each.ready(each.button(ALLOW))
+        clicks = [(asked, ALLOW), (seen, DENY)]
+        for each, name in clicks if count % 2 else reversed(clicks):
+            each.click(name)
+        assert wire.outcomes(1) == [chosen(asked.finish().text)]
+
+
+def test_a_tab_that_is_opened_later_gets_the_buttons_and_they_work(
+    notebook: FrontEnd, other: FrontEnd, wire: Wire
+) -> None:
+    asked = Asked(notebook, "demo: ask2", questions=2)
+    asked.click(DENY, 1)
+    notebook.shows(REJECTED, asked.cell)
+    states_asked = other.comm("control", {"method": "request_states"})
+    message = other.see(lambda m: m["msg_type"] == "comm_msg" and m["parent_header"].get("msg_id") == states_asked)
+    states = message["content"]["data"]["states"]
+    names = [state["state"].get("description") for state in states.values()]
+    other.click(asked.button(ALLOW, 0))
+    text = asked.finish().text
+    assert (names.count(ALLOW), names.count(DENY)) == (1, 1)
+    assert (text.count(ALLOWED), text.count(REJECTED)) == (1, 1)
+    assert sorted(wire.outcomes(2)) == ["allow_once", "reject_once"]
+
+
+# -- the agent's side -----------------------------------------------------------------------------------------------
+
+
+def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: withdraw 1\nsay Done.")
+    notebook.shows("I took my question back.", asked.cell)
+    asked.await_standing(0)
+    notebook.idle(asked.click(ALLOW))
+    text = asked.finish().text
+    assert ("Cancelled: withdrawn" in text, "Allowed" in text) == (True, False)
+    assert wire.outcomes(1) == ["-32800"]
+
+
+def request(wire: Wire, id: object, call: str, title: str) -> str:
+    """A permission request as a line on the wire, with any id; the agent itself does not wait for its answer."""
+    options = [
+        {"optionId": kind, "kind": kind, "name": name} for kind, name in (("allow_once", ALLOW), ("reject_once", DENY))
+    ]
+    tool_call = {"toolCallId": call, "title": title, "kind": "other", "status": "pending"}
+    params = {"sessionId": wire.session, "toolCall": tool_call, "options": options}
+    whole = {"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params}
+    return f"rawline {json.dumps(whole)}"
+
+
+@pytest.mark.parametrize("id", [0, "0", "", -1, 2**53])
+def test_whatever_the_id_of_a_request_is_it_gets_its_answer(notebook: FrontEnd, wire: Wire, id: object) -> None:
+    notebook.run("demo: say The session is known.")
+    wire.mark()
+    asked = Asked(notebook, f"demo: {request(wire, id, 'call_x', 'It')}\nwait")
+    asked.click(ALLOW)
+    (answer,) = wire.answers(1)
+    notebook.manager.interrupt_kernel()
+    asked.finish()
+    assert (answer["id"], type(answer["id"])) == (id, type(id))
+    assert len(wire.answers()) == 1
+
+
+def test_request_ids_that_repeat_get_an_answer_each(notebook: FrontEnd, wire: Wire) -> None:
+    notebook.run("demo: say The session is known.")
+    for count in range(3):
+        wire.mark()
+        lines = [request(wire, 0, f"repeated_{count}_{number}", f"The {number}.") for number in (1, 2)]
+        asked = Asked(notebook, "demo: " + "\n".join([*lines, "wait"]), questions=2)
+        asked.click(DENY, 1)
+        wire.answers(1)
+        asked.click(ALLOW, 0)
+        assert wire.outcomes(2) == ["reject_once", "allow_once"]
+        notebook.manager.interrupt_kernel()
+        text = asked.finish().text
+        assert (text.count(ALLOWED), text.count(REJECTED), len(wire.answers())) == (1, 1, 2)
+
+
+def test_a_tool_call_id_that_repeats_in_one_turn_is_asked_about_anew(notebook: FrontEnd, wire: Wire) -> None:
+    notebook.run("demo: say The session is known.")
+    wire.mark()
+    lines = [request(wire, number, "same", f"The {number}.") for number in (100, 101)]
+    asked = Asked(notebook, "demo: " + "\n".join([*lines, "wait"]), questions=2)
+    asked.click(ALLOW, 0)
+    wire.answers(1)
+    asked.await_standing(1)
+    asked.click(DENY, 1)
+    assert [(a["id"], o) for a, o in zip(wire.answers(2), wire.outcomes(2), strict=True)] == [
+        (100, "allow_once"),
+        (101, "reject_once"),
+    ]
+    notebook.manager.interrupt_kernel()
+    asked.finish()
+
+
+def test_a_tool_call_id_that_repeats_after_its_decision_is_not_born_answered(notebook: FrontEnd, wire: Wire) -> None:
+    """Both in one turn and in the next one: that the first was allowed says nothing of the second."""
+    call = {"toolCallId": "again", "title": "It", "kind": "other", "status": "pending"}
+    options = [
+        {"optionId": kind, "kind": kind, "name": name} for kind, name in (("allow_once", ALLOW), ("reject_once", DENY))
+    ]
+    ask = f"request session/request_permission {json.dumps({'toolCall': call, 'options': options})}"
+    for name in (ALLOW, DENY, ALLOW):
+        wire.mark()
+        asked = Asked(notebook, f"demo: {ask}\nsay Between.\n{ask}")
+        asked.click(name)
+        notebook.shows("Between.", asked.cell)
+        asked.look(1)
+        asked.await_standing(1)
+        assert asked.cell not in notebook.replies
+        asked.click(DENY)
+        asked.finish()
+        assert wire.outcomes(2) == [{ALLOW: "allow_once", DENY: "reject_once"}[name], "reject_once"]
+
+
+def test_a_saved_cell_keeps_no_widget_whatever_became_of_its_question(notebook: FrontEnd, tmp_path: Path) -> None:
+    for code, name in (("demo: ask", ALLOW), ("demo: ask", DENY), ("demo: withdraw 0.5", "")):
+        asked = Asked(notebook, code)
+        if name:
+            asked.click(name)
+        outcome = asked.finish()
+        assert [bundle for bundle in asked.outputs() if WIDGET_VIEW in bundle or "text/plain" not in bundle] == []
+        assert "The agent asks" not in outcome.text
