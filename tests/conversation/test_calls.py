@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, Terminal, Text, ToolCallUpdate, Update
-from copilot_kernel.conversation.model import Conversation, Notice, Standing, ToolCall
-from copilot_kernel.conversation.reduce import ask, begin_turn, changed, decide, end_turn, reduce
+from copilot_kernel.conversation.calls import went_on
+from copilot_kernel.conversation.model import Conversation, Notice, Standing, ToolCall, Unasked
+from copilot_kernel.conversation.reduce import ask, begin_turn, changed, decide, end_turn, mark, reduce
 
 
 def play(*updates: Update, start: Conversation | None = None) -> Conversation:
@@ -193,14 +194,14 @@ def test_a_question_may_be_the_only_introduction_of_a_call() -> None:
     request = ToolCallUpdate("t", title="touch x", kind="execute", status="pending", content=(Terminal("1"),))
     asked, entry = ask(turn(), request)
     assert asked.entries[entry] == ToolCall(
-        1, 1, "t", "touch x", "", "execute", "waiting", (Terminal("1"),), standing=Standing(questions=1)
+        1, 1, "t", "touch x", "", "execute", "waiting", (Terminal("1"),), standing=Standing(questions=1, asked="open")
     )
 
 
 def test_a_question_may_tell_only_the_id_and_loses_nothing() -> None:
     known = replace(BEGIN, content=(Diff("/a", "x", "y"),), locations=(Location("/a"),))
     asked, _ = ask(play(known), ASK)
-    assert call(asked) == replace(call(play(known)), status="waiting", standing=Standing(questions=1))
+    assert call(asked) == replace(call(play(known)), status="waiting", standing=Standing(questions=1, asked="open"))
 
 
 def test_a_question_may_know_better_than_the_call() -> None:
@@ -237,7 +238,7 @@ def test_a_withdrawn_question_cancels_the_call() -> None:
 def test_a_turn_that_ends_cancels_what_still_waits(reason: str) -> None:
     asked, entry = ask(play(BEGIN), ASK)
     ended = end_turn(asked, reason)
-    assert call(ended).standing == Standing("pending", 0, "cancelled")
+    assert call(ended).standing == Standing("pending", 0, "open", "cancelled")
     assert call(decide(ended, entry, None, "Cancelled")).status == "cancelled"
 
 
@@ -296,7 +297,7 @@ def test_a_question_about_a_call_that_is_over_is_about_another_one() -> None:
     for before in (finished, turn(end_turn(finished, "end_turn")), turn(end_turn(play(BEGIN), "end_turn"))):
         asked, entry = ask(before, replace(ASK, title="Again"))
         assert asked.entries[entry] == ToolCall(
-            len(before.entries), before.turn, "t", "Again", status="waiting", standing=Standing(questions=1)
+            len(before.entries), before.turn, "t", "Again", status="waiting", standing=Standing(questions=1, asked="open")
         )
         assert asked.entries[1] is before.entries[1]
 
@@ -311,6 +312,48 @@ def test_requests_without_a_call_are_each_their_own() -> None:
 def test_an_answer_about_what_is_no_call_changes_nothing() -> None:
     before = turn()
     assert decide(before, 0, True, "Allowed") is before
+
+
+# -- what went on without a question -------------------------------------------------------------------------------
+
+
+def test_what_is_done_without_a_question_is_seen_when_it_is_completed() -> None:
+    steps = [play(BEGIN), *(play(BEGIN, status(told)) for told in ("in_progress", "completed", "failed"))]
+    assert [went_on(call(each)) for each in steps] == ["no", "perhaps", "unasked", "no"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told", "seen"),
+    [
+        (True, "in_progress", "no"),
+        (True, "completed", "no"),
+        (False, "in_progress", "no"),
+        (False, "completed", "refused"),
+        (False, "failed", "no"),
+        (None, "completed", "refused"),
+    ],
+)
+def test_what_was_asked_about_may_do_as_it_was_told(allowed: bool | None, told: str, seen: str) -> None:
+    asked, entry = ask(play(BEGIN, status("in_progress")), ASK)
+    assert went_on(call(asked)) == "no"
+    assert went_on(call(play(status(told), start=decide(asked, entry, allowed, "…")))) == seen
+
+
+def test_what_was_allowed_and_then_cancelled_with_its_turn_is_no_disobedience() -> None:
+    asked, entry = ask(play(BEGIN), ASK)
+    ended = end_turn(decide(asked, entry, True, "Allowed"), "cancelled")
+    assert went_on(call(play(status("completed"), start=ended))) == "no"
+
+
+def test_a_mark_is_put_once_and_a_question_takes_it_off() -> None:
+    before = play(BEGIN, status("in_progress"))
+    after = mark(before, 1, Unasked("ran without asking"))
+    assert (call(after).unasked, mark(after, 1, Unasked("ran without asking")) is after) == (
+        Unasked("ran without asking"),
+        True,
+    )
+    assert call(ask(after, ASK)[0]).unasked is None
+    assert mark(after, 0, Unasked("x")) is after
 
 
 # -- what agents send of a terminal --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.rendering.markup import Bundle
+from copilot_kernel.rendering.markup import RED, Bundle
 from copilot_kernel.rendering.report import render_done, render_lines, render_report
 
 from .allowed import problems, text_of
@@ -31,6 +31,11 @@ def test_facts_need_no_head() -> None:
 
 def test_a_warning_is_marked_in_words_too() -> None:
     assert render_report("P", note="Everything is allowed.", warns=True)["text/plain"] == "P\n⚠ Everything is allowed."
+
+
+def test_a_danger_is_red_and_marked() -> None:
+    said = render_report("P", note="Everything is allowed.", alarms=True)
+    assert (said["text/plain"], said["text/html"].count(RED)) == ("P\n⚠ Everything is allowed.", 2)
 
 
 def test_what_is_empty_is_left_out() -> None:

@@ -8,7 +8,7 @@ from copilot_kernel.conversation.model import Notice, Plan
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.footer import render_footer
 from copilot_kernel.rendering.markdown import to_html
-from copilot_kernel.rendering.markup import pre
+from copilot_kernel.rendering.markup import RED, pre
 from copilot_kernel.rendering.message import render_text
 
 from .allowed import text_of
@@ -130,6 +130,10 @@ def test_only_web_addresses_are_links(uri, is_link):
     ({"agent": "a", "used": 0, "size": 128_000}, "a"),
     ({"agent": "a", "stop_reason": "cancelled"}, "cancelled · a"),
     ({"agent": "a", "stop_reason": "tired"}, "stopped: tired · a"),
+    ({"agent": "a", "permission_mode": "acceptEdits"}, "permissions: acceptEdits · a"),
+    ({"agent": "a", "unasked": 2}, "⚠ 2 ran without asking · a"),
+    ({"agent": "", "stop_reason": "cancelled", "unasked": 1, "permission_mode": "plan"},
+     "cancelled · ⚠ 1 ran without asking · permissions: plan"),
     ({"agent": "a", "seconds": 3.21, "person_present": True}, "a · 3.2 s"),
     ({"agent": "a", "seconds": 75, "person_present": True}, "a · 1 min 15 s"),
     ({"agent": "a", "seconds": 3.21, "person_present": False}, "a"),
@@ -138,6 +142,11 @@ def test_a_footer_in_words(fields, shown):
     bundle = render_footer(**fields)
     assert bundle["text/plain"] == shown
     assert text_of(bundle["text/html"]).replace(" · ", " ") == shown.replace(" · ", " ")
+
+
+@pytest.mark.parametrize(("mode", "is_red"), [("default", False), ("acceptEdits", False), ("bypassPermissions", True)])
+def test_a_mode_in_which_nothing_is_asked_is_red(mode, is_red):
+    assert (RED in render_footer(agent="a", permission_mode=mode)["text/html"]) is is_red
 
 
 def test_no_footer_if_there_is_nothing_to_say():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Image, Location, Terminal, Text
+from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import RED, pre
 
@@ -34,6 +35,23 @@ def html(**fields):
 ])  # fmt: skip
 def test_the_first_line_says_what_and_how_it_went(fields, words):
     assert plain(**fields) == words
+
+
+# -- what was not asked about -----------------------------------------------------------------------------------------
+
+
+def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
+    bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
+    assert bundle["text/plain"] == "✓ Look · done · ⚠ ran without asking"
+    assert f'color:{RED};font-weight:bold">⚠ ran without asking</span>' in bundle["text/html"]
+    assert f"border-left:3px solid {RED}" in bundle["text/html"]
+
+
+def test_a_call_that_the_user_had_allowed_before_is_not_accused():
+    words = "covered by the rule <Edit>"
+    bundle = render(call(title="Look", status="completed", unasked=Unasked(words, covered=True)))
+    assert bundle["text/plain"] == f"✓ Look · done · {words}"
+    assert (RED in bundle["text/html"], "&lt;Edit&gt;" in bundle["text/html"]) == (False, True)
 
 
 # -- places ----------------------------------------------------------------------------------------------------------

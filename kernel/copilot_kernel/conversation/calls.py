@@ -8,7 +8,7 @@ is a fact about the world.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ..acp.messages import Json, ToolCallUpdate
 from .model import FINAL, Standing, Status, ToolCall
@@ -31,14 +31,16 @@ def merged(call: ToolCall, update: ToolCallUpdate) -> ToolCall:
 
 
 def asked(call: ToolCall) -> ToolCall:
-    """`call` with one more open question; what an earlier answer said is over."""
-    return _standing(call, replace(call.standing, questions=call.standing.questions + 1, verdict=""))
+    """`call` with one more open question; what an earlier answer said is over, and so is a reproach."""
+    standing = replace(call.standing, questions=call.standing.questions + 1, asked="open", verdict="")
+    return _standing(replace(call, unasked=None), standing)
 
 
 def decided(call: ToolCall, allowed: bool | None, words: str) -> ToolCall:
     """`call` with one question answered; None is cancelled. What is over stays as it ended."""
     verdict = call.standing.verdict if call.status in FINAL else _VERDICTS[allowed]
-    standing = replace(call.standing, questions=max(0, call.standing.questions - 1), verdict=verdict)
+    answer: Any = "allowed" if allowed else "refused"
+    standing = replace(call.standing, questions=max(0, call.standing.questions - 1), asked=answer, verdict=verdict)
     decision = call.decision if words in call.decision else "; ".join(filter(None, (call.decision, words)))
     return _standing(replace(call, decision=decision), standing)
 
@@ -55,6 +57,23 @@ def ran_anyway(before: ToolCall, after: ToolCall) -> bool:
     """The agent reports, just now, to have completed what was refused."""
     refused = after.standing.verdict in ("rejected", "cancelled")
     return refused and after.standing.reported == "completed" != before.standing.reported
+
+
+def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
+    """Whether it was done without a question, or although it was refused.
+
+    Some agents say that a call is in progress just before they ask about it: `perhaps`. One that the agent reports as
+    failed may be one that the agent itself did not permit.
+    """
+    standing = call.standing
+    completed = standing.reported == "completed"
+    if standing.questions or standing.asked == "allowed":
+        return "no"
+    if standing.asked:
+        return "refused" if completed else "no"
+    if completed:
+        return "unasked"
+    return "perhaps" if standing.reported == "in_progress" else "no"
 
 
 _PLAIN = ("title", "name", "kind", "content", "locations", "raw_input", "raw_output")

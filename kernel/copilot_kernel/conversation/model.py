@@ -45,8 +45,19 @@ class Standing:
     """How far the agent says that it is."""
     questions: int = 0
     """Permission requests about it that are open."""
+    asked: Literal["", "open", "allowed", "refused"] = ""
+    """What became of the newest permission request about it; empty: there was none."""
     verdict: Literal["", "rejected", "cancelled", "closed"] = ""
     """What we know better: somebody said no, it was cancelled, or the turn ended without a word about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """A call went on without a question, or against the answer. `words` say so, or what of the user's covers it."""
+
+    words: str
+    covered: bool = False
+    """The user's own rule, mode or earlier "always" allows it: nobody is accused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,7 @@ class ToolCall:
     """Something the agent does. `waiting`, `rejected` and `cancelled` are set by us, the other statuses by the agent.
 
     `decision` says in words what was decided about it and by whom ("Allowed: Allow once (you)"); empty if nobody asked.
+    `unasked` is None as long as it did nothing that it should have asked about.
     """
 
     id: int
@@ -69,6 +81,7 @@ class ToolCall:
     raw_output: Any = None
     meta: dict[str, Any] = field(default_factory=dict)
     decision: str = ""
+    unasked: Unasked | None = None
     standing: Standing = Standing()
 
 

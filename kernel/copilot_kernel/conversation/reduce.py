@@ -33,7 +33,7 @@ from ..acp.messages import (
 )
 from ..acp.options import short_name, with_mode, with_options
 from . import calls, notices
-from .model import FINAL, Attachment, Conversation, Entry, Message, Notice, Plan, ToolCall
+from .model import FINAL, Attachment, Conversation, Entry, Message, Notice, Plan, ToolCall, Unasked
 from .text import Growing
 
 OWN_LINE = re.compile(r"\n*(Info|Error): \S")
@@ -100,6 +100,14 @@ def decide(before: Conversation, entry_id: int, allowed: bool | None, words: str
     """The answer to a question about entry `entry_id`: None is cancelled. `words` say who decided what."""
     entry = before.entries[entry_id]
     return before.with_entry(calls.decided(entry, allowed, words)) if isinstance(entry, ToolCall) else before
+
+
+def mark(before: Conversation, entry_id: int, unasked: Unasked | None) -> Conversation:
+    """Entry `entry_id` went on as `unasked` says."""
+    entry = before.entries[entry_id]
+    if not isinstance(entry, ToolCall) or entry.unasked == unasked:
+        return before
+    return before.with_entry(replace(entry, unasked=unasked))
 
 
 def changed(before: Conversation, after: Conversation) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .markup import AMBER, Bundle, bundle, muted, span
+from .markup import AMBER, RED, Bundle, bundle, muted, span
 from .plain import one_line
 
 _REASONS = {
@@ -18,6 +18,8 @@ def render_footer(
     agent: str,
     model: str = "",
     mode: str = "",
+    permission_mode: str = "default",
+    unasked: int = 0,
     stop_reason: str = "end_turn",
     used: int | None = None,
     size: int | None = None,
@@ -25,16 +27,37 @@ def render_footer(
     person_present: bool = False,
 ) -> Bundle | None:
     """Who answered, why it stopped if not by itself, context used (tokens); the time only if somebody is there,
-    since the output of batch runs is compared. None if there is nothing to say."""
+    since the output of batch runs is compared. None if there is nothing to say.
+
+    `permission_mode` is our own, and told if it is not the default; `unasked` counts what was done without asking.
+    """
     said = [one_line(agent), one_line(model), one_line(mode), _context(used, size)]
     if person_present and seconds is not None:
         said.append(_time(seconds))
     quiet = " · ".join(filter(None, said))
-    reason = "" if stop_reason == "end_turn" else _REASONS.get(stop_reason, f"stopped: {one_line(stop_reason)}")
-    if not quiet and not reason:
+    loud = [(_reason(stop_reason), AMBER), (_unasked(unasked), RED), _permissions(permission_mode)]
+    told = [(words, colour) for words, colour in loud if words]
+    if not quiet and not told:
         return None
-    html = " ".join(filter(None, (span(reason, f"color:{AMBER}") if reason else "", muted(quiet))))
-    return bundle(f'<div style="font-size:85%;margin-top:4px">{html}</div>', " · ".join(filter(None, (reason, quiet))))
+    html = " · ".join(span(words, f"color:{colour}") for words, colour in told)
+    text = " · ".join(filter(None, (*(words for words, _ in told), quiet)))
+    return bundle(
+        f'<div style="font-size:85%;margin-top:4px">{" ".join(filter(None, (html, muted(quiet))))}</div>', text
+    )
+
+
+def _reason(stop_reason: str) -> str:
+    return "" if stop_reason == "end_turn" else _REASONS.get(stop_reason, f"stopped: {one_line(stop_reason)}")
+
+
+def _unasked(count: int) -> str:
+    return f"⚠ {count} ran without asking" if count else ""
+
+
+def _permissions(mode: str) -> tuple[str, str]:
+    """In which nobody is asked about anything is red."""
+    words = "" if mode == "default" else f"permissions: {one_line(mode)}"
+    return words, RED if mode == "bypassPermissions" else AMBER
 
 
 def _context(used: int | None, size: int | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .markup import AMBER, BLUE, GREY, LINE, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
+from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
 from .plain import clean, one_line
 
@@ -18,16 +18,18 @@ def render_report(
     rows: Sequence[Sequence[str]] = (),
     note: str = "",
     warns: bool = False,
+    alarms: bool = False,
 ) -> Bundle:
-    """Whatever is empty is left out, whole columns too."""
+    """Whatever is empty is left out, whole columns too. `alarms` is for the note of what is dangerous while it lasts."""
     shown = _columns([head, *rows] if head else rows, bool(head))
+    colour = RED if alarms else AMBER if warns else ""
     html = lines((
         row(span(title, "font-weight:bold")) if title else "",
         _table(shown, bool(head)) if rows and shown else "",
-        _note(note, warns),
+        _note(note, colour),
     ))  # fmt: skip
-    text = lines((one_line(title), *_aligned(shown if rows else []), ("⚠ " if warns else "") + clean(note)))
-    return bundle(card(html, AMBER if warns else LINE), text.rstrip("\n"))
+    text = lines((one_line(title), *_aligned(shown if rows else []), ("⚠ " if colour else "") + clean(note)))
+    return bundle(card(html, colour or LINE), text.rstrip("\n"))
 
 
 def render_done(words: str) -> Bundle:
@@ -61,10 +63,10 @@ def _row(cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells) + "</tr>"
 
 
-def _note(note: str, warns: bool) -> str:
+def _note(note: str, colour: str) -> str:
     if not note:
         return ""
-    return row(span(f"⚠ {note}", f"color:{AMBER}") if warns else muted(note))
+    return row(span(f"⚠ {note}", f"color:{colour}") if colour else muted(note))
 
 
 def _aligned(shown: Sequence[Sequence[str]]) -> list[str]:

@@ -13,7 +13,7 @@ from .attachment import attachment_html, attachment_text
 from .diff import Change, parse_unified
 from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
-from .markup import GREY, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
 from .output import LONG, SHORT, output_html, output_text
 from .place import place, shown_path
 from .plain import clean, one_line
@@ -21,6 +21,7 @@ from .status import Look, icon_html, look
 
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
 """Their output is for the agent: folded even when it is short."""
+ALARM = "⚠"
 _LONGEST_TITLE = 160
 """Characters; a longer title is folded in HTML."""
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
@@ -31,7 +32,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     shown = _shown(call, cwd)
-    html = card(lines((_headline(shown), *_details(shown))), shown.look.edge)
+    html = card(lines((_headline(shown), *_details(shown))), RED if _is_accused(call) else shown.look.edge)
     return bundle(html, lines(_plain(shown)))
 
 
@@ -116,7 +117,28 @@ def _headline(shown: _Shown) -> str:
     call = shown.call
     places = (muted(place(location, shown.cwd), location.path) for location in _unnamed(shown))
     change = remarks(shown.changes[0][1]) if _names_the_change(shown) else ""
-    return row(icon_html(call.kind), _title_html(shown), *places, change, shown.look.html(), muted(_decision(shown)))
+    said = (shown.look.html(), _unasked_html(call), muted(_decision(shown)))
+    return row(icon_html(call.kind), _title_html(shown), *places, change, *said)
+
+
+def _unasked_html(call: ToolCall) -> str:
+    if call.unasked is None:
+        return ""
+    return _alarm(f"{ALARM} {call.unasked.words}") if _is_accused(call) else muted(call.unasked.words)
+
+
+def _unasked_text(call: ToolCall) -> str:
+    if call.unasked is None:
+        return ""
+    return f"{ALARM} {one_line(call.unasked.words)}" if _is_accused(call) else one_line(call.unasked.words)
+
+
+def _is_accused(call: ToolCall) -> bool:
+    return call.unasked is not None and not call.unasked.covered
+
+
+def _alarm(words: str) -> str:
+    return span(words, f"color:{RED};font-weight:bold")
 
 
 def _title(call: ToolCall) -> str:
@@ -192,7 +214,8 @@ def _plain(shown: _Shown) -> Iterator[str]:
     call = shown.call
     places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
     title = f"$ {one_line(call.title)}" if _is_title(shown) else _title(call)
-    head = " · ".join(filter(None, (title, *places, shown.look.words, one_line(_decision(shown)))))
+    said = (shown.look.words, _unasked_text(call), one_line(_decision(shown)))
+    head = " · ".join(filter(None, (title, *places, *said)))
     yield f"{shown.look.mark} {head}"
     if not _is_title(shown):
         yield from (_indented(f"$ {clean(command)}") for command in shown.commands)
