@@ -24,7 +24,7 @@ _SHOWING = """
     --format --pretty --date --relative-date --max-count --skip --follow --merges --no-merges --min-parents
     --max-parents --first-parent --reverse --topo-order --date-order --boundary --left-right --cherry-pick
     --cherry-mark --ancestry-path --simplify-by-decoration --full-history --count --walk-reflogs -g --notes
-    --no-notes --show-signature --pickaxe-regex --pickaxe-all --regexp-ignore-case --no-walk --extended-regexp
+    --no-notes --pickaxe-regex --pickaxe-all --regexp-ignore-case --no-walk --extended-regexp
     --fixed-strings --perl-regexp --objects --parents --children --no-commit-id --root --ours --theirs
 """
 
@@ -104,7 +104,7 @@ _ACCEPTED = {
         -n -x -s -m: -X: --no-commit --mainline --abort --continue --skip --quit --ff --signoff --allow-empty
     """,
     "revert": "-n -s -m: -X: --no-commit --no-edit --mainline --abort --continue --skip --quit --signoff",
-    "bisect": "--no-checkout --first-parent --term-old --term-new --term-good --term-bad",
+    "bisect": "",
     "blame": """
         -w -s -e -l -t -f -n -p -c -b -L: -M: -C: --date --porcelain --line-porcelain --root --show-name --show-number
         --show-email --color-lines --color-by-age --since --abbrev --first-parent --ignore-rev
@@ -175,6 +175,7 @@ _OUTER = accepted("-P --no-pager --version --no-optional-locks --literal-pathspe
 
 _TRANSPORT = re.compile(r"\w+::|(?!https?://|ssh://|git://)[\w+.-]+://")
 """Addresses for which git starts a program of their own, `git-remote-…`."""
+_OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
 
 def git_hides(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
@@ -204,6 +205,8 @@ def _positional_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
         return f"{glob} may become an option of git, by the name of a file; write ./{glob}"
     if name in _NETWORK and (address := next(filter(_TRANSPORT.match, rest), "")):
         return f"git {name} {address} starts a program of its own for the transfer"
+    if name in ("clone", "init") and (place := next(filter(_OUTSIDE.match, rest), "")):
+        return f"git {name} {place} may leave the folder"
     if name == "config" and not _only_reads(rest):
         return "git config changes what git runs"
     return ""

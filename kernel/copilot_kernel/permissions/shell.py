@@ -220,6 +220,8 @@ class _Reader:
     def finish_word(self) -> None:
         part, word = self.part, self.part.word
         part.word = None
+        if word and word.text == "[":
+            word.holds.discard("glob")
         if word and part.redirect:
             self.finish_redirect(word)
         elif word:
