@@ -27,6 +27,7 @@ def content(text):
     return [{"type": "content", "content": {"type": "text", "text": text}}]
 
 
+STORM = {"toolCallId": "call_1", "status": "pending"}
 SPOKEN = {
     "say one": [message("one"), END],
     r"say # One\n\n- two": [message("# One\n\n- two"), END],
@@ -34,6 +35,14 @@ SPOKEN = {
     "think hm": [message("hm", "thought"), END],
     "slow 3 0": [message("1 "), message("2 "), message("3 "), END],
     "flood 2": [message("1 "), message("2 "), END],
+    "storm 3": [
+        {"sessionUpdate": "tool_call", **STORM, "title": "A storm", "kind": "other", "rawInput": {"updates": 3}},
+        message("1 ", "thought"),
+        {"sessionUpdate": "plan", "entries": [entry("Step 2", "in_progress"), entry("Then rest", "pending")]},
+        {"sessionUpdate": "tool_call_update", **STORM, "status": "in_progress", "content": content("Update 3")},
+        {"sessionUpdate": "tool_call_update", **STORM, "status": "completed"},
+        END,
+    ],
     "long 15 3 0": [message("and \n"), message("\nEND-"), message("MARK\n"), END],
     "image": [block(type="image", mimeType="image/png", data=samples.PICTURE), END],
     "audio": [block(type="audio", mimeType="audio/wav", data=samples.sound()), END],

@@ -25,18 +25,19 @@ class Asked:
         self.cell = cell or front_end.execute(code)
         self._start = 0 if cell else self._start
         self.views: list[str] = []
+        self._known: set[str] = set()
         self._buttons: list[dict[str, str]] = []
         self.look(questions)
 
     def look(self, questions: int) -> None:
         """Wait until there are so many questions that were not seen before; all others are forgotten."""
-        known, self.views = self.views, []
-        start = self._start
+        self._known.update(self.views)
+        self.views, start = [], self._start
         while len(self.views) < questions:
             message = self.front_end.see(lambda m: is_output(m, self.cell), start=start)
             start = self.front_end.published.index(message, start) + 1
             view = message["content"].get("data", {}).get(WIDGET_VIEW, {}).get("model_id")
-            if view and view not in (*known, *self.views):
+            if view and view not in (*self._known, *self.views):
                 self.views.append(view)
         self._buttons = [self._named(view) for view in self.views]
 

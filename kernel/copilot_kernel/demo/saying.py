@@ -40,6 +40,30 @@ async def flood(stage: Stage, argument: str) -> None:
         await stage.say(f"{number} ")
 
 
+async def storm(stage: Stage, argument: str) -> None:
+    """`storm N [RATE]`: N updates of all kinds, most about one tool call, RATE a second (0: as fast as they go)."""
+    amount, rate = numbers(argument, (1000, 0), "storm N [RATE]")
+    id = await stage.begin("other", "A storm", {"updates": int(amount)})
+    start = anyio.current_time()
+    for number in range(1, int(amount) + 1):
+        if rate:
+            await anyio.sleep(max(0.0, start + number / rate - anyio.current_time()))
+        await _blow(stage, id, number)
+    await stage.change(id, status="completed")
+
+
+async def _blow(stage: Stage, id: str, number: int) -> None:
+    match number % 8:
+        case 0:
+            await stage.say(f"{number} ")
+        case 1:
+            await stage.think(f"{number} ")
+        case 2:
+            await stage.send(protocol.plan([f"Step {number}", "Then rest"], number % 2))
+        case _:
+            await stage.change(id, status="in_progress", content=protocol.content(f"Update {number}"))
+
+
 async def long(stage: Stage, argument: str) -> None:
     """`long BYTES CHUNKS RATE`: markdown of that many bytes, RATE chunks a second (0: as fast as they go)."""
     size, pieces, rate = numbers(argument, (10_000, 100, 0), "long BYTES CHUNKS RATE")
@@ -121,6 +145,7 @@ SAYING: dict[str, Directive] = {
         think,
         slow,
         flood,
+        storm,
         long,
         remember,
         late,

@@ -1,0 +1,143 @@
+"""What becomes of an open question when its agent, its kernel or its notebook's session ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import psutil
+import pytest
+
+from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
+from .conftest import StartKernel
+from .front_end import START_LIMIT, FrontEnd, is_output, until
+
+DEATH_LIMIT = 2.0
+"""Seconds from the agent's end to the error in the cell."""
+QUESTION = "The agent asks"
+
+
+@pytest.fixture
+def notebook(start_kernel: StartKernel) -> FrontEnd:
+    front_end = start_kernel()
+    front_end.open_control()
+    return front_end
+
+
+def several(count: int) -> str:
+    return f"together {' ;; '.join(f'ask Number {number}' for number in range(count))}"
+
+
+def agent_of(front_end: FrontEnd) -> psutil.Process:
+    (agent,) = front_end.children()
+    return agent
+
+
+# -- the agent ends -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_death_of_the_agent_ends_the_cell_and_its_questions(notebook: FrontEnd, count: int) -> None:
+    asked = Asked(notebook, f"demo: {several(count)}", questions=count)
+    agent_of(notebook).kill()
+    began = time.monotonic()
+    outcome = asked.finish()
+    took = time.monotonic() - began
+    assert (outcome.error[0], took < DEATH_LIMIT) == ("AgentExited", True), took
+    assert (outcome.text.count("Cancelled: "), QUESTION in outcome.text) == (count, False)
+    notebook.idle(asked.click(ALLOW))
+    assert notebook.run("demo: say Back.").status == "ok"
+    assert notebook.complaints() == []
+
+
+# -- the kernel ends ------------------------------------------------------------------------------------------------
+
+
+def by_restart(front_end: FrontEnd) -> None:
+    """As JupyterLab does: the kernel is asked to end, and started again on the same connection."""
+    front_end.manager.restart_kernel()
+
+
+def by_shutdown(front_end: FrontEnd) -> None:
+    front_end.manager.shutdown_kernel()
+
+
+@pytest.mark.parametrize("end", [by_restart, by_shutdown])
+def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
+    notebook: FrontEnd, end: Callable[[FrontEnd], None]
+) -> None:
+    asked = Asked(notebook, f"demo: say Before.\\n\\n\n{several(2)}", questions=2)
+    agent = agent_of(notebook)
+    end(notebook)
+    assert not agent.is_running()
+    notebook.see(lambda m: is_output(m, asked.cell) and m["msg_type"] == "error")
+    text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
+    assert (asked.standing(), text.count("Cancelled: "), "Before." in text) == ([], 2, True)
+    assert QUESTION not in text
+
+
+def test_after_a_restart_old_buttons_are_dead_and_the_next_cell_works(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: ask")
+    old = asked.button(ALLOW)
+    by_restart(notebook)
+    notebook.client.wait_for_ready(timeout=START_LIMIT)
+    notebook.open_control()
+    notebook.idle(notebook.click(old))
+    again = Asked(notebook, "demo: ask")
+    notebook.idle(notebook.click(old))
+    again.click(DENY)
+    assert "Rejected: Deny (you)" in again.finish().text
+    assert notebook.complaints() == []
+
+
+def test_a_kernel_that_is_killed_leaves_no_agent_and_a_cell_that_reads_as_a_question(notebook: FrontEnd) -> None:
+    """Nobody can say a last word here: what stands in the notebook must not look like a decision."""
+    asked = Asked(notebook, "demo: shell echo one && echo two")
+    agent = agent_of(notebook)
+    notebook.process.kill()
+    until(lambda: not agent.is_running() or agent.status() == psutil.STATUS_ZOMBIE, "the agent's end")
+    text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
+    assert (QUESTION in text, "echo one && echo two" in text) == (True, True)
+    assert not any(word in text for word in ("Allowed", "Rejected", "Cancelled"))
+
+
+# -- what was saved -------------------------------------------------------------------------------------------------
+
+
+def saved(asked: Asked) -> Any:
+    """The notebook as it is saved now."""
+    outputs = [
+        nbformat.v4.new_output("display_data", data=bundle) for bundle in kept(asked.front_end.outputs(asked.cell))
+    ]
+    cell = nbformat.v4.new_code_cell("demo: shell echo one", outputs=outputs)
+    book = nbformat.v4.new_notebook(cells=[cell])
+    nbformat.validate(book)
+    return book
+
+
+def exported(book: Any) -> str:
+    from nbconvert import HTMLExporter
+
+    html, _ = HTMLExporter().from_notebook_node(book)
+    return str(html)
+
+
+def test_a_notebook_saved_while_a_question_is_open_reads_well_as_html(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: shell echo one")
+    book = saved(asked)
+    html = exported(book)
+    asked.click(DENY)
+    asked.finish()
+    assert any(WIDGET_VIEW in output["data"] for output in book.cells[0].outputs)
+    assert ("asks to" in html, "echo one" in html) == (True, True)
+    assert [sign for sign in ("widget-view+json", "<button") if sign in html] == []
+
+
+def test_a_notebook_saved_after_the_decision_says_what_was_decided(notebook: FrontEnd) -> None:
+    asked = Asked(notebook, "demo: shell echo one")
+    asked.click(ALLOW)
+    asked.finish()
+    html = exported(saved(asked))
+    assert ("Allowed: Allow once (you)" in html, "asks to" in html) == (True, False)

@@ -1,0 +1,107 @@
+"""Questions among very many updates, and very many questions: each stays to be seen and is answered once.
+
+JupyterLab hides what comes after a cell's 50th output, and jupyter_server drops messages above 1,000 a second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from .asked import ALLOW, DENY, Asked, Wire
+from .front_end import FrontEnd, Message, kernel_process
+
+LONG = 60.0
+"""Seconds for what takes long on a slow machine."""
+SERVER_LIMIT = 1_000
+"""Messages a second that jupyter_server passes on."""
+MOST_OUTPUTS = 50
+ANSWER_LIMIT = 2.0
+"""Seconds from a click to the answer on the wire, in a storm and on a slow machine."""
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    return Wire(tmp_path_factory.mktemp("wire"))
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
+        front_end.open_control()
+        yield front_end
+        assert front_end.complaints() == []
+
+
+def busiest_second(published: list[Message]) -> int:
+    """The most messages that were published within one second."""
+    times: list[datetime] = sorted(message["header"]["date"] for message in published)
+    first, most = 0, 0
+    for last, at in enumerate(times):
+        while (at - times[first]).total_seconds() > 1:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+@pytest.mark.parametrize("rate", [0, 2000])
+def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, wire: Wire, rate: int) -> None:
+    wire.mark()
+    start = len(notebook.published)
+    asked = Asked(notebook, f"demo: together ask It ;; storm 5000 {rate}")
+    asked.ready(asked.button(ALLOW))
+    began = time.monotonic()
+    asked.click(ALLOW)
+    assert wire.outcomes(1) == ["allow_once"]
+    took = time.monotonic() - began
+    outcome = asked.finish(LONG)
+    assert took < ANSWER_LIMIT
+    assert busiest_second(notebook.published[start:]) < SERVER_LIMIT / 4
+    assert len(asked.outputs()) < MOST_OUTPUTS
+    assert ("Allowed: Allow once (you)" in outcome.text, "Update 4999" in outcome.text) == (True, True)
+
+
+def test_a_question_that_came_before_a_storm_is_there_after_it(notebook: FrontEnd, wire: Wire) -> None:
+    wire.mark()
+    asked = Asked(notebook, "demo: together ask It ;; storm 5000")
+    notebook.see(lambda m: "Update 4999" in str(m["content"]), limit=LONG)
+    assert (asked.standing(), wire.answers()) == (asked.views, [])
+    asked.click(DENY)
+    assert wire.outcomes(1) == ["reject_once"]
+    assert "Rejected: Deny (you)" in asked.finish(LONG).text
+
+
+def test_twenty_questions_at_once_are_each_answered_once(notebook: FrontEnd, wire: Wire) -> None:
+    """Not all of them stand there at once: the next one comes when one is answered."""
+    wire.mark()
+    start = len(notebook.published)
+    code = f"demo: together {' ;; '.join(f'ask Number {number}' for number in range(20))}"
+    asked = Asked(notebook, code)
+    for number in range(20):
+        if number:
+            asked.look(1)
+        asked.click((ALLOW, DENY)[number % 2])
+        wire.answers(number + 1)
+    outcome = asked.finish(LONG)
+    outcomes = wire.outcomes(20)
+    assert sorted(outcomes) == ["allow_once"] * 10 + ["reject_once"] * 10
+    assert sorted(answer["id"] for answer in wire.answers()) == sorted({answer["id"] for answer in wire.answers()})
+    assert (outcome.text.count("Allowed: "), outcome.text.count("Rejected: ")) == (10, 10)
+    assert len(asked.outputs()) < MOST_OUTPUTS
+    assert busiest_second(notebook.published[start:]) < SERVER_LIMIT
+
+
+def test_an_interrupt_cancels_all_of_many_questions_also_those_that_were_not_shown(
+    notebook: FrontEnd, wire: Wire
+) -> None:
+    wire.mark()
+    asked = Asked(notebook, f"demo: together {' ;; '.join(f'ask Number {number}' for number in range(20))}")
+    began = time.monotonic()
+    notebook.manager.interrupt_kernel()
+    assert wire.outcomes(20) == ["cancelled"] * 20
+    assert time.monotonic() - began < ANSWER_LIMIT
+    assert asked.finish().error[0] == "Cancelled"
+    assert len(wire.answers()) == 20
