@@ -62,7 +62,7 @@ class Permissions:
 
     async def _answer(self, call: ToolCall, options: tuple[Option, ...], by_rule: bool) -> Answer:
         rules = self.settings.allow if by_rule else ()
-        known = policy.decide(call, options, self.settings.permission_mode, rules, self.settings.folder)
+        known = policy.answer(call, options, self.settings.permission_mode, rules, self.settings.folder)
         view, stop = self._record.view_of(call.turn), self.stop
         if known is not None and not (stop and stop.pressed):
             return known

@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from ..errors import HostRefused
 from . import places
 from .places import FILE, Place, check_regular, opened_folder, translating
-from .sensitive import is_never_written
+from ..permissions.sensitive import is_never_written
 
 MAX_TEXT = 10 * 1024 * 1024
 """Bytes that one answer or one written file may have."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..errors import HostError, HostMissing, HostRefused
-from .sensitive import why_sensitive
+from ..permissions.sensitive import why_sensitive
 
 MAX_PATH = 4096
 """Bytes of a path, as on Linux."""

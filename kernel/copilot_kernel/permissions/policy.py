@@ -1,46 +1,89 @@
-"""May it, without asking: a pure answer, or None, which means "ask a person".
+"""May it, without asking? One pure function of the call, the rules, the mode and what was found out about its paths.
 
-Whatever is unclear asks. Only an option of kind `allow_once` is ever chosen: never a standing grant, and never by
-position, name or id. Paths are compared as they are written, without looking at the disk.
+What is denied goes before what is asked about, and that before what is allowed. Whatever is unclear asks. Only an
+option of kind `allow_once` is ever chosen for a yes: never a standing grant, and never by position, name or id.
 """
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from ..acp.messages import Diff, Option
+from ..acp.messages import Option
 from ..conversation.model import ToolCall
-from .question import Answer, By
+from . import inputs, limits
+from .circumstances import Circumstances
+from .contradictions import contradiction
+from .grants import ACCEPT_EDITS, granted
+from .question import Answer
+from .request import Request, paths
+from .rules import KINDS, Rules, parse
+from .suggestions import suggestion
 
-NAMES = ("Read", "Edit", "Bash")
+__all__ = [
+    "BYPASS",
+    "PLAN",
+    "Circumstances",
+    "Decision",
+    "Rules",
+    "answer",
+    "decide",
+    "paths",
+    "problems",
+    "reject",
+    "rules_for",
+]
 
-_GATE = "outside trusted director"
-"""How Copilot CLI asks, with kind `read`, to leave the folder at all, even when it is about to write there."""
+PLAN = "plan"
+BYPASS = "bypassPermissions"
 
-_TEXTS = frozenset(
-    {"content", "contents", "text", "old_text", "new_text", "oldtext", "newtext", "old_str", "new_str", "file_text"}
-    | {"old_string", "new_string", "diff", "patch", "title", "description", "explanation", "reason"}
-)
-"""Members of a tool's input that hold what is in a file or say something about it, and no path."""
-
-_PATHS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
-_ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
-_COMMANDS = frozenset({"command", "commands", "cmd", "script"})
+Outcome = Literal["allow", "ask", "reject"]
+By = Literal["rule", "mode"]
 
 
-def decide(call: ToolCall, options: Sequence[Option], mode: str, allow: Sequence[str], root: str = "") -> Answer | None:
-    """The answer to a request about `call` (the merged one), or None to ask.
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`option` None with `reject` means that the agent offers no way to say no: `cancelled` is what is left."""
 
-    `mode` bypassPermissions allows everything. `allow` holds bare names: Read and Edit allow what touches only paths
-    inside the folder `root`, Bash allows every command. Everything else allows nothing, see `problems`.
+    outcome: Outcome
+    option: Option | None
+    by: By
+    reason: str
+    """Why, as one sentence for the user."""
+    rule: str = ""
+    """The rule, or the rules that together, decided; empty: none did."""
+    would: tuple[str, ...] = ()
+    """Rules of which each alone, added to `allow`, would have allowed it. Only where the outcome is `ask`."""
+    suggestion: str = ""
+    """The narrowest of them; empty: no rule alone would."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    outcome: Outcome
+    by: By
+    words: str
+    rule: str = ""
+
+
+def decide(
+    call: ToolCall, options: Sequence[Option], circumstances: Circumstances, earlier: ToolCall | None = None
+) -> Decision:
+    """About the merged `call`. `earlier` is the same call as it was shown before it asked, or None if it was not.
+
+    Never raises, whatever an agent sends.
     """
-    if mode == "bypassPermissions":
-        return _allow_once(options, "mode", "allowed by the mode bypassPermissions")
-    rule = next((name for name in NAMES if name in allow and _covers(name, call, root)), None)
-    return _allow_once(options, "rule", f"allowed by the rule {rule}") if rule else None
+    request = Request(call, inputs.read(call), circumstances)
+    found = _find(request, earlier)
+    option = _option(found.outcome, options)
+    if found.outcome == "allow" and option is None:
+        words = f"{found.words}, but the agent offers no answer that allows it only once"
+        return Decision("ask", None, found.by, _sentence(words), found.rule)
+    if found.outcome != "ask":
+        return Decision(found.outcome, option, found.by, _sentence(found.words), found.rule)
+    would = _would(request, earlier)
+    return Decision("ask", None, found.by, _sentence(found.words), found.rule, would, would[0] if would else "")
 
 
 def reject(options: Sequence[Option]) -> Option | None:
@@ -48,82 +91,96 @@ def reject(options: Sequence[Option]) -> Option | None:
     return _first(options, "reject_once") or _first(options, "reject_always")
 
 
-def rules_for(call: ToolCall, options: Sequence[Option], root: str) -> tuple[str, ...]:
-    """The names of which each one alone would allow the call."""
-    return tuple(name for name in NAMES if decide(call, options, "default", [name], root))
-
-
 def problems(allow: Sequence[str]) -> list[str]:
-    """What in the setting `allow` allows nothing, in words for the user."""
-    known = ", ".join(NAMES)
-    return [f"allow: {rule!r} allows nothing; the rules are {known}" for rule in allow if rule not in NAMES]
+    """What in the setting `allow` matches nothing, in words for the user."""
+    return list(Rules.read(allow)[1])
 
 
-def _covers(name: str, call: ToolCall, root: str) -> bool:
-    match name:
-        case "Read":
-            return call.kind == "read" and not _writes(call) and _stays_inside(call, root)
-        case "Edit":
-            return call.kind in ("edit", "delete", "move") and _stays_inside(call, root)
-        case _:
-            return call.kind == "execute"
+def _find(request: Request, earlier: ToolCall | None) -> _Finding:
+    mode, rules = request.circumstances.mode, request.circumstances.rules
+    if mode == PLAN:
+        return _Finding("reject", "mode", "the mode is plan, in which nothing is done and nobody is asked")
+    if denied := limits.limit(rules.deny, request) or request.limited_by("deny"):
+        return _Finding("reject", "rule", f"the rule {denied} denies it", denied)
+    if words := limits.ours(request):
+        return _Finding("ask", "mode", f"{words}, which always asks")
+    if asked := limits.limit(rules.ask, request) or request.limited_by("ask"):
+        return _Finding("ask", "rule", f"the rule {asked} asks about it", asked)
+    return _bypassed(request) if mode == BYPASS else _granted(request, earlier)
 
 
-def _writes(call: ToolCall) -> bool:
-    return any(isinstance(item, Diff) for item in call.content)
+def _bypassed(request: Request) -> _Finding:
+    """Everything, unless a command that is denied or asked about may hide in it."""
+    rules = request.circumstances.rules
+    has_limits = any(rule.command for rule in (*rules.deny, *rules.ask))
+    unclear = next((verdict for verdict in request.verdicts if verdict.outcome == "ask"), None)
+    if has_limits and unclear:
+        return _Finding("ask", "rule", f"{unclear.reason}, and a command that a rule denies may hide in it")
+    return _Finding("allow", "mode", f"the mode {BYPASS} allows everything")
 
 
-def _stays_inside(call: ToolCall, root: str) -> bool:
-    """At least one path, all of them inside, and no command: a contradiction between kind and input must be seen."""
-    if _GATE in call.title.lower() or any(key in _COMMANDS for key in _keys(call.raw_input)):
+def _granted(request: Request, earlier: ToolCall | None) -> _Finding:
+    if words := contradiction(request.call, request.seen, earlier, request.circumstances.cwd):
+        return _Finding("ask", "mode", words)
+    grant = granted(request)
+    if grant.problem:
+        return _Finding("ask", "mode", grant.problem)
+    if grant.by:
+        named, several = " and ".join(grant.by), len(grant.by) > 1
+        return _Finding(
+            "allow", "rule", f"the {'rules' if several else 'rule'} {named} allow{'' if several else 's'} it", named
+        )
+    return _Finding("allow", "mode", f"the mode {ACCEPT_EDITS} allows it in the project")
+
+
+def _would(request: Request, earlier: ToolCall | None) -> tuple[str, ...]:
+    """The narrowest rule first, then the bare name."""
+    return tuple(rule for rule in _candidates(request) if _alone(rule, request, earlier))
+
+
+def _candidates(request: Request) -> tuple[str, ...]:
+    bare = next((name for name, kinds in KINDS.items() if request.call.kind in kinds), "")
+    return tuple(dict.fromkeys(filter(None, (suggestion(request), bare))))
+
+
+def _alone(text: str, request: Request, earlier: ToolCall | None) -> bool:
+    rules = request.circumstances.rules
+    try:
+        more = replace(rules, allow=(*rules.allow, parse(text)))
+    except ValueError:
         return False
-    paths = list(_paths(call))
-    return bool(paths) and all(_is_inside(path, root) for path in paths)
+    tried = Request(request.call, request.seen, replace(request.circumstances, rules=more))
+    return _find(tried, earlier).outcome == "allow"
 
 
-def _paths(call: ToolCall) -> Iterator[str]:
-    yield from (location.path for location in call.locations)
-    yield from (item.path for item in call.content if isinstance(item, Diff))
-    for key, value in _leaves(call.raw_input):
-        if _names_a_path(key) or value.startswith(("/", "~", "\\")) or "://" in value or ".." in value:
-            yield value
-
-
-def _names_a_path(key: str) -> bool:
-    return key.lower().endswith(_PATHS) or key.lower() in _ENDS
-
-
-def _leaves(raw: Any) -> Iterator[tuple[str, str]]:
-    """The texts of a tool's input with the names they stand under; names that are paths themselves (as in
-    `{"changes": {"/a": …}}`) count as texts."""
-    todo = [("", raw)]
-    while todo:
-        key, value = todo.pop()
-        if isinstance(value, dict):
-            todo += [(str(name), inner) for name, inner in value.items() if str(name).lower() not in _TEXTS]
-            todo += [("", name) for name in value if isinstance(name, str) and "/" in name]
-        elif isinstance(value, list):
-            todo += [(key, inner) for inner in value]
-        elif isinstance(value, str):
-            yield key, value
-
-
-def _keys(raw: Any) -> Iterator[str]:
-    yield from raw if isinstance(raw, dict) else ()
-
-
-def _is_inside(path: str, root: str) -> bool:
-    """Relative paths start in the agent's folder. With `..` a symbolic link decides where one ends: unclear."""
-    if not root or "\0" in path or "://" in path or path.startswith("~") or ".." in PurePosixPath(path).parts:
-        return False
-    absolute = os.path.normpath(os.path.join(root, path))
-    return PurePosixPath(absolute).is_relative_to(os.path.normpath(root))
-
-
-def _allow_once(options: Sequence[Option], by: By, reason: str) -> Answer | None:
-    option = _first(options, "allow_once")
-    return Answer(option, by, reason) if option else None
+def _option(outcome: Outcome, options: Sequence[Option]) -> Option | None:
+    if outcome == "allow":
+        return _first(options, "allow_once")
+    return reject(options) if outcome == "reject" else None
 
 
 def _first(options: Sequence[Option], kind: str) -> Option | None:
     return next((option for option in options if option.kind == kind), None)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+# -- for callers that do not know their circumstances yet ------------------------------------------------------------
+
+
+def answer(call: ToolCall, options: Sequence[Option], mode: str, allow: Sequence[str], root: str = "") -> Answer | None:
+    """As `decide`, with paths as they are written and no other rules; None to ask."""
+    decision = decide(call, options, _unresolved(call, mode, allow, root))
+    return None if decision.outcome == "ask" else Answer(decision.option, decision.by, decision.reason)
+
+
+def rules_for(call: ToolCall, options: Sequence[Option], root: str) -> tuple[str, ...]:
+    """Rules of which each one alone would allow the call, its paths as they are written."""
+    return decide(call, options, _unresolved(call, "default", (), root)).would
+
+
+def _unresolved(call: ToolCall, mode: str, allow: Sequence[str], root: str) -> Circumstances:
+    known = Circumstances(mode, Rules.read(allow)[0], root, root)
+    return replace(known, real={path: path for path in paths(call, known)})

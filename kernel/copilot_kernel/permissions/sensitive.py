@@ -29,16 +29,16 @@ _NEVER_WRITTEN = (".git", OURS)
 
 def why_sensitive(names: Iterable[str]) -> str:
     """Why no rule may allow a path with these names, in words that follow its name; empty if nothing is special."""
-    plain = [_plain(name) for name in names]
-    return next((why for pattern, why in _PATTERNS.items() if any(fnmatchcase(n, pattern) for n in plain)), "")
+    seen = [plain(name) for name in names]
+    return next((why for pattern, why in _PATTERNS.items() if any(fnmatchcase(name, pattern) for name in seen)), "")
 
 
 def is_never_written(names: Iterable[str]) -> bool:
     """Git's hooks and settings run programs, and our settings allow them."""
-    return any(_plain(name) in _NEVER_WRITTEN for name in names)
+    return any(plain(name) in _NEVER_WRITTEN for name in names)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """What a file system that ignores case and invisible characters makes of a name."""
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join(visible).casefold()

@@ -1,7 +1,7 @@
 """What no rule may allow, however it is spelled."""
 
 import pytest
-from copilot_kernel.host.sensitive import is_never_written, why_sensitive
+from copilot_kernel.permissions.sensitive import is_never_written, why_sensitive
 
 GIT, RULES, SECRETS, RUN = (
     "belongs to Git itself",

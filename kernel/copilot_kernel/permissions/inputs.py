@@ -1,0 +1,220 @@
+"""What a tool call says that it will do: command lines, their folder, every path, every address, which server's tool.
+
+Agents put these into `rawInput` under many names; this is the one list of them. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..acp.messages import Diff
+from ..conversation.model import ToolCall
+
+COMMAND_NAMES = ("command", "commands", "cmd", "argv")
+FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir")
+PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
+URL_NAMES = ("url", "uri", "href", "address", "urls")
+SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
+TOOL_NAMES = ("tool", "toolName", "tool_name")
+
+SCRIPT_NAMES = ("script", "shell_command", "shellCommand", "bash", "cmdline")
+"""Members that may hold a command too; they are shown with the rest of the input, and no rule allows them."""
+
+TEXT_NAMES = frozenset(
+    {"content", "contents", "text", "old_text", "new_text", "oldtext", "newtext", "old_str", "new_str", "file_text"}
+    | {"old_string", "new_string", "oldstring", "newstring", "new_source", "insert_text", "diff", "patch", "title"}
+    | {"description", "explanation", "reason"}
+)
+"""Members, in lower case, that hold what is in a file or say something about it, and no path."""
+
+_LINES = tuple(name for name in COMMAND_NAMES if name != "commands")
+_SHELLS = [
+    (shell, option) for shell in ("bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash") for option in ("-c", "-lc")
+]
+
+GATE = "outside trusted director"
+"""How Copilot CLI asks, with kind `read`, to leave the folder at all, even when it is about to write there."""
+
+FILE_KINDS = frozenset({"read", "search", "edit", "delete", "move"})
+MOST = 2_000
+"""Texts of an input that are looked at; one with more is not understood."""
+
+_PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
+_ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
+_HEADER = re.compile(r"^--- ([^\n]{1,4096})\n\+\+\+ ([^\n]{1,4096})$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """`paths` are as the agent wrote them, of a call that is about files all that may be one. `too_much`: not all."""
+
+    lines: tuple[str, ...]
+    """Command lines, each of which is said to be the whole of what runs."""
+    listed: tuple[str, ...]
+    """Command lines in a list of several."""
+    scripts: tuple[str, ...]
+    folder: str
+    paths: tuple[str, ...]
+    urls: tuple[str, ...]
+    tool: str
+    diffs: bool
+    is_gate: bool
+    too_much: bool
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """All command lines, without repeats."""
+        return tuple(dict.fromkeys((*self.lines, *self.listed)))
+
+
+def read(call: ToolCall) -> Input:
+    """All that the merged call says."""
+    leaves = list(_leaves(call.raw_input))
+    named = [*paths(call), *_patched(call), *(item.path for item in call.content if isinstance(item, Diff))]
+    if call.kind in FILE_KINDS:
+        named += [value for key, value in leaves if _may_be_path(key, value)]
+    listed = tuple(lines_under("commands", call.raw_input))
+    return Input(
+        lines=tuple(dict.fromkeys(line for name in _LINES for line in _run_by(name, call.raw_input))) or listed,
+        listed=listed,
+        scripts=tuple(text for name in SCRIPT_NAMES for text in _texts(_member(call.raw_input, name))),
+        folder=folder(call.raw_input),
+        paths=tuple(dict.fromkeys(path for path in named if path)),
+        urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(_member(call.raw_input, name)))),
+        tool=tool(call),
+        diffs=any(isinstance(item, Diff) for item in call.content) or bool(_patched(call)),
+        is_gate=GATE in call.title.lower(),
+        too_much=len(leaves) > MOST,
+    )
+
+
+def commands(raw_input: Any) -> tuple[str, ...]:
+    """Every command line that the tool was given, without repeats: all of them, for nobody knows which one runs."""
+    return tuple(dict.fromkeys(line for name in COMMAND_NAMES for line in lines_under(name, raw_input)))
+
+
+def _run_by(name: str, raw_input: Any) -> list[str]:
+    """As `lines_under`, but of a shell that is given one line, the line."""
+    value = _member(raw_input, name)
+    is_shell = isinstance(value, list | tuple) and len(value) == 3 and tuple(value[:2]) in _SHELLS
+    return [value[2]] if is_shell and isinstance(value[2], str) else lines_under(name, raw_input)
+
+
+def lines_under(name: str, raw_input: Any) -> list[str]:
+    """The command lines in one member: a text, the words of one command, or in `commands` one line after the other."""
+    value = _member(raw_input, name)
+    if isinstance(value, str):
+        return [value] if value else []
+    words = [word if isinstance(word, str) else _as_json(word) for word in _sequence(value)]
+    return [shlex.join(words)] if name != "commands" and words else words
+
+
+def folder(raw_input: Any) -> str:
+    """The folder in which the command runs, or nothing."""
+    return next((value for name in FOLDER_NAMES if isinstance(value := _member(raw_input, name), str)), "")
+
+
+def paths(call: ToolCall) -> tuple[str, ...]:
+    """Every path that the call names as such, without repeats."""
+    found = {location.path: None for location in call.locations}
+    for name in PATH_NAMES:
+        found |= dict.fromkeys(_texts(_member(call.raw_input, name)))
+    return tuple(path for path in found if path)
+
+
+def headers(call: ToolCall) -> tuple[str, ...]:
+    """The paths that the heads of unified diffs in the input name, without `a/` and `b/`."""
+    named = (name for text in _diffs(call.raw_input) for head in _HEADER.findall(text) for name in head)
+    plain = (name.split("\t")[0] for name in named)
+    return tuple(dict.fromkeys(name for name in plain if name not in ("/dev/null", "a/dev/null", "b/dev/null")))
+
+
+def tool(call: ToolCall) -> str:
+    """The tool of an MCP server as `mcp__server__tool`, where the agent says so in a place that a model cannot write.
+
+    That is its name, or what agents add in `_meta`; in `rawInput` it counts only if the title says the same.
+    """
+    given = (call.name, *(_member(value, "toolName") for value in call.meta.values()))
+    named = next((name for name in given if isinstance(name, str) and name.startswith("mcp__")), "")
+    if named:
+        return named
+    invoked = _invoked(call.raw_input)
+    titles = [f"{server}/{name}" for server, name in invoked]
+    if len(invoked) == 1 and call.title.removeprefix("Tool: ") in titles:
+        return f"mcp__{invoked[0][0]}__{invoked[0][1]}"
+    return ""
+
+
+def claimed_tools(call: ToolCall) -> tuple[str, ...]:
+    """Everything that may be the name of a tool, also where a model could have written it: for denying and asking."""
+    pairs = [f"mcp__{server}__{name}" for server, name in _invoked(call.raw_input)]
+    return tuple(dict.fromkeys(filter(None, (tool(call), call.name, call.title.removeprefix("Tool: "), *pairs))))
+
+
+def _invoked(raw_input: Any) -> list[tuple[str, str]]:
+    servers = [text for name in SERVER_NAMES for text in _texts(_member(raw_input, name))][:9]
+    tools = [text for name in TOOL_NAMES for text in _texts(_member(raw_input, name))][:9]
+    return [(server, name) for server in servers for name in tools]
+
+
+def _leaves(raw: Any) -> Iterator[tuple[str, str]]:
+    """Texts with the names they stand under, at most one more than `MOST`; names that are paths themselves (as in
+    `{"changes": {"/a": …}}`) count as texts."""
+    todo, count = [("", raw)], 0
+    while todo and count <= MOST:
+        key, value = todo.pop()
+        count += 1
+        if isinstance(value, dict):
+            todo += [(str(name), inner) for name, inner in value.items() if str(name).lower() not in TEXT_NAMES]
+            todo += [("", name) for name in value if isinstance(name, str) and "/" in name]
+        elif isinstance(value, list | tuple):
+            todo += [(key, inner) for inner in value]
+        elif isinstance(value, str):
+            yield key, value
+    if todo:
+        yield from ([("", "")] * (MOST + 1))
+
+
+def _may_be_path(key: str, value: str) -> bool:
+    name = key.lower()
+    looks = value.startswith(("/", "~", "\\")) or "://" in value or ".." in value
+    return name.endswith(_PATH_ENDS) or name in _ENDS or (looks and "*** Begin Patch" not in value)
+
+
+def _patched(call: ToolCall) -> list[str]:
+    """The files of a patch in the form that some agents' `apply_patch` takes."""
+    raw = call.raw_input
+    found = (raw, *(_member(raw, name) for name in ("input", "patch", "patchText", "diff")))
+    return [path for text in found if isinstance(text, str) for path in _PATCHED.findall(text)]
+
+
+def _diffs(raw: Any) -> Iterator[str]:
+    for name in ("diff", "patch", "unified_diff", "unifiedDiff"):
+        value = _member(raw, name)
+        if isinstance(value, str):
+            yield value
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _texts(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [text for text in _sequence(value) if isinstance(text, str)]
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (RecursionError, TypeError, ValueError):
+        return f"({type(value).__name__})"

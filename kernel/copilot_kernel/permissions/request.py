@@ -1,0 +1,81 @@
+"""A call together with its circumstances: what it would read, change and run, and what rules for commands say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..conversation.model import ToolCall
+from . import inputs
+from .circumstances import Circumstances, Spot, absolute, unclear
+from .commands import Verdict, judge
+from .inputs import Input
+
+CHANGING = frozenset({"edit", "delete", "move"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything is worked out once, when it is first needed."""
+
+    call: ToolCall
+    seen: Input
+    circumstances: Circumstances
+
+    @cached_property
+    def folder(self) -> str:
+        """Where commands start, absolute."""
+        return absolute(self.seen.folder, self.circumstances.cwd) if self.seen.folder else self.circumstances.cwd
+
+    @cached_property
+    def place(self) -> Spot:
+        """The folder in which commands start."""
+        return self.circumstances.spot(self.seen.folder or self.circumstances.cwd)
+
+    @cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """The paths that the call names."""
+        return tuple(map(self.circumstances.spot, self.seen.paths))
+
+    @cached_property
+    def written(self) -> tuple[Spot, ...]:
+        """The files that its commands would write, as far as can be told."""
+        return tuple(self.circumstances.spot(path, self.folder) for verdict in self.verdicts for path in verdict.writes)
+
+    @cached_property
+    def tools(self) -> tuple[str, ...]:
+        """Names that the tool may have."""
+        return inputs.claimed_tools(self.call)
+
+    @property
+    def changes(self) -> bool:
+        """It changes files, or may: also where the kind does not say so."""
+        return self.call.kind in CHANGING or self.call.kind not in ("read", "search", "think") or self.seen.diffs
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """For each command line."""
+        rules = self.circumstances.rules
+        allow, ask, deny = (
+            tuple(rule.command for rule in some if rule.command) for some in (rules.allow, rules.ask, rules.deny)
+        )
+        trusted = self.circumstances.mode == "bypassPermissions" or any(
+            rule.is_bare and rule.tool == "Bash" for rule in rules.allow
+        )
+        lines = (*self.seen.commands, *self.seen.scripts)
+        return tuple(judge(line, allow, ask, deny, trust_all=trusted, folder=self.folder) for line in lines)
+
+    def limited_by(self, outcome: str) -> str:
+        """The rule for commands that denies (`deny`) or asks (`ask`), or nothing."""
+        found = next((verdict for verdict in self.verdicts if verdict.outcome == outcome and verdict.rules), None)
+        return f"Bash({found.rules[0]})" if found else ""
+
+
+def paths(call: ToolCall, circumstances: Circumstances) -> tuple[str, ...]:
+    """Every absolute path for which `Circumstances.real` must say where it leads, before `decide` is called."""
+    request = Request(call, inputs.read(call), circumstances)
+    own = (circumstances.root, circumstances.cwd, circumstances.home, *circumstances.protected, request.folder)
+    named = (absolute(path, circumstances.cwd) for path in request.seen.paths if not unclear(path))
+    writes = (path for verdict in request.verdicts for path in verdict.writes)
+    to_write = (absolute(path, request.folder) for path in writes if not unclear(path))
+    return tuple(dict.fromkeys(path for path in (*own, *named, *to_write) if path.startswith("/")))
