@@ -1,24 +1,24 @@
 """What agents put into `rawInput`, `rawOutput` and `_meta`, in the shapes that were seen; nothing here raises.
 
-The command that runs, its folder, the paths and the address it touches; the text, the exit code and the images that
-came out.
+The text, the exit code and the images that came out. What goes in (commands, their folder, paths) is read by the
+policy, so that what is shown is what is judged.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..acp.blocks import parse_block
 from ..acp.messages import Audio, Block, Image, Resource, ResourceLink
 from ..conversation.model import ToolCall
+from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, lines_under
+from ..permissions.inputs import commands as commands
+from ..permissions.inputs import folder as folder
+from ..permissions.inputs import paths as paths
 
-_COMMAND_NAMES = ("command", "commands", "cmd", "argv")
-_FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir")
-_PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
 _CONTENT_NAMES = ("contents", "content")
@@ -34,28 +34,6 @@ def as_json(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
         return f"({type(value).__name__} that cannot be written as JSON)"
-
-
-def commands(raw_input: Any) -> tuple[str, ...]:
-    """Every command line that the tool was given, without repeats: all of them, for nobody knows which one runs."""
-    found: dict[str, None] = {}
-    for name in _COMMAND_NAMES:
-        for command in _command_lines(_member(raw_input, name), is_argv=name != "commands"):
-            found[command] = None
-    return tuple(found)
-
-
-def folder(raw_input: Any) -> str:
-    """The folder in which the command runs, or nothing."""
-    return next((value for name in _FOLDER_NAMES if isinstance(value := _member(raw_input, name), str)), "")
-
-
-def paths(call: ToolCall) -> tuple[str, ...]:
-    """Every path that the call names, without repeats."""
-    found = {location.path: None for location in call.locations}
-    for name in _PATH_NAMES:
-        found |= dict.fromkeys(_texts(_member(call.raw_input, name)))
-    return tuple(path for path in found if path)
 
 
 def unified_diff(raw: Any) -> str:
@@ -145,20 +123,13 @@ def _texts(value: Any) -> list[str]:
 
 def _is_shown(key: str, value: Any) -> bool:
     """As a command or as a path."""
-    if key in _COMMAND_NAMES:
-        return bool(_command_lines(value, is_argv=True))
-    return key in _PATH_NAMES and (isinstance(value, str) or (bool(_texts(value)) and _texts(value) == list(value)))
+    if key in COMMAND_NAMES:
+        return bool(lines_under(key, {key: value}))
+    return key in PATH_NAMES and (isinstance(value, str) or (bool(_texts(value)) and _texts(value) == list(value)))
 
 
 def _is_seen(value: Any, seen: Collection[str]) -> bool:
     return value in seen if isinstance(value, str) else value is None or value in ([], {})
-
-
-def _command_lines(value: Any, is_argv: bool) -> list[str]:
-    if isinstance(value, str):
-        return [value] if value else []
-    words = [word if isinstance(word, str) else as_json(word) for word in _sequence(value)]
-    return [shlex.join(words)] if is_argv and words else words
 
 
 def _integer(value: Any) -> int | None:
