@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import comm
@@ -14,10 +17,10 @@ from comm.base_comm import BaseComm, CommManager
 from copilot_kernel.acp.messages import Location, Option
 from copilot_kernel.cells.asking import ATTEMPTS, Asking
 from copilot_kernel.permissions.question import Answer, Question
-from copilot_kernel.rendering.question import question_html, question_text
+from copilot_kernel.rendering.question import question_html, question_text, render_question
 from ipywidgets import Widget
 
-from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
+from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
 
@@ -38,12 +41,37 @@ class Models:
             self.open[comm_id] = data["state"]
         elif kind == "comm_close":
             del self.open[comm_id]
+        elif data.get("method") == "update":
+            self.open[comm_id] |= data["state"]
 
     def buttons(self, name: str) -> list[str]:
         return [key for key, state in self.open.items() if state.get("description") == name]
 
     def click(self, comm_id: str) -> None:
-        data = {"method": "custom", "content": {"event": "click"}}
+        self._tell(comm_id, {"method": "custom", "content": {"event": "click"}})
+
+    def enter(self, label: str, text: str) -> None:
+        self._tell(self.buttons(label)[0], {"method": "update", "state": {"value": text}})
+
+    def choose(self, index: int) -> None:
+        radio = next(key for key, state in self.open.items() if state["_model_name"] == "RadioButtonsModel")
+        self._tell(radio, {"method": "update", "state": {"index": index}})
+
+    def disabled(self) -> list[str]:
+        return [str(state["description"]) for state in self.open.values() if state.get("disabled") is True]
+
+    async def released(self) -> None:
+        """Until every button can be pressed."""
+        async with asyncio.timeout(5):
+            while self.disabled():
+                await asyncio.sleep(0)
+
+    @property
+    def complaint(self) -> str:
+        found = (str(state.get("value", "")) for state in self.open.values())
+        return next((unescape(re.sub("<.*?>", "", value)) for value in found if "alert" in value), "")
+
+    def _tell(self, comm_id: str, data: dict[str, Any]) -> None:
         self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
 
 
@@ -57,8 +85,13 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
 
     monkeypatch.setattr(comm, "create_comm", Comm)
     monkeypatch.setattr(comm, "get_comm_manager", lambda: models.manager)
+    guard(monkeypatch, 0)
     yield models
     Widget.close_all()
+
+
+def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr("copilot_kernel.cells.card.GUARD_SECONDS", seconds)
 
 
 class Place:
@@ -92,19 +125,26 @@ async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> 
     return waiting
 
 
+async def ask_ready(models: Models, cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
+    """Ask, and come back when every button can be pressed."""
+    waiting = await ask(cell, place, asked)
+    await models.released()
+    return waiting
+
+
 # -- buttons --------------------------------------------------------------------------------------------------------
 
 
 async def test_a_click_is_the_answer(models: Models) -> None:
     cell, place = RecordingCell(), Place()
-    asked = await ask(cell, place)
+    asked = await ask_ready(models, cell, place)
     models.click(models.buttons("Reject")[0])
     assert await asked.wait() == Answer(REJECT, "you")
     assert cell.prompts == []
 
 
 async def test_only_the_first_click_counts(models: Models) -> None:
-    asked = await ask(RecordingCell(), Place())
+    asked = await ask_ready(models, RecordingCell(), Place())
     allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
     for button in (reject, reject, allow):
         models.click(button)
@@ -113,7 +153,7 @@ async def test_only_the_first_click_counts(models: Models) -> None:
 
 
 async def test_a_click_from_another_thread_is_the_answer(models: Models) -> None:
-    asked = await ask(RecordingCell(), Place())
+    asked = await ask_ready(models, RecordingCell(), Place())
     clicking = threading.Thread(target=models.click, args=models.buttons("Allow once"))
     clicking.start()
     assert await asked.wait() == Answer(ALLOW, "you")
@@ -124,6 +164,7 @@ async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
     cell, place = RecordingCell(), Place()
     first = await ask(cell, place)
     second = await ask(cell, place, question(call(2), key=2))
+    await models.released()
     buttons = models.buttons("Allow once")
     models.click(buttons[1])
     assert await second.wait() == Answer(ALLOW, "you")
@@ -136,24 +177,26 @@ async def test_what_is_shown_has_the_widget_and_the_question_in_words_and_html(m
     place = Place()
     asked = await ask(RecordingCell(), place)
     view = place.shown[0].pop("application/vnd.jupyter.widget-view+json")
-    assert place.shown == [{"text/plain": question_text(QUESTION), "text/html": question_html(QUESTION)}]
+    assert place.shown == [render_question(QUESTION, "/project")]
     assert view["model_id"] in models.open
     asked.task.cancel()
 
 
 async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models) -> None:
     cell, place = RecordingCell(), Place()
-    asked = await ask(cell, place)
+    asked = await ask_ready(models, cell, place)
     models.click(models.buttons("Allow once")[0])
     await asked.wait()
+    before = cell.owned
     place.withdraw[0]()
+    assert cell.owned == before + 1
     with warnings.catch_warnings(action="ignore"):
-        assert (cell.owned, models.open, dict(Widget.widgets)) == (2, {}, {})
+        assert (models.open, dict(Widget.widgets)) == ({}, {})
 
 
 async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
     place = Place()
-    asked = await ask(RecordingCell(), place)
+    asked = await ask_ready(models, RecordingCell(), place)
     button = models.buttons("Allow once")[0]
     asked.task.cancel()
     models.click(button)
@@ -170,7 +213,7 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     states = [state for state in models.open.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         (
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K (kept by the agent)",
             "",
             "Reject⟨U+202E⟩⟨U+001B⟩[2K: allows this and what the agent takes for the same from now on",
         ),
@@ -187,8 +230,155 @@ async def test_without_ipywidgets_the_question_is_asked_in_words(
     cell.typed.put_nowait("1")
     asked = await ask(cell, place)
     assert await asked.wait() == Answer(ALLOW, "you")
-    assert place.shown == [{"text/plain": question_text(QUESTION), "text/html": question_html(QUESTION)}]
+    assert place.shown == [render_question(QUESTION, "/project")]
     assert [record.getMessage() for record in caplog.records] == ["no buttons, the question is asked in words"]
+
+
+# -- the guard -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard(monkeypatch, 3600)
+    options = (*OPTIONS, Option("later", "Later", "postpone"), Option("never", "Never", "reject_always"))
+    asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
+    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)", "Later"]
+    for name in models.disabled():
+        models.click(models.buttons(name)[0])
+    await asyncio.sleep(0)
+    assert not asked.task.done()
+    models.click(models.buttons("Never (kept by the agent)")[0])
+    assert (await asked.wait()).option == options[-1]
+
+
+async def test_what_is_decided_about_one_question_guards_those_that_move_up(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    first = Asked(asking.ask(QUESTION, place.show))
+    second = Asked(asking.ask(question(call(2), key=2), place.show))
+    while len(place.shown) < 2:
+        await asyncio.sleep(0)
+    await models.released()
+    guard(monkeypatch, 3600)
+    allow = models.buttons("Allow once")
+    models.click(allow[0])
+    await first.wait()
+    place.withdraw[0]()
+    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)"]
+    models.click(allow[1])
+    await asyncio.sleep(0)
+    assert not second.task.done()
+    models.click(models.buttons("Reject")[0])
+    assert await second.wait() == Answer(REJECT, "you")
+    place.withdraw[1]()
+
+
+async def test_nothing_is_left_running_when_the_question_is_gone(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    models.click(models.buttons("Reject")[0])
+    place.withdraw[0]()
+    await asked.wait()
+    with warnings.catch_warnings(action="error"):
+        await asyncio.sleep(0)
+    assert models.open == {}
+
+
+# -- a rule, and a reason --------------------------------------------------------------------------------------------
+
+OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
+SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
+BY_RULE, WITH_REASON = "Always allow by a rule…", "Reject with a reason…"
+
+
+@pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
+async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, place: int, keep: Any) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.click(models.buttons(BY_RULE)[0])
+    assert models.open[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
+    models.enter("Rule", " Edit(*.txt) ")
+    models.choose(place)
+    await asyncio.sleep(0)
+    await models.released()
+    models.click(models.buttons("Save & allow")[0])
+    assert await asked.wait() == Answer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
+
+
+async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    guard(monkeypatch, 3600)
+    models.click(models.buttons(BY_RULE)[0])
+    await asyncio.sleep(0)
+    assert "Save & allow" in models.disabled()
+    models.click(models.buttons("Save & allow")[0])
+    await asyncio.sleep(0)
+    assert not asked.task.done()
+    asked.task.cancel()
+
+
+@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "no rule"), ("Sudo(x)", "no rule")])
+async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: str) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.enter("Rule", rule)
+    for _ in range(3):
+        models.click(models.buttons("Save & allow")[0])
+        await asyncio.sleep(0)
+        assert words in models.complaint
+    assert not asked.task.done()
+    asked.task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("Edit(other.txt)", "does not allow this call"), ("Bash", "allows every command")]
+)
+async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.enter("Rule", rule)
+    models.click(models.buttons("Save & allow")[0])
+    await asyncio.sleep(0)
+    assert words in models.complaint
+    assert not asked.task.done()
+    models.click(models.buttons("Save & allow")[0])
+    assert (await asked.wait()).rule == rule
+
+
+@pytest.mark.parametrize("asked", [
+    QUESTION,
+    replace(SUGGESTED, options=(ALWAYS, REJECT)),
+])  # fmt: skip
+async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allows_once(
+    models: Models, asked: Question
+) -> None:
+    waiting = await ask(RecordingCell(), Place(), asked)
+    assert (models.buttons(BY_RULE), len(models.buttons(WITH_REASON))) == ([], 1)
+    waiting.task.cancel()
+
+
+async def test_a_no_may_have_a_reason(models: Models) -> None:
+    asked = await ask(RecordingCell(), Place())
+    models.click(models.buttons(WITH_REASON)[0])
+    models.click(models.buttons("Reject & tell")[0])
+    assert models.complaint == "⚠ Write a reason, or go back and reject without one."
+    models.enter("Tell the agent why", " Not this file.\nThe other. ")
+    models.click(models.buttons("Reject & tell")[0])
+    assert await asked.wait() == Answer(REJECT, "you", feedback="Not this file.\nThe other.")
+
+
+async def test_without_a_no_there_is_no_reason_to_give(models: Models) -> None:
+    waiting = await ask(RecordingCell(), Place(), question(EDIT, options=(ALLOW,)))
+    assert models.buttons(WITH_REASON) == []
+    waiting.task.cancel()
+
+
+async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
+    for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
+        waiting = await ask(RecordingCell(), Place(), question(about))
+        assert models.open[models.buttons("Allow once")[-1]]["button_style"] == style
+        waiting.task.cancel()
 
 
 # -- buttons and a line of input, where nobody knows whether there are widgets --------------------------------------
@@ -196,7 +386,7 @@ async def test_without_ipywidgets_the_question_is_asked_in_words(
 
 async def test_in_doubt_a_click_withdraws_the_line_of_input(models: Models) -> None:
     cell = RecordingCell(seen=False)
-    asked = await ask(cell, Place())
+    asked = await ask_ready(models, cell, Place())
     models.click(models.buttons("Allow once")[0])
     assert await asked.wait() == Answer(ALLOW, "you")
 
@@ -211,7 +401,7 @@ async def test_in_doubt_a_typed_answer_wins_over_a_later_click(models: Models) -
 
 async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> None:
     cell = RecordingCell(seen=False)
-    asked = await ask(cell, Place())
+    asked = await ask_ready(models, cell, Place())
     cell.typed.put_nowait(None)
     while cell.typed.qsize():
         await asyncio.sleep(0)
@@ -221,7 +411,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
 
 # -- a line of input ------------------------------------------------------------------------------------------------
 
-PROMPT = "1) Allow once  2) Always allow  3) Reject: "
+PROMPT = "1) Allow once  2) Always allow  3) Reject (“3 because …” tells the agent why): "
 
 
 async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer, RecordingCell]:
@@ -237,6 +427,31 @@ async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer,
 async def test_a_number_or_a_name_is_the_answer(line: str, option: Option) -> None:
     answer, cell = await typed(line)
     assert (answer, cell.prompts) == (Answer(option, "you"), [PROMPT])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("3 because it is too early", "it is too early"),
+        (" reject  BECAUSE of  me\n", "of me"),
+        ("3 because 1 because 2", "1 because 2"),
+    ],
+)
+async def test_a_typed_no_may_have_a_reason(line: str, reason: str) -> None:
+    assert (await typed(line))[0] == Answer(REJECT, "you", feedback=reason)
+
+
+async def test_only_a_no_takes_a_reason() -> None:
+    answer, cell = await typed("1 because I say so", "because", "3 because ", "3because x", "1")
+    assert (answer, len(cell.prompts)) == (Answer(ALLOW, "you"), 5)
+
+
+async def test_a_console_prints_the_question_alone() -> None:
+    place = Place()
+    asked = await ask(RecordingCell(cell_id=None), place)
+    wanted = {"text/plain": question_text(QUESTION, "/project"), "text/html": question_html(QUESTION, "/project")}
+    assert place.shown == [wanted]
+    asked.task.cancel()
 
 
 async def test_nonsense_is_asked_again() -> None:
@@ -274,13 +489,13 @@ BYPASS = "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"
 
 async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
     reason = f"nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]' or {BYPASS}"
-    assert await rejected(QUESTION) == Answer(REJECT, "nobody", reason)
+    assert await rejected(replace(QUESTION, rules=("Edit",))) == Answer(REJECT, "nobody", reason)
 
 
-async def test_a_rule_that_would_not_allow_it_is_not_named() -> None:
-    outside = call(1, "waiting", "Edit passwd", kind="edit", locations=(Location("/etc/passwd"),))
+async def test_where_no_rule_would_allow_it_none_is_named() -> None:
+    odd = call(1, "waiting", "Dance", kind="dance")
     reason = f"nobody can be asked here; to allow it, set {BYPASS}"
-    assert await rejected(question(outside)) == Answer(REJECT, "nobody", reason)
+    assert await rejected(question(odd)) == Answer(REJECT, "nobody", reason)
 
 
 async def test_without_a_way_to_reject_it_is_cancelled() -> None:

@@ -21,6 +21,21 @@ def option(kind: str) -> Option:
         (Answer(option("reject_once"), "you"), False, "Rejected: The option (you)"),
         (Answer(option("reject_always"), "nobody", "nobody is there"), False, "Rejected: The option (nobody is there)"),
         (Answer(option("allow_for_an_hour"), "you"), False, "Answered: The option (you)"),
+        (
+            Answer(option("allow_once"), "you", rule="Bash(ls)"),
+            True,
+            "Allowed: The option (you); rule added for this session: Bash(ls)",
+        ),
+        (
+            Answer(option("allow_once"), "you", rule="Bash(ls)", keep="settings"),
+            True,
+            "Allowed: The option (you); rule added in your settings: Bash(ls)",
+        ),
+        (
+            Answer(option("reject_once"), "you", feedback="Not\n this."),
+            False,
+            "Rejected: The option (you); the agent is told: Not this.",
+        ),
         (Answer(None, "cancel"), False, "Cancelled: no answer"),
         (Answer(None, "cancel", "withdrawn"), False, "Cancelled: withdrawn"),
     ],

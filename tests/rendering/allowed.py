@@ -33,15 +33,19 @@ ATTRIBUTES = {
     "audio": {"controls", "src"},
     "img": {"src", "alt"},
     "ol": {"start"},
+    "pre": {"tabindex"},
+    "span": {"aria-hidden"},
 }
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 """Bytes: no browser opens them as a page, it can only save them."""
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
-CLASSES = {"mathjax_ignore tex2jax_ignore"}
+CLASSES = {"mathjax_ignore tex2jax_ignore", "cq-row", "cq-side cq-old", "cq-side cq-new", "cq-side cq-new cq-twin"}
+CLASSES |= {"cq-number-old", "cq-number-new"}
 STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")
 PROPERTIES = {
     *("background-color", "border-left", "border-radius", "color", "cursor", "display", "font-family", "font-size"),
+    *("flex", "flex-wrap", "min-width", "overflow-wrap", "word-break"),
     *("font-style", "font-weight", "line-height", "margin", "margin-left", "margin-top", "max-height", "opacity"),
     *("overflow", "padding", "text-align", "text-decoration", "white-space"),
 }
@@ -125,4 +129,6 @@ _VALUES = {
     "target": lambda value: value == "_blank",
     "rel": lambda value: value == "noopener noreferrer nofollow",
     "start": str.isdigit,
+    "tabindex": "0".__eq__,
+    "aria-hidden": "true".__eq__,
 }

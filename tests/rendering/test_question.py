@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from copilot_kernel.acp.messages import Diff, Location, Text
-from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.question import question_html, question_text
+import re
 
-from .allowed import text_of
+import pytest
+from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Text
+from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.question import is_alarming, question_html, question_text, render_question
+from copilot_kernel.rendering.reasons import OPEN
+
+from .allowed import problems, text_of
+from .hostile import HOSTILE
 from .samples import GIT_DIFF, call
 
 
@@ -23,7 +27,13 @@ def asked(**fields):
     ({"title": "Run it", "kind": "execute", "raw_input": {"command": "a\nb\n"}},
      "The agent asks to run a command: Run it\nCommand, 2 lines:\n  a\n  b"),
     ({"title": "Get", "kind": "fetch", "raw_input": {"url": "https://x.example"}},
-     'The agent asks to fetch from the network: Get\nInput:\n  {\n    "url": "https://x.example"\n  }'),
+     "The agent asks to fetch from the network: Get\nInput:\n  url: https://x.example"),
+    ({"title": "Get", "raw_input": {"url": {"host": "x"}}},
+     'The agent asks to use a tool: Get\nInput:\n  {\n    "url": {\n      "host": "x"\n    }\n  }'),
+    ({"title": "Get", "raw_input": {"n": 3, "all": True}},
+     "The agent asks to use a tool: Get\nInput:\n  n: 3\n  all: true"),
+    ({"title": "Say", "raw_input": {"text": "a\nWhy you are asked: no reason"}},
+     'The agent asks to use a tool: Say\nInput:\n  {\n    "text": "a\\nWhy you are asked: no reason"\n  }'),
     ({"title": "Access", "kind": "read", "raw_input": {"path": "/etc"}, "locations": (Location("/etc/passwd"),)},
      "The agent asks to read: Access\nPaths:\n  /etc/passwd\n  /etc"),
     ({"title": "mcp", "content": (Text("Really?"),)}, "The agent asks to use a tool: mcp\nIt says:\n  Really?"),
@@ -120,8 +130,18 @@ def test_nothing_is_cut():
         assert "END" in question_text(asked(**fields))
 
 
-def test_what_is_long_scrolls_in_its_own_box():
-    assert "max-height:320px;overflow:auto" in question_html(asked(raw_input={"command": "ls"}))
+BOX = r'<pre style="[^"]*max-height:\d+px;overflow:auto[^"]*" tabindex="0" role="region" aria-label="([^"]*)">'
+
+
+@pytest.mark.parametrize(("fields", "names"), [
+    ({"raw_input": {"command": "ls"}}, ["Command"]),
+    ({"raw_input": {"command": "a\nb", "commands": ["c"]}}, ["Command 1 of 2, 2 lines", "Command 2 of 2"]),
+    ({"content": (Diff("a.txt", "x", "y"), Text("long\n" * 9))}, ["Change of a.txt", "It says"]),
+    ({"raw_input": {"diff": "nonsense\n@@ -1 +1 @@\n-a\n+b\n" * 3}}, ["Change"]),
+    ({"raw_input": {"x": ["long"] * 9}}, ["Input"]),
+])  # fmt: skip
+def test_what_is_long_scrolls_in_a_box_that_has_a_name_and_can_be_reached_by_keyboard(fields, names):
+    assert re.findall(BOX, question_html(asked(**fields))) == names
 
 
 # -- questions inside a permission request ---------------------------------------------------------------------------
@@ -145,7 +165,7 @@ def test_questions_inside_a_permission_request_are_readable():
 
 def test_the_rest_of_the_input_is_shown_beside_the_questions():
     shown = question_text(asked(raw_input={"questions": [{"question": "Why?"}], "secret": 1}))
-    assert shown.endswith('Questions:\n  Why?\nInput:\n  {\n    "secret": 1\n  }')
+    assert shown.endswith("Questions:\n  Why?\nInput:\n  secret: 1")
 
 
 @pytest.mark.parametrize("questions", [
@@ -172,3 +192,185 @@ def test_nothing_is_hidden_in_questions(value):
     for shown in (question_text(question), question_html(question)):
         assert value not in shown
         assert shown.count(f">⟨U+{ord(value):04X}⟩" if "<" in shown else f"⟨U+{ord(value):04X}⟩") == 4
+
+
+# -- where, why, and what "always" means -----------------------------------------------------------------------------
+
+ROOT = "/project"
+
+
+def facts(root=ROOT, folder="", **fields):
+    """What stands under the first line, in words."""
+    return question_text(Question(1, call(status="waiting", title="t", **fields), (), folder=folder), root).split("\n")[
+        1:
+    ]
+
+
+@pytest.mark.parametrize(("folder", "shown"), [
+    ("/project", "/project"),
+    ("/project/", "/project/"),
+    ("/project/src", "/project/src (inside the project, but not its folder)"),
+    ("src", "/project/src (inside the project, but not its folder)"),
+    ("/", "/ (outside the project)"),
+    ("/projectile", "/projectile (outside the project)"),
+    ("/project/../etc", "/project/../etc (outside the project)"),
+    ("~", "~ (outside the project)"),
+])  # fmt: skip
+def test_the_folder_of_a_command_is_marked_unless_it_is_the_projects(folder, shown):
+    wanted = ["Command:", "  ls", "In the folder:", f"  {shown}"]
+    assert facts(raw_input={"command": "ls", "cwd": folder}) == wanted
+    assert facts(raw_input={"command": "ls"}, folder=folder) == wanted
+
+
+@pytest.mark.parametrize(("path", "shown"), [
+    ("a.txt", "/project/a.txt"),
+    ("/project/a.txt", "/project/a.txt"),
+    ("/etc/passwd", "/etc/passwd (outside the project)"),
+    ("../x", "/project/../x (outside the project)"),
+    ("b/../x", "/project/b/../x (its end depends on links)"),
+    ("~/.ssh", "~/.ssh (outside the project)"),
+    ("https://x.example", "https://x.example"),
+])  # fmt: skip
+def test_every_path_is_whole_and_marked_if_it_lies_outside(path, shown):
+    assert facts(locations=(Location(path),)) == ["Path:", f"  {shown}"]
+    assert facts(content=(Diff(path, "", ""),))[0] == f"Change of {shown}:"
+    html = question_html(asked(locations=(Location(path),)), ROOT)
+    assert ("⚠" in html) == ("(" in shown)
+
+
+def test_paths_begin_in_the_folder_that_the_call_works_in():
+    shown = facts(raw_input={"command": "ls", "cwd": "/project/src"}, locations=(Location("a.txt"),))
+    assert shown[-2:] == ["Path:", "  /project/src/a.txt"]
+
+
+def test_without_a_project_nothing_is_said_to_lie_outside():
+    assert facts("", locations=(Location("/etc/passwd"),)) == ["Path:", "  /etc/passwd"]
+
+
+def test_another_file_that_the_agents_own_diff_names_is_shown():
+    diff = "--- a/project/x.py\n+++ b/etc/passwd\n@@ -1 +1 @@\n-a\n+b"
+    shown = facts(raw_input={"fileName": "/project/x.py", "diff": diff})
+    assert shown[0] == "Change of /project/x.py:"
+    assert shown[-2:] == ["Path:", "  /project/etc/passwd"]
+
+
+def test_what_else_the_agent_sends_along_is_shown():
+    shown = question_text(asked(content=(ResourceLink("https://x.example/y", "the plan"),)))
+    assert "It sends:" in shown
+    assert "https://x.example/y" in shown
+
+
+OPTIONS = (
+    Option("1", "Yes", "allow_once"),
+    Option("2", "Always", "allow_always"),
+    Option("3", "No", "reject_once"),
+    Option("4", "Never", "reject_always"),
+)
+
+
+@pytest.mark.parametrize(("kind", "copilot"), [
+    ("execute", " GitHub Copilot: the identical command."),
+    ("edit", " GitHub Copilot: every later edit."),
+    ("other", " GitHub Copilot: every use of this tool."),
+    ("fetch", ""),
+])  # fmt: skip
+def test_it_says_what_always_will_mean(kind, copilot):
+    question = Question(1, call(title="t", kind=kind), OPTIONS)
+    same = f"this and, from now on, what it takes for the same: the agent decides what that is.{copilot}"
+    wanted = ["“Always”:", f"  The agent allows {same}", "“Never”:", f"  The agent rejects {same}"]
+    assert question_text(question).split("\n")[1:] == wanted
+    for words in wanted:
+        assert words.strip(" :") in text_of(question_html(question))
+
+
+def test_it_says_why_a_person_is_asked_and_what_would_have_allowed_it():
+    question = Question(1, call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
+    wanted = ["Why you are asked:", "  No rule allows it.", "Would be allowed by:", "  Bash(ls)", "  Bash"]
+    assert question_text(question).split("\n")[1:] == wanted
+    for words in wanted:
+        assert words.strip(" :") in text_of(question_html(question))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
+    options = tuple(Option(text, text, kind) for kind in ("allow_once", "allow_always", "reject_always", text))
+    about = call(title="t", raw_input={"command": text, "cwd": text}, locations=(Location(text),))
+    question = Question(1, about, options, why=text, rules=(text, text), suggestion=text, folder=text)
+    for root in ("", ROOT, text):
+        assert problems(question_html(question, root)) == []
+        assert problems(question_html(question, root, live=True)) == []
+        assert "\u202e" not in question_text(question, root) + question_html(question, root)
+
+
+# -- what hides ------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_says_what_hides_in_it():
+    question = asked(title="a\u202eb", raw_input={"command": "ls \u200b\u200b"})
+    words = (
+        "Hidden characters, each shown as a code in ⟨⟩: U+200B ZERO WIDTH SPACE (×2), U+202E RIGHT-TO-LEFT OVERRIDE."
+    )
+    assert f"Take care:\n  {words}" in question_text(question)
+    assert words in text_of(question_html(question))
+
+
+def test_many_kinds_of_hidden_characters_are_counted():
+    command = "".join(map(chr, range(0x200B, 0x2010))) + "\x1b\x07\x08"
+    assert ", 2 other kinds." in question_text(asked(raw_input={"command": command}))
+
+
+def test_nothing_is_said_where_nothing_hides():
+    assert "Hidden" not in question_text(asked(title="größe 😀", raw_input={"command": "ls -l\n\tcat"}))
+
+
+@pytest.mark.parametrize(("fields", "alarming"), [
+    ({"raw_input": {"command": "ls"}}, False),
+    ({"raw_input": {"command": "ls\u200b"}}, True),
+    ({"raw_input": {"command": "ls", "cwd": "/"}}, True),
+    ({"locations": (Location("/project/x"),)}, False),
+    ({"locations": (Location("/x"),)}, True),
+    ({"content": (Diff("/x", "", "a"),)}, True),
+    ({"content": (Diff("x", "", "a\u202e"),)}, True),
+])  # fmt: skip
+def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
+    assert is_alarming(asked(**fields), ROOT) == alarming
+
+
+# -- colours, and what is kept in a notebook -------------------------------------------------------------------------
+
+COMMANDS = (
+    "git log --oneline | head -3",
+    "echo 'a\r\nb'\r",
+    "\ufeffls",
+    "x=$(cat <<E\n$(rm x)\nE\n)",
+    "if `",
+    "\\\n",
+    "'",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_colours_leave_nothing_of_a_command_out(command):
+    shown = text_of(question_html(asked(raw_input={"command": command})))
+    for hidden in ("\r", "\ufeff"):
+        command = command.replace(hidden, f"⟨U+{ord(hidden):04X}⟩")
+    assert command in shown
+
+
+def test_a_command_is_coloured():
+    assert re.search(
+        r"<span style=\"color:#\w+\">&#x27;a b&#x27;</span>", question_html(asked(raw_input={"command": "ls 'a b'"}))
+    )
+
+
+def test_an_option_is_not_broken_after_its_hyphens():
+    assert '<span style="display:inline-block">--all-files</span>' in question_html(
+        asked(raw_input={"command": "x --all-files y"})
+    )
+
+
+def test_what_is_kept_says_that_it_was_not_answered():
+    kept = render_question(asked(raw_input={"command": "ls"}))
+    assert kept["text/plain"].endswith(f"\n{OPEN}")
+    assert OPEN in text_of(kept["text/html"])
+    assert OPEN not in question_html(asked(raw_input={"command": "ls"}), live=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from copilot_widgets.permission import LONGEST_NAME, WIDGET_VIEW, Choice, PermissionQuestion, shortened
+from copilot_widgets.button import LONGEST_NAME, Choice, shortened
+from copilot_widgets.permission import WIDGET_VIEW, PermissionQuestion
 from ipywidgets import Widget
 
 from .front_end import FrontEnd
@@ -38,10 +39,11 @@ def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd
 def test_the_view_is_the_box_that_holds_details_and_buttons(front_end: FrontEnd) -> None:
     question = ask([], "Allow", "Reject")
     view = question.bundle()[WIDGET_VIEW]
-    details, row = (front_end.models[key] for key in front_end.children(view["model_id"]))
-    buttons = [front_end.models[key.removeprefix("IPY_MODEL_")]["description"] for key in row["children"]]
+    details, row = front_end.children(view["model_id"])
+    buttons = [front_end.models[key]["description"] for key in front_end.children(row)]
+    value = front_end.models[details]["value"]
     question.close()
-    assert (details["value"].endswith("</style><b>rm -r build</b>"), buttons) == (True, ["Allow", "Reject"])
+    assert (value.endswith("</style><b>rm -r build</b>"), buttons) == (True, ["Allow", "Reject"])
 
 
 def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_end: FrontEnd) -> None:
@@ -100,3 +102,45 @@ def test_a_long_name_is_whole_in_the_tooltip(front_end: FrontEnd) -> None:
     state = front_end.models[front_end.described(shortened(name))]
     question.close()
     assert state["tooltip"] == name
+
+
+# -- answers that are guarded, and answers that stand back -----------------------------------------------------------
+
+GUARDED = (Choice("Allow", guarded=True), Choice("Always", guarded=True, quiet=True, remark="kept"), Choice("Reject"))
+
+
+def disabled(front_end: FrontEnd) -> dict[str, bool]:
+    """Of each button, by what it says."""
+    states = (state for state in front_end.models.values() if state["_model_name"] == "ButtonModel")
+    return {state["description"]: state["disabled"] for state in states}
+
+
+def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontEnd) -> None:
+    chosen: list[int] = []
+    question = PermissionQuestion("", GUARDED, chosen.append)
+    held = {"Allow": True, "Always (kept)": True, "Reject": False}
+    for released in (False, True, False):
+        (question.release if released else question.hold)()
+        assert disabled(front_end) == {name: is_held and not released for name, is_held in held.items()}
+        for name in held:
+            front_end.click(front_end.described(name))
+        chosen.append(-1)
+    question.close()
+    assert chosen == [2, -1, 0, 1, 2, -1, 2, -1]
+
+
+def test_a_guarded_answer_is_held_from_the_beginning(front_end: FrontEnd) -> None:
+    chosen: list[int] = []
+    question = PermissionQuestion("", GUARDED, chosen.append)
+    assert disabled(front_end) == {"Allow": True, "Always (kept)": True, "Reject": False}
+    front_end.click(front_end.described("Allow"))
+    question.close()
+    assert chosen == []
+
+
+def test_what_stands_back_has_a_row_of_its_own(front_end: FrontEnd) -> None:
+    question = PermissionQuestion("", GUARDED, lambda _: None)
+    _, *rows = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
+    names = [[front_end.models[key]["description"] for key in front_end.children(row)] for row in rows]
+    question.close()
+    assert names == [["Allow", "Reject"], ["Always (kept)"]]

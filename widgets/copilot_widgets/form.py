@@ -24,8 +24,9 @@ from ipywidgets import (  # type: ignore[attr-defined]
     Widget,
 )
 
+from .button import shortened
 from .parts import close
-from .permission import WIDGET_VIEW, shortened
+from .permission import WIDGET_VIEW
 from .picker import unlike
 
 Entered = str | bool | tuple[int, ...]

@@ -1,89 +1,125 @@
 """A question with one button for each answer; closing it takes every model of it out of the front end.
 
-Texts in, the number of the button out. It leaves to others what the question is about, whether a click still counts,
-and what stands in its place afterwards.
+Texts in, the number of the button out, or what was entered. It leaves to others what the question is about, whether a
+click still counts, and what stands in its place afterwards.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ipywidgets import HTML, Button, HBox, Layout, VBox  # type: ignore[attr-defined]
 
+from .button import Choice, button
+from .card_style import CLASS, STYLE
+from .entry import Editor, Entry
 from .parts import close
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-LONGEST_NAME = 200
-
-_CLASS = "copilot-question"
-_STYLE = f"""<style>
-.{_CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6 }}
-.{_CLASS} .jupyter-button {{ white-space: normal; height: auto; min-height: 28px; line-height: 1.4; padding: 4px 12px;
-  text-align: left; overflow-wrap: anywhere }}
-.{_CLASS} .jupyter-button:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
-</style>"""
-"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One answer: `name` is what its button says, `hint` what a pointer or a screen reader says of it besides.
-
-    `style` is a button style of ipywidgets: primary, success, info, warning, danger or empty.
-    """
-
-    name: str
-    hint: str = ""
-    style: str = ""
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 class PermissionQuestion:
     """`details` is HTML that is safe already: it is shown as it is. Names and hints are text, whatever they hold.
 
     `on_choice(number)` is called for every click, on the thread that handles comm messages; what it raises is logged.
+    Guarded answers are held until `release`: their buttons are disabled, and clicks on them are nothing. `on_move` is
+    called when other buttons came to stand where some were.
     """
 
-    def __init__(self, details: str, choices: Sequence[Choice], on_choice: Callable[[int], None]) -> None:
-        self._on_choice = on_choice
-        self._wide = Layout(width="auto", max_width="100%")
+    def __init__(
+        self,
+        details: str,
+        choices: Sequence[Choice],
+        on_choice: Callable[[int], None],
+        entries: Sequence[Entry] = (),
+        on_move: Callable[[], None] = _nothing,
+    ) -> None:
+        self._choices, self._on_choice, self._on_move = choices, on_choice, on_move
+        self._held = True
         self._buttons = [self._button(number, choice) for number, choice in enumerate(choices)]
-        self._flush = Layout(width="auto", max_width="100%", margin="0")
-        self._details = HTML(_STYLE + details, layout=self._flush)
-        self._row = HBox(self._buttons, layout=Layout(flex_flow="row wrap", margin="2px 0 6px 11px"))
-        self._box = VBox([self._details, self._row], layout=self._flush)
-        self._box.add_class(_CLASS)
+        self._editors = [self._editor(number, entry) for number, entry in enumerate(entries)]
+        self._openers = [self._opener(number, entry) for number, entry in enumerate(entries)]
+        self._rows = list(self._made_rows())
+        flush = Layout(width="auto", max_width="100%", margin="0")
+        details_widget = HTML(STYLE + details, layout=flush)
+        self._box = VBox([details_widget, *self._rows, *(each.box for each in self._editors)], layout=flush)
+        self._box.add_class(CLASS)
 
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
         view = {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}
         return {WIDGET_VIEW: view}
 
+    def hold(self) -> None:
+        """From now on no click on a guarded answer counts."""
+        self._set_held(True)
+
+    def release(self) -> None:
+        """From now on they count."""
+        self._set_held(False)
+
     def close(self) -> None:
         """Take it out of the front end. Clicks that are on their way find nobody; closing twice is closing once."""
         close(self._box)
 
+    def _set_held(self, held: bool) -> None:
+        self._held = held
+        for each in self._guarded():
+            each.disabled = held
+
+    def _guarded(self) -> Iterable[Button]:
+        yield from (each for each, choice in zip(self._buttons, self._choices, strict=True) if choice.guarded)
+        for editor in self._editors:
+            yield from editor.guarded
+
+    def _made_rows(self) -> Iterable[HBox]:
+        """The answers, and below them what stands back."""
+        pairs = list(zip(self._buttons, self._choices, strict=True))
+        first = [each for each, choice in pairs if not choice.quiet]
+        second = [*(each for each, choice in pairs if choice.quiet), *self._openers]
+        for row, margin in ((first, "4px 0 2px 11px"), (second, "0 0 6px 11px")):
+            if row:
+                yield HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
+
     def _button(self, number: int, choice: Choice) -> Button:
-        hint = f"{choice.name}: {choice.hint}" if choice.hint else choice.name
-        button = Button(description=shortened(choice.name), tooltip=hint, button_style=choice.style, layout=self._wide)
-        button.on_click(lambda _: self._choose(number))
-        return button
+        return button(choice, lambda: self._do(choice, lambda: self._on_choice(number), f"answer {number}"))
 
-    def _choose(self, number: int) -> None:
+    def _opener(self, number: int, entry: Entry) -> Button:
+        return button(entry.opens, lambda: self._do(entry.opens, lambda: self._open(number), "opening an entry"))
+
+    def _editor(self, number: int, entry: Entry) -> Editor:
+        def submit() -> None:
+            self._do(entry.submit, lambda: self._editors[number].take(), "an entry")
+
+        return Editor(entry, submit, lambda: self._do(entry.opens, lambda: self._back(number), "back"))
+
+    def _open(self, number: int) -> None:
+        self._show_rows(False)
+        self._editors[number].open()
+        self._on_move()
+
+    def _back(self, number: int) -> None:
+        self._editors[number].close()
+        self._show_rows(True)
+        self._openers[number].focus()
+        self._on_move()
+
+    def _show_rows(self, shown: bool) -> None:
+        for row in self._rows:
+            row.layout.display = None if shown else "none"
+
+    def _do(self, choice: Choice, act: Callable[[], None], name: str) -> None:
+        if choice.guarded and self._held:
+            return
         try:
-            self._on_choice(number)
+            act()
         except Exception:
-            _log.exception("a click on answer %d was lost", number)
-
-
-def shortened(name: str) -> str:
-    """`name` for a button: on one line, its middle left out if it is long (the hint has all of it), never empty."""
-    line = " ".join(name.split()) or "(no name)"
-    if len(line) <= LONGEST_NAME:
-        return line
-    half = LONGEST_NAME // 2
-    return f"{line[: half - 1]} … {line[-half + 2 :]}"
+            _log.exception("a click on %s was lost", name)

@@ -21,9 +21,10 @@ from ipywidgets import (  # type: ignore[attr-defined]
     Widget,
 )
 
+from .button import shortened
 from .field import Field, Picks
 from .parts import close
-from .permission import WIDGET_VIEW, shortened
+from .permission import WIDGET_VIEW
 
 FEW, MOST_ROWS = 4, 10
 SHORT = 60

@@ -16,7 +16,8 @@ from copilot_widgets.field import Field, Picks
 from ..conversation.model import Notice
 from ..errors import CopilotError
 from ..rendering.notice import render_notice
-from .asking import ATTEMPTS, Show, first, named
+from ..rendering.typed import named
+from .asking import ATTEMPTS, Show, first
 from .cell import Bundle, Cell
 from .page import Page
 

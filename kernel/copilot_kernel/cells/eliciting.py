@@ -106,7 +106,8 @@ class Eliciting:
 
 
 def _consent(request: Elicitation, settle: Settle) -> _Shown:
-    from copilot_widgets.permission import Choice, PermissionQuestion
+    from copilot_widgets.button import Choice
+    from copilot_widgets.permission import PermissionQuestion
 
     answers = (ElicitationAnswer("accept"), ElicitationAnswer("decline"))
     choices = (Choice("Agree", "you visit the address yourself", "primary"), Choice("Decline"))

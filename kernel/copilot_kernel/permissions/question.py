@@ -54,8 +54,11 @@ class Answer:
 
     @property
     def words(self) -> str:
-        """What was decided and by whom, in one line."""
+        """What was decided and by whom, the rule that was added with it, and what the agent is told; in one line."""
         if self.option is None:
             return f"Cancelled: {self.reason or 'no answer'}"
         verb = "Allowed" if self.allows else "Rejected" if self.rejects else "Answered"
-        return f"{verb}: {self.option.name} ({self.reason or self.by})"
+        where = "in your settings" if self.keep == "settings" else "for this session"
+        rule = f"; rule added {where}: {self.rule}" if self.rule else ""
+        told = f"; the agent is told: {' '.join(self.feedback.split())}" if self.feedback else ""
+        return f"{verb}: {self.option.name} ({self.reason or self.by}){rule}{told}"

@@ -13,7 +13,7 @@ from .plain import clean
 LONG = 40
 """Lines; a longer change is folded."""
 _MOST_SHOWN = 5_000
-_BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
+BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
 _SENT = "The numbers count within the text that the agent sent, which may be a part of the file."
 _ROUGH = "Too long to compare line by line: everything between the equal beginning and the equal end."
 
@@ -82,7 +82,7 @@ def _line_html(line: Line, width: int, shown: Escape) -> str:
     numbers = f"{_number(line.old, width)} {_number(line.new, width)}"
     text = shown(with_return(line.text))
     end = "" if line.ends else f' <span style="color:{GREY}">(no line feed at the end)</span>'
-    style = f"display:block;{_BACKGROUND.get(line.mark, '')}".rstrip(";")
+    style = f"display:block;{BACKGROUND.get(line.mark, '')}".rstrip(";")
     return f'<span style="{style}"><span style="color:{GREY}">{numbers}</span> {line.mark} {text}{end}\n</span>'
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED
+from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
+_LONG_GAP = re.compile(r"\n(?:[ \t\r]*\n){3}")
+"""It is shown as a number of lines, across tokens."""
+_OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
+_WHOLE = "display:inline-block"
 LONGEST = 50_000
 """Characters; longer code stays plain, for lexers have no bound."""
 _PURPLE, _ORANGE, _TEAL, _ROSE = "#ac51cb", "#b16623", "#1b8689", "#c24e92"
@@ -39,7 +44,7 @@ _COLOURS = {
 _BLOCK = "display:block;background-color:"
 _DIFF = {"+": _BLOCK + ADDED, "-": _BLOCK + REMOVED, "@": f"color:{_PURPLE}"}
 STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF.values()})
-"""Every value of `style` that this file writes."""
+"""Every value of `style` that `highlighted` writes."""
 
 
 def highlighted(source: str, language: str) -> str:
@@ -53,6 +58,34 @@ def highlighted(source: str, language: str) -> str:
         return "".join(_spans(lexer, source))
     except Exception:  # a lexer is foreign code that meets any text
         return html.escape(source, quote=False)
+
+
+def exposed_code(source: str, language: str) -> str:
+    """Escaped `source` with coloured spans, in which nothing hides: as `markup.exposed`, and carriage returns too."""
+    lexer = _lexer(language) if len(source) <= LONGEST else None
+    try:
+        tokens = [(_colour(kind), text) for _, kind, text in lexer.get_tokens_unprocessed(source)] if lexer else []
+    except Exception:  # a lexer is foreign code that meets any text
+        tokens = []
+    if "".join(text for _, text in tokens) != source or _LONG_GAP.search(source):
+        return _exposed_lines(source)
+    return "".join(_in_colour(colour, _exposed_lines(text)) for colour, text in tokens)
+
+
+def _exposed_lines(text: str) -> str:
+    return f"{exposed(chr(13))}\n".join(map(_exposed_words, text.split("\r\n")))
+
+
+def _exposed_words(text: str) -> str:
+    """A line is not broken after the first characters of an option, as if they were a word of their own."""
+    if len(text) > LONGEST:
+        return exposed(text)
+    parts = enumerate(_OPTION.split(text))
+    return "".join(f'<span style="{_WHOLE}">{exposed(part)}</span>' if at % 2 else exposed(part) for at, part in parts)
+
+
+def _in_colour(colour: str, body: str) -> str:
+    return f'<span style="color:{colour}">{body}</span>' if colour and body.strip() else body
 
 
 def diff_lines(source: str) -> str:

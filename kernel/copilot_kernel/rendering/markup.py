@@ -51,10 +51,11 @@ def code(text: object, title: object = "") -> str:
     return f'<code style="{CODE}"{_title(title)}>{escape(text)}</code>'
 
 
-def pre(body: str, style: str = "") -> str:
-    """HTML `body` as preformatted lines."""
+def pre(body: str, style: str = "", name: str = "") -> str:
+    """HTML `body` as preformatted lines. `name`: what a screen reader calls it; its end can be reached by keyboard."""
     first = "<span></span>" if body.startswith("\n") else ""  # HTML drops a line feed at the very beginning
-    return f'<pre style="{PRE}{";" + style if style else ""}">{first}{body}</pre>'
+    region = f' tabindex="0" role="region" aria-label="{escape(name)}"' if name else ""
+    return f'<pre style="{PRE}{";" + style if style else ""}"{region}>{first}{body}</pre>'
 
 
 def fold(summary: str, body: str) -> str:

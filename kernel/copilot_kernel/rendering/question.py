@@ -1,19 +1,23 @@
-"""A permission request as a person must see it to decide: all of it, with nothing hidden in it."""
+"""A permission request as a person must see it to decide: all of it, with nothing hidden in it.
+
+What runs or changes comes first, then where, then what the agent says of it, then why we ask.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from ..acp.messages import Diff, Text
 from ..conversation.model import ToolCall
 from ..permissions.question import Question
-from . import raw
-from .asked import questions
-from .diff import Change, parse_unified, unified
-from .diff_view import change_html, change_of, remarks
-from .markup import AMBER, GREY, Bundle, bundle, card, escape, exposed, lines, pre, row, span
+from . import hidden
+from .diff import unified
+from .highlight import exposed_code
+from .markup import AMBER, FONT, GREY, RED, Bundle, bundle, card, escape, exposed, lines, muted, pre, row, span
 from .plain import visible_text
+from .reach import Reached
+from .reasons import OPEN, reasons
+from .side_by_side import change_box, heading
+from .subject import Subject, subject
 
 _KINDS = {
     "read": "read",
@@ -26,118 +30,129 @@ _KINDS = {
     "fetch": "fetch from the network",
     "switch_mode": "change its mode",
 }
-_SCROLLING = "max-height:320px;overflow:auto"
-_EVERY_LINE = 10**9
+_SCROLLING = "max-height:320px;overflow:auto;overflow-wrap:anywhere;word-break:normal"
+_SHORT, _FEW = 400, 6
+_FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
+_NAME = f"flex:0 0 150px;color:{GREY}"
+_VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
 
 
-def render_question(question: Question) -> Bundle:
-    """The question without its buttons."""
-    return bundle(question_html(question), question_text(question))
+def render_question(question: Question, root: str = "") -> Bundle:
+    """The question without its buttons, as it is kept in a notebook. `root` is the project's folder."""
+    html, text = question_html(question, root), question_text(question, root)
+    return bundle(f"{html}{row(muted(OPEN))}", f"{text}\n{OPEN}")
 
 
-def question_html(question: Question) -> str:
-    """Title, kind, commands, folder, paths, changes and the rest of the input; long parts scroll, nothing is cut."""
-    parts = "".join(f'<div style="color:{GREY}">{name}</div>{body}' for name, body in _parts_html(question.call))
-    return card(_head_html(question.call) + parts, AMBER)
+def question_html(question: Question, root: str = "", live: bool = False) -> str:
+    """Everything; long parts scroll, nothing is cut. `live`: its buttons and their style sheet stand below."""
+    about = subject(question, root)
+    named = bool(about.commands or about.changes)
+    parts = (
+        _head_html(question.call, "" if named else about.title),
+        *_boxes(about, live),
+        _warning_html(about),
+        *(_fact(name, [Reached(text)]) for name, text in _told(about) if named),
+        *_places_html(about),
+        *(_rest_html(name, text) for name, text in about.rest),
+        *(_fact(name, map(Reached, text.split("\n"))) for name, text in reasons(question)),
+    )
+    return card(lines(parts), AMBER)
 
 
-def question_text(question: Question) -> str:
+def is_alarming(question: Question, root: str = "") -> bool:
+    """Something hides in it, or it reaches outside the project: nothing in the card may invite to allow it."""
+    about = subject(question, root)
+    places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
+    return any(place.remark for place in places) or bool(hidden.warning(about.texts))
+
+
+def question_text(question: Question, root: str = "") -> str:
     """The same for a terminal."""
-    call = question.call
-    return lines((_head(call), *(f"{name}:\n{_indented(text)}" for name, text in _parts_text(call))))
-
-
-def _head(call: ToolCall) -> str:
-    return f"The agent asks to {_kind(call)}: {visible_text(call.title or call.name or 'no title')}"
-
-
-def _head_html(call: ToolCall) -> str:
-    title = f'<span style="font-weight:bold">{exposed(call.title or call.name or "no title")}</span>'
-    return row(span("?", f"color:{AMBER};font-weight:bold"), f"The agent asks to {exposed(_kind(call))}:", title)
+    about = subject(question, root)
+    head = f"The agent asks to {_kind(question.call)}: {visible_text(about.title)}"
+    parts = (*_parts_text(about), *reasons(question))
+    return lines((head, *(f"{visible_text(name)}:\n{_indented(visible_text(text))}" for name, text in parts)))
 
 
 def _kind(call: ToolCall) -> str:
     return _KINDS.get(call.kind, "use a tool" if call.kind == "other" else f"do something ({visible_text(call.kind)})")
 
 
-def _parts(call: ToolCall) -> Iterator[tuple[str, str]]:
-    commands = raw.commands(call.raw_input)
-    for number, command in enumerate(commands, 1):
-        yield _counted(f"Command {number} of {len(commands)}" if len(commands) > 1 else "Command", command), command
-    if folder := raw.folder(call.raw_input):
-        yield "In the folder", folder
-    if paths := _paths_without_change(call):
-        yield "Path" if len(paths) == 1 else "Paths", "\n".join(paths)
-    texts = [part.text for part in call.content if isinstance(part, Text) and part.text.strip()]
-    if texts:
-        yield "It says", "\n".join(texts)
-    if asked := questions(call.raw_input):
-        yield "Questions", asked
-    if left := _rest(call, bool(asked)):
-        yield "Input", raw.as_json(left)
+def _head_html(call: ToolCall, title: str) -> str:
+    mark = span("?", f"color:{AMBER};font-weight:bold")
+    words = f"The agent asks to {exposed(_kind(call))}{':' if title else ''}"
+    return row(mark, words, f'<span style="font-weight:bold">{exposed(title)}</span>' if title else "")
 
 
-def _rest(call: ToolCall, but_questions: bool) -> Any:
-    left = raw.rest(call.raw_input, _seen(call))
-    return {key: value for key, value in left.items() if key != "questions"} if but_questions and left else left
+def _told(about: Subject) -> Iterator[tuple[str, str]]:
+    """What the agent calls it, unless that is the command itself."""
+    if about.title not in about.commands:
+        yield "The agent calls it", about.title
 
 
-def _paths_without_change(call: ToolCall) -> list[str]:
-    """A change is headed by its path, which need not be said twice."""
-    if parse_unified(raw.unified_diff(call.raw_input).strip("\n")) is not None:
-        return []
-    changed = {part.path for part in call.content if isinstance(part, Diff)}
-    return [path for path in raw.paths(call) if path not in changed]
+def _boxes(about: Subject, live: bool) -> Iterator[str]:
+    for name, command in _commands(about):
+        title = "" if name == "Command" else f'<div style="color:{GREY}">{escape(name)}</div>'
+        yield title + _box(exposed_code(command, "bash"), name, "font-size:14px;line-height:1.5")
+    for place, change in about.changes:
+        head = heading(place.path, _remark_html(place), change)
+        yield f"<div>{head}</div>{change_box(change, f'Change of {visible_text(place.path)}', twins=live)}"
 
 
-def _seen(call: ToolCall) -> set[str]:
-    """Texts that the question shows in full, in the title, in the content, or as a change from one to the other."""
-    seen = {call.title, *(part.text for part in call.content if isinstance(part, Text))}
-    diffs = [part for part in call.content if isinstance(part, Diff)]
-    return seen.union(*({diff.old_text or "", diff.new_text} for diff in diffs))
+def _commands(about: Subject) -> Iterator[tuple[str, str]]:
+    for number, command in enumerate(about.commands, 1):
+        name = f"Command {number} of {len(about.commands)}" if len(about.commands) > 1 else "Command"
+        count = command.strip("\n").count("\n") + 1
+        yield name if count == 1 else f"{name}, {count} lines", command
 
 
-def _parts_html(call: ToolCall) -> Iterator[tuple[str, str]]:
-    for name, text in _parts(call):
-        yield escape(name), pre(exposed(text), _SCROLLING)
-    for path, change in _changes(call):
-        yield f"Change of {exposed(path)} {remarks(change)}", _in_full(change)
-    if unreadable := _unreadable_diff(call):
-        yield "Change", pre(exposed(unreadable), _SCROLLING)
+def _box(body: str, name: str, style: str = "") -> str:
+    return pre(body, f"{_SCROLLING};{style}".rstrip(";"), name)
 
 
-def _in_full(change: Change) -> str:
-    """Every line, with hidden characters made visible, in a box that scrolls."""
-    return f'<div style="{_SCROLLING}">{change_html(change, exposed, _EVERY_LINE)}</div>'
+def _warning_html(about: Subject) -> str:
+    words = hidden.warning(about.texts)
+    return f'<div style="color:{RED};margin:4px 0">⚠ {escape(words)}</div>' if words else ""
 
 
-def _parts_text(call: ToolCall) -> Iterator[tuple[str, str]]:
-    for name, text in _parts(call):
-        yield name, visible_text(text)
-    for path, change in _changes(call):
-        yield f"Change of {visible_text(path)}", visible_text(unified(change, path))
-    if unreadable := _unreadable_diff(call):
-        yield "Change", visible_text(unreadable)
+def _places(about: Subject) -> Iterator[tuple[str, list[Reached]]]:
+    if about.folder:
+        yield "In the folder", [about.folder]
+    if about.paths:
+        yield "Path" if len(about.paths) == 1 else "Paths", list(about.paths)
 
 
-def _changes(call: ToolCall) -> Iterator[tuple[str, Change]]:
-    """Each change once: the agent's unified diff stands for the texts that say the same."""
-    theirs = parse_unified(raw.unified_diff(call.raw_input).strip("\n"))
-    if theirs is not None:
-        yield ", ".join(raw.paths(call)) or "a file", theirs
-    for diff in call.content:
-        if isinstance(diff, Diff) and not (theirs and theirs.same_edit(change_of(diff))):
-            yield diff.path, change_of(diff)
+def _places_html(about: Subject) -> Iterator[str]:
+    for name, places in _places(about):
+        yield _fact(name, places, FONT)
 
 
-def _unreadable_diff(call: ToolCall) -> str:
-    text = raw.unified_diff(call.raw_input)
-    return text if text and parse_unified(text.strip("\n")) is None else ""
+def _fact(name: str, values: Iterable[Reached], font: str = "") -> str:
+    """One below the other, beside the name where there is room."""
+    inner = f' style="{font}"' if font else ""
+    shown = "".join(f"<div><span{inner}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
+    return f'<div style="{_FACT}"><div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div></div>'
 
 
-def _counted(name: str, text: str) -> str:
-    count = text.strip("\n").count("\n") + 1
-    return name if count == 1 else f"{name}, {count} lines"
+def _rest_html(name: str, text: str) -> str:
+    """A few short lines stand beside the name, anything else in a box below it."""
+    if len(text) <= _SHORT and text.count("\n") < _FEW:
+        return _fact(name, map(Reached, text.split("\n")))
+    return f'<div style="color:{GREY}">{escape(name)}</div>{_box(exposed(text), name)}'
+
+
+def _remark_html(place: Reached) -> str:
+    return f' <span style="color:{RED};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
+
+
+def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
+    yield from _commands(about)
+    for place, change in about.changes:
+        yield f"Change of {place.text}", unified(change, place.path)
+    if words := hidden.warning(about.texts):
+        yield "Take care", words
+    yield from ((name, "\n".join(place.text for place in places)) for name, places in _places(about))
+    yield from about.rest
 
 
 def _indented(text: str) -> str:

@@ -1,0 +1,37 @@
+"""The style sheet of a question that can be answered; what is kept in a notebook does without."""
+
+CLASS = "copilot-question"
+
+STYLE = f"""<style>
+.{CLASS} {{ container-type: inline-size; overflow: visible; border-left: 3px solid #9f7010 }}
+.{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
+.{CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; overflow-wrap: anywhere }}
+.{CLASS} .widget-html {{ height: auto; min-height: 0 }}
+.{CLASS} .jupyter-button {{ white-space: normal; height: auto; min-height: 30px; line-height: 1.4; padding: 4px 14px;
+  text-align: left; overflow-wrap: anywhere }}
+.{CLASS} .jupyter-button.copilot-quiet {{ background: none; border: 1px solid #8886; font-size: 12px; min-height: 26px;
+  padding: 2px 10px }}
+.{CLASS} .jupyter-button.copilot-quiet:hover {{ background: #8882 }}
+.{CLASS} .jupyter-button:disabled {{ cursor: default }}
+.{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{CLASS} input:focus-visible,
+.{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
+.{CLASS} .copilot-entry {{ border-left: 3px solid #8886; padding-left: 10px }}
+.{CLASS} .copilot-entry .widget-text, .{CLASS} .copilot-entry .widget-textarea {{ flex-flow: row wrap; height: auto }}
+.{CLASS} .copilot-entry .widget-label {{ height: auto; white-space: normal; overflow-wrap: anywhere; width: 100%;
+  text-align: left; font-weight: bold }}
+.{CLASS} .copilot-entry input[type=text], .{CLASS} .copilot-entry textarea {{ flex: 1 1 100%; font-size: 13px;
+  font-family: Menlo, Consolas, monospace }}
+.{CLASS} .copilot-entry .widget-radio-box label {{ width: auto; margin-right: 16px }}
+@container (min-width: 760px) {{
+  .{CLASS} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
+  .{CLASS} .cq-side {{ display: contents !important }}
+  .{CLASS} .cq-old > * {{ grid-column: 1 }}
+  .{CLASS} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
+  .{CLASS} .cq-old .cq-number-new, .{CLASS} .cq-new .cq-number-old {{ display: none }}
+}}
+@media (prefers-reduced-motion: no-preference) {{
+  .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
+}}
+</style>"""
+"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is. Where
+there is room, a change has two columns with its lines level, and what is the same on both sides."""
