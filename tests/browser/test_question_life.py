@@ -1,0 +1,192 @@
+"""The life of a question in a real JupyterLab: two tabs, a page loaded again, a kernel started again, a storm."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab, Notebook
+from .test_first_use import DEAD_WIDGET, outputs
+
+pytestmark = pytest.mark.browser
+
+ALLOW, DENY = "Allow once", "Deny"
+ALLOWED, REJECTED = "Allowed: Allow once (you)", "Rejected: Deny (you)"
+RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+CLICK_SOON = "(button, at) => { setTimeout(() => button.click(), at - Date.now()); }"
+
+
+def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Notebook:
+    """A notebook whose first cell runs and has asked."""
+    lab.write(name, *cells)
+    notebook = Notebook.open(context, lab, name)
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, ALLOW).first).to_be_enabled()
+    return notebook
+
+
+def second_tab(context: BrowserContext, lab: Lab, notebook: Notebook, name: str) -> Notebook:
+    """The same notebook in another tab: JupyterLab shows there what was saved, and the widgets that are open."""
+    notebook.save()
+    other = Notebook(context.new_page())
+    other.page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
+    expect(other.button(0, ALLOW)).to_be_enabled()
+    return other
+
+
+# -- two tabs -------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_tab_can_answer_and_the_first_one_sees_it(context: BrowserContext, lab: Lab) -> None:
+    first = asking(context, lab, "tabs.ipynb", "demo: create from-tab-2.txt yes\nsay Done.")
+    second = second_tab(context, lab, first, "tabs.ipynb")
+    second.button(0, ALLOW).click()
+    expect(first.output(0)).to_contain_text(ALLOWED)
+    expect(first.output(0)).to_contain_text("Done.")
+    for tab in (first, second):
+        expect(tab.button(0, ALLOW)).to_have_count(0)
+        expect(tab.button(0, DENY)).to_have_count(0)
+    assert (lab.root / "from-tab-2.txt").read_text().strip() == "yes"
+
+
+def test_the_second_tab_has_no_buttons_once_the_first_has_answered(context: BrowserContext, lab: Lab) -> None:
+    first = asking(context, lab, "answered.ipynb", "demo: create never.txt yes\nsay Done.")
+    second = second_tab(context, lab, first, "answered.ipynb")
+    first.button(0, DENY).click()
+    expect(first.output(0)).to_contain_text(REJECTED)
+    expect(second.button(0, ALLOW)).to_have_count(0)
+    first.save()
+    second.page.reload()
+    expect(second.output(0)).to_contain_text(REJECTED)
+    expect(second.page.locator(DEAD_WIDGET)).to_have_count(0)
+    assert not (lab.root / "never.txt").exists()
+
+
+def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(context: BrowserContext, lab: Lab) -> None:
+    first = asking(context, lab, "race.ipynb", "demo: create race.txt yes\nsay Done.")
+    second = second_tab(context, lab, first, "race.ipynb")
+    at = first.page.evaluate("() => Date.now()") + 500
+    first.button(0, ALLOW).evaluate(CLICK_SOON, at)
+    second.button(0, DENY).evaluate(CLICK_SOON, at)
+    expect(first.output(0)).to_contain_text("(you)")
+    first.wait_status("idle")
+    said = [words in first.output(0).inner_text() for words in (ALLOWED, REJECTED)]
+    assert said == [(lab.root / "race.txt").exists(), not (lab.root / "race.txt").exists()]
+
+
+# -- one tab --------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_after_a_reload_reaches_the_agent(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "reloaded.ipynb", "demo: create reloaded.txt yes\nsay Done.", "demo: say Next.")
+    notebook.save()
+    notebook.page.reload()
+    notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+    notebook.button(0, ALLOW).click()
+    notebook.wait_status("idle")
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("Next.")
+    assert (lab.root / "reloaded.txt").read_text().strip() == "yes"
+
+
+def test_a_double_click_does_not_reach_the_next_question(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "double.ipynb", "demo: create double-1.txt a\ncreate double-2.txt b\nsay Done.")
+    box = notebook.button(0, ALLOW).bounding_box()
+    assert box is not None
+    notebook.page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(notebook.output(0)).to_contain_text("double-2.txt")
+    expect(notebook.button(0, ALLOW)).to_be_enabled()
+    assert [(lab.root / f"double-{number}.txt").exists() for number in (1, 2)] == [True, False]
+    notebook.button(0, DENY).click()
+    expect(notebook.output(0)).to_contain_text(REJECTED)
+
+
+def test_in_a_storm_of_updates_the_button_is_reached_and_works(context: BrowserContext, lab: Lab) -> None:
+    lab.write("storm.ipynb", "demo: together create storm.txt yes ;; storm 5000 1500")
+    notebook = Notebook.open(context, lab, "storm.ipynb")
+    notebook.run(0, wait=False)
+    notebook.button(0, ALLOW).click()
+    expect(notebook.output(0)).to_contain_text(ALLOWED)
+    notebook.wait_status("idle", seconds=60)
+    expect(notebook.output(0)).to_contain_text("Update 4999")
+    expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
+    assert (lab.root / "storm.txt").read_text().strip() == "yes"
+
+
+def test_after_a_storm_the_question_still_stands_on_the_screen(context: BrowserContext, lab: Lab) -> None:
+    lab.write("after.ipynb", "demo: together create after.txt yes ;; storm 5000")
+    notebook = Notebook.open(context, lab, "after.ipynb")
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("Update 4999", timeout=60_000)
+    button = notebook.button(0, ALLOW)
+    button.scroll_into_view_if_needed()
+    expect(button).to_be_in_viewport()
+    button.click()
+    expect(notebook.output(0)).to_contain_text(ALLOWED)
+
+
+# -- no kernel any more ---------------------------------------------------------------------------------------------
+
+
+def test_after_a_restart_the_buttons_are_dead_and_look_so(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "restarted.ipynb", "demo: create restarted.txt yes\nsay Done.")
+    notebook.page.evaluate(RESTART)
+    notebook.wait_status("idle")
+    expect(notebook.output(0).locator(".copilot-question")).to_have_class(re.compile("jupyter-widgets-disconnected"))
+    for button in notebook.button(0, ALLOW).all():
+        button.click(force=True)
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, ALLOW)).to_be_enabled()
+    assert not (lab.root / "restarted.txt").exists()
+    notebook.button(0, DENY).click()
+    expect(notebook.output(0)).to_contain_text(REJECTED)
+    expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
+
+
+def as_it_was(book: dict[str, Any]) -> None:
+    """The server has signed it, and JupyterLab trusts it."""
+
+
+def changed(book: dict[str, Any]) -> None:
+    """Somebody else's notebook: its outputs are not trusted."""
+    book["cells"][0]["source"] = "demo: say Something else."
+
+
+@pytest.mark.parametrize("change", [as_it_was, changed])
+def test_an_old_question_in_a_saved_notebook_has_no_buttons(
+    context: BrowserContext, lab: Lab, change: Callable[[dict[str, Any]], None]
+) -> None:
+    name = f"old-{change.__name__}.ipynb"
+    notebook = asking(context, lab, f"open-{name}", "demo: create old.txt yes\nsay Done.")
+    notebook.save()
+    book = json.loads((lab.root / f"open-{name}").read_text())
+    change(book)
+    (lab.root / name).write_text(json.dumps(book))
+    old = Notebook.open(context, lab, name)
+    widgets = old.output(0).locator("button, .jupyter-button")
+    if change is changed:
+        expect(old.output(0)).to_contain_text("The agent asks to")
+        expect(old.output(0)).to_contain_text("old.txt")
+    else:
+        expect(old.output(0)).to_contain_text("Error displaying widget")
+    expect(widgets).to_have_count(0)
+    notebook.button(0, DENY).click()
+    expect(notebook.output(0)).to_contain_text(REJECTED)
+    assert not (lab.root / "old.txt").exists()
+
+
+def test_what_is_saved_after_the_answer_has_no_widget(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "kept.ipynb", "demo: together ask One ;; ask Two\nsay Done.")
+    for _ in range(2):
+        notebook.button(0, DENY).first.click()
+    notebook.wait_status("idle")
+    notebook.save()
+    path = Path(lab.root, "kept.ipynb")
+    assert [o for o in outputs(path, 0) if "application/vnd.jupyter.widget-view+json" in o.get("data", {})] == []
+    assert "widgets" not in json.loads(path.read_text())["metadata"]
