@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from copilot_kernel.permissions.commands import Verdict, judge
 from copilot_kernel.permissions.patterns import compile_pattern
@@ -114,10 +115,10 @@ def _wrong_programs(line: str, verdict: Verdict, deed: Deed) -> list[str]:
     ]
     if not seen.globs:
         wrong += [f"ran {words}, which was not judged" for words in deed.ran if tuple(words) not in judged]
-    said = deed.said
+    said = deed.said.replace("test: syntax error", "")
     for file in verdict.writes:
         said = said.replace(f"{file}: No such file or directory", "")
-    return wrong + [f"bash said {row!r}" for row in said.splitlines() if any(sign in row for sign in _SIGNS)]
+    return wrong + [f"bash said {row!r}" for row in said.splitlines() if any(map(row.__contains__, _SIGNS))]
 
 
 _SIGNS = ("command not found", "syntax error", "unexpected", "No such file", "Permission denied", "took too long")
@@ -142,8 +143,14 @@ def _wrong_files(verdict: Verdict, deed: Deed) -> list[str]:
 
 
 def _wrong_words(deed: Deed) -> list[str]:
-    found = [words for words in deed.ran for word in words[1:] if words[0] in NEVER and NEVER[words[0]].fullmatch(word)]
+    found = [
+        words for words in deed.ran if words[0] in NEVER and any(map(NEVER[words[0]].fullmatch, _and_pairs(words[1:])))
+    ]
     return [f"ran {found[0]}, which may start another program or write a file"] if found else []
+
+
+def _and_pairs(words: Sequence[str]) -> list[str]:
+    return [*words, *map(" ".join, pairwise(words))]
 
 
 def main() -> int:

@@ -117,14 +117,14 @@ _NEVER_SAID = {
     "git": r"""
 -c.*=.* (core|alias)\..*=.*
 --?(exec-path|C|git-dir|work-tree|config-env|p|paginate|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
--u?x?evil -\w*Oevil run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
+-u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
 daemon -S -uevil
 """,
     "find": r"""
 -(exec|ok|delete|fprint|fls).*
 """,
     "sed": r"""
--i.* --in.* -n?i -f --file.* .*evil.* .*[~/]w.*w\.txt s/a/b/[ew] 1e.*
+-i.* --in.* -n?i -f --file.* e~evil 1\{e~evil .*[~/]w.*w\.txt s/a/b/[ew] 1e.*
 """,
     "awk": r"""
 .*(system|getline|\|\"evil|evil\"\||@load|print.*w\.txt).* -f --file -i -e -l.*

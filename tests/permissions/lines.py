@@ -169,7 +169,12 @@ MUST_ALLOW = [
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")
     ),
-    *rows("awk *", ("awk -F, '{s+=$2} END {print s/NR}' a.csv", "a mean"), ("awk 'NR>1' a.csv", "a comparison")),
+    *rows(
+        "awk *",
+        ("awk -F, '{s+=$2} END {print s/NR}' a.csv", "a mean"),
+        ("awk 'NR>1' a.csv", "a comparison"),
+        ("awk -F '|' '{print $2}' a", "a separator that is a pipe"),
+    ),
     *rows("jq *", ("jq -r '.cells[] | .source' a.ipynb", "a filter in quotes")),
     *rows("rg *", ("rg -n 'def (fit|score)' -t py src", "a search"), ("rg --files -g '*.py'", "a list")),
     *rows("tar *", ("tar tzf a.tar.gz", "letters without a dash"), ("tar -czf a.tar.gz data", "what tar is for")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .lines import PYTHON, SHELL, Row, rows
 
-ALL = f"git *; npm test; {SHELL}; {PYTHON}; sed *; awk *; tar *; rg *; make *; curl *; printf *; test *; tee *; date *"
+ALL = f"git *; npm test; {SHELL}; {PYTHON}; sed *; awk *; tar *; rg *; make *; curl *; printf *; test *; tee *; date *; less *"
 
 MUST_ASK = [
     *rows(
@@ -200,6 +200,9 @@ MUST_ASK = [
         ("awk '{print | \"evil\"}' a", "awk runs a command"),
         ("awk '{\"evil\" | getline x}' a", "awk runs a command"),
         ("awk '{print > \"x\"}' a", "awk writes a file"),
+        ("awk -F -F 'BEGIN {system(1)}'", "the second -F is the value of the first"),
+        ("less +!evil a.txt", "a command for the pager"),
+        ("%1", "an earlier command"),
         ("awk -f x a", "a program that nobody has seen"),
         ("awk '@load \"x\"' a", "awk loads a library"),
         ("sort -o x a", "sort writes a file"),

@@ -87,13 +87,13 @@ def _allowed(seen: Line, allow: Sequence[Pattern], folder: str) -> Verdict:
             return Verdict("ask", found, (), seen.writes)
         rules.update(dict.fromkeys(found.rules))
         writes.extend(found.writes)
-    named = ", ".join(f"Bash({rule})" for rule in rules) or "no rule is needed"
+    named = ", ".join(f"Bash({rule})" for rule in rules) or "no rule, since it does nothing"
     return Verdict("allow", f"allowed by {named}", tuple(rules), tuple(writes))
 
 
 def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[str], folder: str) -> Verdict | str:
     """What allows this part; or why nothing does."""
-    if _stays(part, folder):
+    if _stays(part, folder) and folder not in globs:
         return Verdict("allow", "it stays in the folder")
     reason = ""
     for words in dict.fromkeys((part, unwrap(part))):
@@ -113,7 +113,7 @@ def _written(part: tuple[str, ...], words: tuple[str, ...], spelled: frozenset[i
 
 
 def _stays(part: tuple[str, ...], folder: str) -> bool:
-    return len(part) == 2 and part[0] == "cd" and bool(folder) and posixpath.normpath(part[1]) == folder
+    return bool(folder) and part == ("cd", folder)
 
 
 def _shown(part: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ _SHOWING = """
     --fixed-strings --perl-regexp --objects --parents --children --no-commit-id --root --ours --theirs
 """
 
-_ACCEPTED = {
+SUBCOMMANDS = {
     "status": """
         -s -b -u -z -v --short --branch --porcelain --long --untracked-files --ignored --show-stash --ahead-behind
         --no-ahead-behind --renames --no-renames --column
@@ -157,6 +157,7 @@ _ACCEPTED = {
     "range-diff": _SHOWING,
     "version": "--build-options",
 }
+"""Each with the options that are known to be harmless."""
 
 _DEEDS = {
     "stash": {"push", "pop", "list", "show", "apply", "drop", "clear", "branch"},
@@ -173,6 +174,9 @@ _NETWORK = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
 _OUTER = accepted("-P --no-pager --version --no-optional-locks --literal-pathspecs --no-replace-objects")
 
 
+_OUTER_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+"""These take the next word; only a rule that spells them out allows them."""
+
 _TRANSPORT = re.compile(r"\w+::|(?!https?://|ssh://|git://)[\w+.-]+://")
 """Addresses for which git starts a program of their own, `git-remote-…`."""
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
@@ -184,7 +188,11 @@ def git_hides(words: Sequence[str], free: frozenset[int], globs: frozenset[str])
     while at < len(words) and words[at].startswith("-"):
         if at in free and not _OUTER.covers(words[at]):
             return f"git {words[at]} may start other programs or leave the repository"
-        at += 2 if at not in free and words[at] == "-C" else 1
+        if at not in free and words[at] in _OUTER_VALUED:
+            if words[at] == "-c" and at + 1 in free:
+                return "git -c changes what git runs"
+            at += 1
+        at += 1
     return _subcommand_hides(words, at, free, globs) if at < len(words) else ""
 
 
@@ -193,6 +201,8 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
     options = _options(name)
     if not options:
         return f"git {name} may start other programs" if at in free else ""
+    if name in _DEEDS and at + 1 < len(words) and at + 1 not in free and words[at + 1] not in _DEEDS[name]:
+        return ""
     if option := next((word for word in rest if not options.covers(word)), ""):
         return f"git {name} {option} may start other programs or write elsewhere"
     if name in _DEEDS and (deed := _deed(words, at, free)) and deed not in _DEEDS[name]:
@@ -230,4 +240,4 @@ def _only_reads(rest: list[str]) -> bool:
 
 @cache
 def _options(name: str) -> Accepted | None:
-    return accepted(_ACCEPTED[name]) if name in _ACCEPTED else None
+    return accepted(SUBCOMMANDS[name]) if name in SUBCOMMANDS else None

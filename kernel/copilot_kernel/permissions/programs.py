@@ -119,7 +119,9 @@ def _sed(words: list[str], globs: frozenset[str]) -> str:
 
 
 def _awk(words: list[str], globs: frozenset[str]) -> str:
-    """Each word is looked at: which one is the program depends on the options before."""
+    """Past the values of -F and -v at the beginning, each word may be the program."""
+    while words[:1] in (["-F"], ["-v"]):
+        words = words[2:]
     if words and words[0] in globs:
         return "a program of awk may become another, by the name of a file"
     return next(filter(None, map(awk_hides, (word for word in words if not word.startswith("-")))), "")
@@ -143,6 +145,10 @@ def _one_file(words: list[str], globs: frozenset[str]) -> str:
     return "a second file would be written" if len(files) > 1 or globs.intersection(files) else ""
 
 
+def _less(words: list[str], globs: frozenset[str]) -> str:
+    return "a word with + is a command for the pager" if any(word[:1] in "+*?[" for word in words) else ""
+
+
 def _date(words: list[str], globs: frozenset[str]) -> str:
     return "it may set the clock" if any(re.match(r"\d|[*?[]", word) for word in words) else ""
 
@@ -160,5 +166,7 @@ _WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
     "uniq": _one_file,
     "xxd": _one_file,
     "date": _date,
+    "less": _less,
+    "man": _less,
     "tee": _tee,
 }

@@ -163,8 +163,8 @@ class _Reader:
         self.finish_word()
 
     def plain(self, text: str) -> None:
-        if text[0] == "^" and not self.part.words:
-            raise _Unclear("a command begins with ^, which a shell may take for an earlier one")
+        if text[0] in "^%" and not self.part.words:
+            raise _Unclear(f"a command begins with {text[0]}, which a shell may take for an earlier one")
         self.add(text.rstrip(" \t"))
         if text[-1] in " \t":
             self.finish_word()

@@ -1,0 +1,161 @@
+"""Facts about the real git: which tricks start a program, and that no option on our list does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from copilot_kernel.permissions.accepted import accepted
+from copilot_kernel.permissions.commands import judge
+from copilot_kernel.permissions.git import SUBCOMMANDS
+from copilot_kernel.permissions.patterns import compile_pattern
+from copilot_kernel.permissions.programs import hidden
+
+pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="these are facts about git")
+
+_STARTING = """
+-c core.pager=EVIL -p log ¦ -c core.fsmonitor=EVIL status ¦ -c alias.x=!EVIL x ¦ -c diff.external=EVIL diff HEAD~1
+-c core.sshCommand=EVIL ls-remote ssh://x/y ¦ -c core.editor=EVIL commit --amend
+-c core.hooksPath=HOOKS commit --allow-empty -m x ¦ --exec-path=BESIDE evil ¦ -C OTHER status
+-c protocol.ext.allow=always ls-remote ext::EVIL ¦ --config-env=core.pager=EVIL_NAME -p log
+--git-dir=OTHER/.git --work-tree=. status ¦ ls-remote --upload-pack=EVIL . ¦ ls-remote --upload-p=EVIL .
+ls-remote --exec=EVIL .
+fetch --upload-pack EVIL . ¦ fetch --upl=EVIL . ¦ fetch-pack --exec=EVIL . HEAD ¦ pull --upload-pack=EVIL .
+push --receive-pack=EVIL . HEAD:x ¦ push --receive=EVIL . HEAD:x ¦ push --exec=EVIL . HEAD:x
+send-pack --receive-pack=EVIL . HEAD:x ¦ clone -u EVIL file://ROOT x ¦ clone -uEVIL file://ROOT x
+clone --upload-pack=EVIL file://ROOT x ¦ clone -c core.hooksPath=HOOKS . x ¦ clone --template=TEMPLATE . x
+archive --remote=. --exec=EVIL HEAD ¦ rebase -x EVIL HEAD~1 ¦ rebase -xEVIL HEAD~1 ¦ rebase --exec=EVIL HEAD~1
+rebase --exe EVIL HEAD~1 ¦ grep -OEVIL a ¦ grep -nOEVIL a ¦ grep --open-files-in-pager=EVIL a ¦ grep --open=EVIL a
+grep -e -- -OEVIL ¦ difftool -y -x EVIL HEAD~1 ¦ difftool --no-prompt --extcmd=EVIL HEAD~1
+filter-branch -f --tree-filter EVIL HEAD ¦ merge -s evil side ¦ merge --strategy=evil side ¦ clone evil://x x
+fetch evil::x ¦ remote add e evil::x -f ¦ evil
+"""
+STARTING = [trick for row in _STARTING.strip().splitlines() for trick in row.split(" ¦ ")]
+"""EVIL is a program that leaves a mark. git 2.39 starts it for each of these."""
+
+WRITING = ("diff --output=EVIL HEAD~1", "log --output=EVIL", "archive -o EVIL HEAD", "show --output=EVIL")
+"""These write over it."""
+
+
+class Repository:
+    """Two commits and a branch; beside it, where git looks for programs, one that leaves a mark."""
+
+    def __init__(self, place: Path, like: Repository | None = None) -> None:
+        place.mkdir(exist_ok=True)
+        self.root, self.beside, self.mark = place / "root", place / "bin", place / "mark"
+        self.evil = self.beside / "evil"
+        self.script = f'#!/bin/sh\necho "$@" >> {self.mark}\n'
+        self._env = {"HOME": str(place), "PATH": f"{self.beside}:{os.environ['PATH']}", "EVIL_NAME": str(self.evil)}
+        self._env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "EDITOR": "true", "PAGER": "cat"}
+        self._env |= {"LC_ALL": "C", "TERM": "dumb", "FILTER_BRANCH_SQUELCH_WARNING": "1"}
+        self._env |= {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        self.names = {"ROOT": self.root, "BESIDE": self.beside, "OTHER": place / "other"}
+        self.names |= {"EVIL": self.evil, "HOOKS": self.beside / "hooks", "TEMPLATE": self.beside}
+        self._put_programs()
+        if like:
+            shutil.copytree(like.root, self.root)
+        else:
+            self._make()
+
+    def git(self, *words: str, at: Path | None = None) -> None:
+        git = str(shutil.which("git"))
+        held, screen = os.openpty()  # pagers are started for screens only
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": screen, "stderr": subprocess.DEVNULL}
+        try:
+            subprocess.run([git, *words], cwd=at or self.root, env=self._env, timeout=20, **quiet)
+        finally:
+            os.close(held)
+            os.close(screen)
+
+    def _put_programs(self) -> None:
+        for name in (
+            "evil",
+            "git-evil",
+            "git-remote-evil",
+            "git-merge-evil",
+            "hooks/pre-commit",
+            "hooks/post-checkout",
+        ):
+            path = self.beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.script, "utf-8")
+            path.chmod(0o755)
+
+    def _make(self) -> None:
+        for root in (self.root, self.names["OTHER"]):
+            root.mkdir()
+            self.git("init", "-q", "-b", "main", at=root)
+        self.git("config", "core.fsmonitor", str(self.evil), at=self.names["OTHER"])
+        for name in ("a", "b"):
+            self._commit(name)
+        self.git("checkout", "-qb", "side", "HEAD~1")
+        self._commit("c")
+        self.git("checkout", "-q", "main")
+
+    def _commit(self, name: str) -> None:
+        (self.root / name).write_text("a -- b\n", "utf-8")
+        self.git("add", name)
+        self.git("commit", "-qm", "x")
+
+    def harm(self) -> str:
+        """What has happened since the last look."""
+        started, written = self.mark.exists(), self.evil.read_text("utf-8") != self.script
+        self.mark.unlink(missing_ok=True)
+        self.evil.write_text(self.script, "utf-8")
+        return "started" if started else "written" if written else ""
+
+
+def words_of(trick: str, repository: Repository) -> list[str]:
+    for name, path in repository.names.items():
+        if name != "EVIL" or "EVIL_NAME" not in trick:
+            trick = trick.replace(name, str(path))
+    return trick.split()
+
+
+@pytest.mark.parametrize("trick", STARTING)
+def test_what_starts_a_program_is_held_back(trick: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    words = words_of(trick, repository)
+    repository.git(*words)
+    assert repository.harm() == "started"
+    assert hidden(["git", *words])
+    assert judge("git " + " ".join(words), [compile_pattern("git *")]).outcome == "ask"
+
+
+@pytest.mark.parametrize("trick", WRITING)
+def test_what_writes_elsewhere_is_held_back(trick: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    words = words_of(trick, repository)
+    repository.git(*words)
+    assert repository.harm() == "written"
+    assert hidden(["git", *words])
+
+
+SHARED = {"whatchanged", "reflog", "diff-tree", "diff-index", "diff-files", "range-diff", "rev-list"}
+"""Their list is the one of `log`, `show` and `diff`, which are tried."""
+
+
+def test_no_accepted_option_starts_or_overwrites_the_program_that_is_its_value(tmp_path: Path) -> None:
+    first = Repository(tmp_path / "first")
+
+    def harmful(name: str) -> list[str]:
+        repository, listed = Repository(tmp_path / name, like=first), accepted(SUBCOMMANDS[name])
+        long = [f"{option}={repository.evil}" for option in listed.names]
+        short = [f"-{letter}{repository.evil}" for letter in listed.valued]
+        return [option for option in (*long, *short) if repository.git(name, option, "HEAD") or repository.harm()]
+
+    tried = sorted(SUBCOMMANDS.keys() - SHARED)
+    assert {SUBCOMMANDS[name] for name in tried} >= {SUBCOMMANDS[name] for name in SHARED}
+    with ThreadPoolExecutor(2) as pool:
+        found = dict(zip(tried, pool.map(harmful, tried), strict=True))
+    assert {name: options for name, options in found.items() if options} == {}
+
+
+@pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
+def test_every_subcommand_on_the_list_is_one_of_git(name: str) -> None:
+    listed = subprocess.run(["git", "--list-cmds=main"], capture_output=True, text=True, timeout=20, check=True)
+    assert name in listed.stdout.split()
