@@ -121,7 +121,7 @@ def _wrong_programs(line: str, verdict: Verdict, deed: Deed) -> list[str]:
     return wrong + [f"bash said {row!r}" for row in said.splitlines() if any(map(row.__contains__, _SIGNS))]
 
 
-_SIGNS = ("command not found", "syntax error", "unexpected", "No such file", "Permission denied", "took too long")
+_SIGNS = ("command not found", "syntax error", "unexpected EOF", "No such file", "Permission denied", "took too long")
 """That bash did not read the line as we did, or did not find what it was told to run."""
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from .lines import PYTHON, SHELL, Row, rows
 
-ALL = f"git *; npm test; {SHELL}; {PYTHON}; sed *; awk *; tar *; rg *; make *; curl *; printf *; test *; tee *; date *; less *"
+ALL = (
+    f"git *; npm test; {SHELL}; {PYTHON}; sed *; awk *; tar *; rg *; make *; curl *; "
+    "printf *; test *; tee *; date *; less *"
+)
 
 MUST_ASK = [
     *rows(

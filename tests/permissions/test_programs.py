@@ -20,7 +20,8 @@ def by_rule(rule: str, text: str) -> str:
 
 
 BUILTINS = """
-. source eval exec command builtin trap bind fc export declare typeset local readonly read mapfile readarray unset let getopts
+. source eval exec command builtin trap bind fc export declare typeset local readonly read mapfile readarray
+unset let getopts
 alias unalias set shopt enable hash umask ulimit shift history complete compgen compopt cd pushd popd
 """
 

@@ -13,7 +13,8 @@ _RUNNERS = """
     nsenter strace ltrace gdb valgrind script expect entr unbuffer systemd-run at batch crontab ssh
     npx bunx pnpx uvx pipx npm pnpm yarn uv poetry pdm pixi hatch conda mamba micromamba tox nox just make gmake
     go cargo     vi vim nvim emacs ed ex nano sqlite3 psql mysql duckdb docker podman kubectl gh
-    jupyter     uv+run uv+tool+run poetry+run pdm+run pixi+run hatch+run conda+run mamba+run micromamba+run npm+exec npm+x pnpm+exec
+    jupyter     uv+run uv+tool+run poetry+run pdm+run pixi+run hatch+run conda+run mamba+run micromamba+run
+    npm+exec npm+x pnpm+exec
     pnpm+dlx yarn+exec yarn+dlx bun+x bun+run deno+run deno+eval go+run cargo+run docker+run docker+exec podman+run
     podman+exec kubectl+exec pipx+run docker+compose+run docker+compose+exec git+filter-branch git+bisect+run
     git+submodule+foreach git+difftool git+mergetool git+rebase+-x git+rebase+--exec git+-c
