@@ -16,11 +16,15 @@ from copilot_kernel.acp.messages import (
     UsageUpdate,
 )
 from copilot_kernel.commands import report
+from copilot_kernel.commands.allowed import permissions
 from copilot_kernel.commands.choices import modes, options
-from copilot_kernel.commands.report import BYPASSING, Report
+from copilot_kernel.commands.modes import BYPASSING
+from copilot_kernel.commands.report import Report
 from copilot_kernel.commands.situation import Situation
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
+from copilot_kernel.permissions.ledger import Decided
+from copilot_kernel.permissions.rulebook import Rulebook
 
 from .test_choices import STATE
 
@@ -92,15 +96,41 @@ def test_options_are_a_table() -> None:
     )
 
 
-def test_allowing_everything_is_warned_of_wherever_it_is_shown() -> None:
-    settings = Settings(permission_mode="bypassPermissions")
-    said = (report.permissions(settings), report.status(Situation(settings, Conversation())))
-    assert [(each.note, each.warns) for each in said] == [(BYPASSING, True)] * 2
+def test_allowing_everything_is_an_alarm_wherever_it_is_shown() -> None:
+    now = Situation(Settings(permission_mode="bypassPermissions"), Conversation())
+    assert [(each.note, each.alarms) for each in (permissions(now)[0], report.status(now))] == [(BYPASSING, True)] * 2
 
 
-def test_permissions_are_the_mode_and_the_rules() -> None:
-    assert report.permissions(SETTINGS).rows == (("Mode", "default"), ("Allowed without a question", "Read, Edit"))
-    assert report.permissions(Settings()).rows[1] == ("Allowed without a question", "nothing")
+def test_permissions_are_the_mode_and_the_rules_with_their_origins() -> None:
+    origins = {"permission_mode": "environment", "allow": "/etc/a.json", "deny": "/etc/b.json, environment"}
+    settings = Settings(permission_mode="acceptEdits", allow=("Read",), deny=("Bash(rm *)",), origins=origins)
+    mode, rules = permissions(Situation(settings, Conversation()))
+    assert mode.rows == (
+        ("Mode", "acceptEdits"),
+        ("Set by", "environment"),
+        ("Acting without asking", "is shown in its card and counted"),
+    )
+    assert rules.rows == (("allow", "Read", "/etc/a.json"), ("deny", "Bash(rm *)", "/etc/b.json, environment"))
+    book = Rulebook.of(settings).adding("ask", "Edit(src/**)").in_mode("plan")
+    mode, rules = permissions(Situation(settings, Conversation(), book=book))
+    assert (mode.rows[:2], rules.rows[-1]) == (
+        (("Mode", "plan"), ("Set by", "this conversation")),
+        ("ask", "Edit(src/**)", "this conversation"),
+    )
+
+
+def test_a_rule_that_is_none_or_means_everything_is_warned_of() -> None:
+    _, rules = permissions(Situation(Settings(allow=("Nothing", "Bash(python *)")), Conversation()))
+    assert (rules.warns, "'Nothing' is no rule" in rules.note, "Bash(python *)" in rules.note) == (True, True, True)
+    _, none = permissions(Situation(Settings(), Conversation()))
+    assert (none.rows, none.note.startswith("No rule is set.")) == ((), True)
+
+
+def test_all_decisions_are_listed_in_their_order() -> None:
+    made = (Decided(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by the rule Bash(ls)"),)
+    *_, decisions = permissions(Situation(Settings(), Conversation(), decisions=made))
+    assert decisions.rows == (("4", "$ ls", "allowed", "rule", "Bash(ls)", "allowed by the rule Bash(ls)"),)
+    assert decisions.note == "The 3 before these are no longer kept."
 
 
 def test_every_attachment_has_a_name() -> None:

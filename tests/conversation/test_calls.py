@@ -297,7 +297,12 @@ def test_a_question_about_a_call_that_is_over_is_about_another_one() -> None:
     for before in (finished, turn(end_turn(finished, "end_turn")), turn(end_turn(play(BEGIN), "end_turn"))):
         asked, entry = ask(before, replace(ASK, title="Again"))
         assert asked.entries[entry] == ToolCall(
-            len(before.entries), before.turn, "t", "Again", status="waiting", standing=Standing(questions=1, asked="open")
+            len(before.entries),
+            before.turn,
+            "t",
+            "Again",
+            status="waiting",
+            standing=Standing(questions=1, asked="open"),
         )
         assert asked.entries[1] is before.entries[1]
 

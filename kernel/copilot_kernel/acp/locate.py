@@ -7,8 +7,8 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import AgentNotFound, UsageError
@@ -46,6 +46,13 @@ def locate(agent: str, environ: Mapping[str, str]) -> Launch:
     if "://" in agent.split()[0]:
         return _address(agent)
     return _command(agent, environ)
+
+
+def denying(launch: Launch, patterns: Iterable[str]) -> Launch:
+    """`launch` with what GitHub Copilot CLI itself shall deny (`--deny-tool`); other agents have no such flag."""
+    if not (launch.is_copilot and launch.argv):
+        return launch
+    return replace(launch, argv=(*launch.argv, *(f"--deny-tool={pattern}" for pattern in patterns)))
 
 
 def _copilot(environ: Mapping[str, str]) -> Launch:

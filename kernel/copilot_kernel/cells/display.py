@@ -117,6 +117,8 @@ class Display:
             agent=turn.agent,
             model=turn.model,
             mode=turn.mode,
+            permission_mode=turn.permission_mode,
+            unasked=turn.unasked,
             stop_reason=turn.stop_reason,
             used=used,
             size=size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -13,7 +13,7 @@ import anyio.abc
 
 from ..acp.doors import Doors, Service
 from ..acp.link import Link, open_link
-from ..acp.locate import Launch, locate
+from ..acp.locate import Launch, denying, locate
 from ..acp.mcp import Offered, flagged, offer
 from ..acp.transport import single_error
 from ..acp.wirelog import WireLog
@@ -43,10 +43,19 @@ class _Life:
 
 
 class Agent:
-    """At most one agent at a time. `log` is what went over the wire, over all of its lives."""
+    """At most one agent at a time. `log` is what went over the wire, over all of its lives.
 
-    def __init__(self, settings: Settings, doors: Doors, serving: Serving = _nothing_served) -> None:
-        self.settings, self.doors, self._serving = settings, doors, serving
+    `denied` is asked at each start for what the agent itself shall deny, if it can be told.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        doors: Doors,
+        serving: Serving = _nothing_served,
+        denied: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        self.settings, self.doors, self._serving, self._denied = settings, doors, serving, denied
         self.cwd = settings.folder
         self.log = WireLog()
         self._home = anyio.create_task_group()
@@ -75,7 +84,7 @@ class Agent:
         async with self._starting:
             if self.link is None:
                 await self.end()
-                await self._start(locate(self.settings.agent, os.environ))
+                await self._start(denying(locate(self.settings.agent, os.environ), self._denied()))
         link = self._life.link if self._life else None
         assert link is not None
         return link

@@ -6,6 +6,7 @@ what an update does to the conversation, `reduce`'s.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +16,16 @@ import anyio
 
 from ..acp.doors import Doors
 from ..acp.jsonrpc import EXPIRED, NOT_FOUND
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
+from ..permissions.ledger import Ledger
+from ..permissions.rulebook import Kind, Rulebook
+from ..permissions.secondline import expressed
 from ..servers import secrets
 from . import choosing
 from .agent import Agent
@@ -37,8 +41,12 @@ from .sessions import Sessions
 from .signin import method_for
 from .stop import Stop
 from .view import Turn, View
+from .watch import Watch
 
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
+TOLD = "You told the agent: {}"
+UNTOLD = "The agent was not told, because the turn did not end by itself: {}"
+OVER = "The permission mode and the rules of the conversation before are over."
 
 
 class Chat:
@@ -54,11 +62,13 @@ class Chat:
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
         self._permissions = Permissions(settings, self._record)
+        self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions)
-        self.agent = Agent(settings, self._doors(), self._services.serve)
+        self.agent = Agent(settings, self._doors(), self._services.serve, self._denied)
         folder = state_folder(settings) if notebook else None
         self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
+        self._sessions.on_another = self._another
         self._turns = anyio.Lock()
         self._stop: Stop | None = None
         self._logged = 0
@@ -80,12 +90,18 @@ class Chat:
 
     @property
     def settings(self) -> Settings:
-        """What may be done without a question may be set at any time; the agent is that of the beginning."""
-        return self._permissions.settings
+        """Those of the beginning, and the rules that were saved since."""
+        return self._permissions.judge.settings
 
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        self._permissions.settings = settings
+    @property
+    def book(self) -> Rulebook:
+        """The permission mode and the rules that are in force, until the conversation is another one."""
+        return self._permissions.judge.book
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was decided so far, and by whom."""
+        return self._permissions.ledger
 
     @property
     def session(self) -> Session | None:
@@ -105,11 +121,15 @@ class Chat:
         Prompts wait for one another; none is ever resent. Raises a CopilotError when there is no agent, when it
         refuses, or when it ends. A cancelled turn is no error, but a Turn whose stop reason is `cancelled`.
         """
-        return await self._turn((*blocks, *self.attached), view)
+        async with self._turns:
+            self._logged = self.agent.log.count
+            return await self._heard((*blocks, *self.attached), view)
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Go on with another session of the agent's; what was said in it is shown, where the agent can do that."""
-        return await self._turn((), view, session_id)
+        async with self._turns:
+            self._logged = self.agent.log.count
+            return await self._turn((), view, session_id)
 
     def cancel(self) -> None:
         """Stop the running turn, if there is one. A second call ends the agent without waiting for it."""
@@ -125,16 +145,33 @@ class Chat:
         hidden = secrets(self.settings.mcp_servers)
         return list(readable(self.agent.log.since(self._logged), secrets=hidden))
 
+    async def _heard(self, blocks: Sequence[Block], view: View) -> Turn:
+        """The turn, and those after it in which the agent is told what the user said with a "no"."""
+        feedback = self._permissions.saving.feedback
+        try:
+            turn = await self._turn(blocks, view)
+            while feedback and turn.stop_reason != "cancelled":
+                turn = turn.joined(await self._told("\n\n".join(feedback), view))
+            return turn
+        finally:
+            if feedback:
+                self._record.update(NoticeUpdate("warning", UNTOLD.format(" ".join(feedback))))
+                feedback.clear()
+
+    async def _told(self, words: str, view: View) -> Turn:
+        self._permissions.saving.feedback.clear()
+        self._record.tell("info", TOLD.format(words))
+        return await self._turn((Text(words),), view)
+
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
-        async with self._turns:
-            started = time.monotonic()
-            self._logged = self.agent.log.count
-            self._stop = self._permissions.stop = self._elicitations.stop = stop = Stop()
-            try:
-                result = await self._run(blocks, view, stop, session_id)
-            finally:
-                self._stop = self._permissions.stop = self._elicitations.stop = None
-            return self._ended(result, time.monotonic() - started)
+        started = time.monotonic()
+        self._stop = self._permissions.stop = self._elicitations.stop = stop = Stop()
+        self._watch.tripped = False
+        try:
+            result = await self._run(blocks, view, stop, session_id)
+        finally:
+            self._stop = self._permissions.stop = self._elicitations.stop = None
+        return self._ended(result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         self._record.begin(blocks, view)
@@ -147,6 +184,7 @@ class Chat:
                 result = PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
             reason = result.stop_reason
         finally:
+            self._watch.end()
             self._record.end(reason)
         return result
 
@@ -163,8 +201,9 @@ class Chat:
         check(blocks, session.info)
         self._sessions.use()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch, session, stop, tasks.cancel_scope)
+            tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
             tasks.start_soon(self._beating().run)
+            tasks.start_soon(self._watch.run)
             try:
                 result = await session.prompt(blocks)
             except AgentError as error:
@@ -174,7 +213,7 @@ class Chat:
             self._failed(failure)
             raise failure
         self._show_messages(result)
-        return result
+        return replace(result, stop_reason="cancelled") if self._watch.tripped else result
 
     def _beating(self) -> Heartbeat:
         heart = Heartbeat(self._record.status, lambda: self._permissions.open + self._elicitations.open > 0)
@@ -196,7 +235,7 @@ class Chat:
             for chunk in parse_messages(result.messages):
                 self._record.update(chunk)
 
-    async def _watch(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
+    async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
         with anyio.move_on_after(self.settings.cancel_grace):
             await session.cancel()
@@ -223,6 +262,7 @@ class Chat:
             mode=short_name((now.state.mode if now.state else None) or ""),
             usage=result.usage,
             context=now.usage,
+            permission_mode=self.book.mode,
             seconds=seconds,
         )
 
@@ -274,8 +314,16 @@ class Chat:
     # -- the agent ------------------------------------------------------------------------------------------------
 
     def set_permission_mode(self, mode: str) -> None:
-        """Of our own: what is allowed without a question, until it is set again or the chat ends."""
-        self.settings = self._permissions.settings = replace(self.settings, permission_mode=mode)
+        """Of our own, until the conversation is another one. Raises UsageError if there is none of that name."""
+        self._permissions.judge.book = self.book.in_mode(mode)
+
+    async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
+        """Put a rule in force, for this conversation or from now on; in words, what was done. Raises UsageError."""
+        return await self._permissions.saving.add(kind, rule, to_settings=to_settings)
+
+    def remove_rule(self, rule: str) -> None:
+        """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
+        self._permissions.judge.book = self.book.without(rule)
 
     async def authenticate(self, method: str = "") -> None:
         """Sign in by one of the agent's methods. A session that was refused for want of it is opened now."""
@@ -294,6 +342,15 @@ class Chat:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
         self._retry.recovered()
         await self.agent.end()
+
+    def _denied(self) -> Sequence[str]:
+        return expressed(self.book.rules.deny, self.settings.folder, os.path.expanduser("~"))
+
+    def _another(self) -> None:
+        before = self.book
+        self._permissions.forget()
+        if self.book != before:
+            self._record.tell("info", OVER)
 
     # -- what comes from the agent --------------------------------------------------------------------------------
 

@@ -3,71 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from ..acp.messages import Option, PermissionRequest, ToolCallUpdate
 from ..config import Settings
 from ..conversation import reduce
-from ..conversation.model import ToolCall
-from ..permissions import policy
+from ..conversation.model import ToolCall, Unasked
+from ..permissions import inputs, policy
+from ..permissions.ledger import Ledger, Outcome
+from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
+from ..permissions.unasked import covered, unasked
+from .judging import Judge
 from .record import Record
+from .saving import Saving
 from .stop import Stop
 
 OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
 """What can be answered when we ask."""
+REFUSED = "done although it was refused"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request. `key` is our own; `earlier` is the call as it was shown before, `call` as it asks."""
+
+    key: int
+    call: ToolCall
+    options: tuple[Option, ...]
+    earlier: ToolCall | None
+    by_rule: bool = True
 
 
 class Permissions:
-    """`settings` may be replaced at any time. `stop` is that of the running turn, `open` counts open questions."""
+    """`judge` knows what is in force. `stop` is that of the running turn, `open` counts open questions."""
 
     def __init__(self, settings: Settings, record: Record) -> None:
-        self.settings = settings
+        self.judge = Judge(settings)
+        self.ledger = Ledger()
         self.stop: Stop | None = None
         self.open = 0
         self.allowed: dict[int, ToolCall] = {}
         """By their numbers, the calls that were asked about and allowed, as they were shown then."""
+        self.granted: tuple[ToolCall, ...] = ()
+        """The calls that the user allowed for always, by an option of the agent's."""
+        self.saving = Saving(self.judge, record)
         self._record = record
         self._keys = count(1)
 
     async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
         """May we do `call` for the agent? Without `by_rule`, no rule of the settings may allow it."""
-        after, entry_id = reduce.ask(self._record.conversation, call)
-        self._record.advance(after)
-        option = await self._decide(entry_id, OURS, by_rule)
+        option = await self._decide(self._begin(call, OURS, by_rule))
         return option is not None and option.kind == "allow_once"
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
         """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
-        after, entry_id = reduce.ask(self._record.conversation, request.tool_call)
-        self._record.advance(after)
-        return self._decide(entry_id, request.options)
+        return self._decide(self._begin(request.tool_call, request.options))
 
-    async def _decide(self, entry_id: int, options: tuple[Option, ...], by_rule: bool = True) -> Option | None:
-        answer = Answer(None, "cancel", "withdrawn")
-        call = self._record.conversation.entries[entry_id]
+    def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
+        """What is to be said of `call`, which went on without a question, or although it was refused."""
+        now = self.judge.circumstances(call)
+        words = REFUSED if was_refused else unasked(call, now).removeprefix("it ")
+        if not words:
+            return None
+        cover = "" if was_refused else covered(call, self.granted, now)
+        outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
+        self.ledger = self.ledger.acted(call, outcome, cover or words)
+        return Unasked(cover or words, bool(cover))
+
+    def forget(self) -> None:
+        """The conversation is another one: what was allowed for it is over."""
+        self.granted = ()
+        self.judge.forget()
+
+    def _begin(self, update: ToolCallUpdate, options: tuple[Option, ...], by_rule: bool = True) -> _Asked:
+        before = self._record.conversation
+        after, entry_id = reduce.ask(before, update)
+        self._record.advance(after)
+        earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
+        call = after.entries[entry_id]
         assert isinstance(call, ToolCall)
+        return _Asked(next(self._keys), call, options, earlier if isinstance(earlier, ToolCall) else None, by_rule)
+
+    async def _decide(self, asked: _Asked) -> Option | None:
+        answer, rule = Answer(None, "cancel", "withdrawn"), ""
         self.open += 1
         try:
-            answer = await self._answer(call, options, by_rule)
+            decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
+            rule = decision.rule if decision.outcome != "ask" else ""
+            answer = await self._answer(asked, decision)
         finally:
             self.open -= 1
-            if answer.allows:
-                self.allowed[entry_id] = call
-            allowed = None if answer.option is None else not answer.rejects
-            after = reduce.decide(self._record.conversation, entry_id, allowed, answer.words)
-            self._record.advance(after)
+            self._record_answer(asked.call, answer, rule)
         return answer.option
 
-    async def _answer(self, call: ToolCall, options: tuple[Option, ...], by_rule: bool) -> Answer:
-        rules = self.settings.allow if by_rule else ()
-        known = policy.answer(call, options, self.settings.permission_mode, rules, self.settings.folder)
-        view, stop = self._record.view_of(call.turn), self.stop
-        if known is not None and not (stop and stop.pressed):
-            return known
+    def _record_answer(self, call: ToolCall, answer: Answer, rule: str) -> None:
+        if answer.allows:
+            self.allowed[call.id] = call
+        if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
+            self.granted += (call,)
+        self.ledger = self.ledger.answered(call, answer, rule or answer.rule)
+        allowed = None if answer.option is None else not answer.rejects
+        self._record.advance(reduce.decide(self._record.conversation, call.id, allowed, answer.words))
+
+    async def _answer(self, asked: _Asked, decision: Decision) -> Answer:
+        view, stop = self._record.view_of(asked.call.turn), self.stop
+        if decision.outcome != "ask" and not (stop and stop.pressed):
+            return Answer(decision.option, decision.by, self._words(decision))
         if view is None or stop is None:
-            return Answer(policy.reject(options), "nobody", "no cell is running that could ask")
+            return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
+        answer = Answer(None, "cancel", "the turn was cancelled")
         with stop.scope():
-            return await view.ask(Question(next(self._keys), call, options))
-        return Answer(None, "cancel", "the turn was cancelled")
+            answer = await view.ask(_question(asked, decision, self.judge.settings.folder))
+        return await self.saving.of(_once(answer, asked.options))
+
+    def _words(self, decision: Decision) -> str:
+        verb = "allowed" if decision.outcome == "allow" else "denied"
+        if decision.by == "mode":
+            return f"{verb} by the mode {self.judge.book.mode}"
+        return f"{verb} by the rule{'s' * (' and ' in decision.rule)} {decision.rule}"
+
+
+def _question(asked: _Asked, decision: Decision, root: str) -> Question:
+    folder = inputs.folder(asked.call.raw_input) or root
+    return Question(asked.key, asked.call, asked.options, decision.reason, decision.would, decision.suggestion, folder)
+
+
+def _once(answer: Answer, options: tuple[Option, ...]) -> Answer:
+    """Whoever saves a rule of ours gives the agent no standing grant beside it."""
+    if not (answer.rule and answer.allows):
+        return answer
+    once = next((option for option in options if option.kind == "allow_once"), None)
+    return replace(answer, option=once) if once else replace(answer, rule="")

@@ -21,7 +21,11 @@ class Record:
         self.conversation = Conversation()
         self.running: View | None = None
         """The view of the turn that runs."""
+        self.replays = False
+        """The turn that runs shows what was said before."""
         self.on_change: Callable[[], None] = lambda: None
+        self.judged: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after
+        """What is to be said of what the agent reports, is said before anybody sees it."""
         self._views: dict[int, View] = {}
         self._untold: list[NoticeUpdate] = []
 
@@ -30,6 +34,7 @@ class Record:
         turn = self.conversation.turn + 1
         self._views[turn] = self.running = view
         self._views.pop(turn - RECENT_TURNS, None)
+        self.replays = not blocks
         begun = reduce.begin_turn(self.conversation, blocks)
         self.advance(begun if blocks else replace(begun, live=False))
         untold, self._untold = self._untold, []
@@ -39,7 +44,7 @@ class Record:
     def end(self, stop_reason: str) -> None:
         """The turn is over."""
         self.status("")
-        self.running = None
+        self.running, self.replays = None, False
         self.advance(reduce.end_turn(self.conversation, stop_reason))
 
     def opened(self, state: SessionState) -> None:
@@ -52,7 +57,7 @@ class Record:
 
     def update(self, update: Update) -> None:
         """Something came from the agent."""
-        self.advance(reduce.reduce(self.conversation, update))
+        self.advance(self.judged(self.conversation, reduce.reduce(self.conversation, update)))
 
     def tell(self, severity: str, title: str) -> None:
         """A line for the user; between two turns it waits for the next one."""

@@ -7,6 +7,7 @@ was said then is not drawn again. When it cannot go on, a line says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -65,6 +66,9 @@ class Sessions:
         self._told = False
         self._refused = False
         """The agent wanted a sign-in; it is started again before the next attempt, unless it was signed in."""
+        self.on_another: Callable[[], None] = lambda: None
+        """The conversation is another one than the one before."""
+        self._last = ""
 
     @property
     def current(self) -> Session | None:
@@ -119,6 +123,8 @@ class Sessions:
     def forget(self) -> None:
         """Nothing is gone on with."""
         self._session = self._past = None
+        self._last = ""
+        self.on_another()
         self._release()
         if self._saved:
             self._saved.forget()
@@ -251,6 +257,9 @@ class Sessions:
     def _adopt(self, session: Session, past: Past, quietly: bool = False) -> None:
         """It is the current one; what came early is told, in its order."""
         self._session, self._awaited = session, None
+        if self._last not in ("", session.id):
+            self.on_another()
+        self._last = session.id
         self._tell_servers()
         self._remember(past)
         self._record.opened(session.state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
@@ -45,4 +45,20 @@ class Turn:
     """Tokens, as the agent told them with the end of the turn."""
     context: UsageUpdate | None = None
     """The context in use, in tokens, if the agent tells it."""
+    permission_mode: str = "default"
+    """Our own, at the end of the turn."""
     seconds: float = 0.0
+
+    @property
+    def unasked(self) -> int:
+        """How many calls went on without a question, or against the answer, and nothing of the user's covers them."""
+        return sum(call.unasked is not None and not call.unasked.covered for call in self.tool_calls)
+
+    def joined(self, after: Turn) -> Turn:
+        """This turn and the one `after` it as one, for a cell that needed both."""
+        return replace(
+            after,
+            text="\n\n".join(filter(None, (self.text, after.text))),
+            tool_calls=(*self.tool_calls, *after.tool_calls),
+            seconds=self.seconds + after.seconds,
+        )

@@ -19,6 +19,7 @@ from ..chat.attachments import mentions
 from ..config import Settings
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
+from ..permissions.rulebook import Rulebook
 from .advice import next_steps
 from .exits import CANCELLED, FAILED, MISUSED
 from .paper import Paper
@@ -42,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> Settings:
     settings = config.load()
-    for problem in settings.problems:
+    book = Rulebook.of(settings)
+    for problem in (*settings.problems, *book.problems, *book.warnings):
         print(f"copilot-kernel: {problem}", file=sys.stderr)
     return settings if arguments.agent is None else replace(settings, agent=arguments.agent.strip())
 
@@ -71,7 +73,10 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
         outcome = await chat.ask([Text(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
         outcome = error
-    terminal.finish(outcome.stop_reason if isinstance(outcome, Turn) else "end_turn")
+    if isinstance(outcome, Turn):
+        terminal.finish(outcome.stop_reason, outcome.unasked)
+    else:
+        terminal.finish("end_turn")
     return outcome
 
 
@@ -98,8 +103,13 @@ def _code(outcome: Turn | CopilotError) -> int:
 
 
 def _answer(turn: Turn) -> dict[str, Any]:
-    calls = [_call(call) for call in turn.tool_calls]
-    return {"text": turn.text, "stop_reason": turn.stop_reason, "tool_calls": calls, "session_id": turn.session_id}
+    return {
+        "text": turn.text,
+        "stop_reason": turn.stop_reason,
+        "tool_calls": [_call(call) for call in turn.tool_calls],
+        "unasked": turn.unasked,
+        "session_id": turn.session_id,
+    }
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
@@ -109,6 +119,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "kind": call.kind,
         "status": call.status,
         "decision": call.decision,
+        "unasked": call.unasked.words if call.unasked else "",
         "locations": [{"path": place.path, "line": place.line} for place in call.locations],
         "raw_input": call.raw_input,
         "raw_output": call.raw_output,

@@ -20,7 +20,7 @@ from ..chat.agent import Agent
 from ..config import Settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
-from ..permissions import policy
+from ..permissions.rulebook import Rulebook
 from ..rendering.plain import clean, one_line
 from .advice import next_steps
 from .kernelspec import Installed, installed
@@ -133,9 +133,11 @@ async def _refuse(_: Any) -> None:
 
 
 def check_settings(settings: Settings) -> list[Check]:
-    """A line for each value that could not be read, or that allows nothing."""
+    """A line for each value that could not be read, and each rule that matches nothing or allows more than it seems."""
+    book = Rulebook.of(settings)
     unread = [Check("settings", "broken", problem, "The default is used.") for problem in settings.problems]
-    return unread + [Check("settings", "broken", problem) for problem in policy.problems(settings.allow)]
+    rules = [Check("settings", "broken", problem) for problem in book.problems]
+    return unread + rules + [Check("settings", "unknown", f"careful: {warning}") for warning in book.warnings]
 
 
 def output(command: list[str]) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -70,9 +72,11 @@ class Terminal:
         self._paper.line(f"{visible_text(one_line(request.message))}: {answer_line(request, answer)}")
         return answer
 
-    def finish(self, stop_reason: str) -> None:
-        """The end of the turn, and why it stopped, if not for the ordinary reason."""
+    def finish(self, stop_reason: str, unasked: int = 0) -> None:
+        """The end of the turn, why it stopped if not for the ordinary reason, how much was done without asking."""
         self._paper.end()
+        if unasked:
+            self._paper.line(f"⚠ {unasked} ran without asking")
         if stop_reason != "end_turn" and not self._quiet:
             self._paper.line(f"(stopped: {stop_reason})")
 
@@ -89,14 +93,14 @@ class Terminal:
         """A line when it begins and one when it is over."""
         over = call.status in FINAL
         decided = f" ({call.decision})" if over and call.decision else ""
-        line = f"{MARKS.get(call.status, '…')} {_name(call)}{decided}"
+        unasked = f" ({'' if call.unasked.covered else '⚠ '}{one_line(call.unasked.words)})" if call.unasked else ""
+        line = f"{MARKS.get(call.status, '…')} {_name(call)}{decided}{unasked}"
         if self._shown.get(call.id) != line and (over or call.id not in self._shown):
             self._shown[call.id] = line
             self._paper.line(line)
 
     def _nobody(self, question: Question) -> Answer:
-        rules = policy.rules_for(question.call, question.options, self._root)
-        how = "".join(f"""set COPILOT_KERNEL_ALLOW='["{rule}"]', or """ for rule in rules)
+        how = "".join(f"set COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}, or " for rule in question.rules)
         self._paper.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
         return Answer(policy.reject(question.options), "nobody", "nobody could be asked")
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..config import PERMISSION_MODES
 from .choices import Choice, models, modes, options
+from .modes import MODES, RULES, SAVE, WAYS
 from .sessions import LAST, short_ids
 from .situation import Situation
 from .table import TABLE
 
 Offer = tuple[int, tuple[Choice, ...]]
 """Where in what was typed the word begins that the choices are for, and the choices."""
-
-_PERMISSION_MODES = {
-    "default": "nothing is allowed without a question but what the setting allow names",
-    "bypassPermissions": "everything is allowed without a question",
-}
 
 
 def offer(command: str, typed: str, now: Situation) -> Offer:
@@ -41,9 +36,19 @@ def _options(typed: str, now: Situation) -> Offer:
 
 
 def _permissions(typed: str, now: Situation) -> Offer:
-    if not typed.startswith("mode "):
-        return 0, (Choice("mode", "mode", about="change what is allowed without a question"),)
-    return len("mode "), tuple(Choice(mode, mode, about=_PERMISSION_MODES.get(mode, "")) for mode in PERMISSION_MODES)
+    word, blank, rule = typed.partition(" ")
+    if not blank:
+        return 0, tuple(Choice(each, each, about=about) for each, about in WAYS.items())
+    match word:
+        case "mode":
+            return len("mode "), tuple(Choice(mode, mode, about=about) for mode, about in MODES.items())
+        case "remove":
+            return len("remove "), tuple(Choice(each.text, each.text, each.kind) for each in now.in_force.stated)
+        case "allow" | "ask" | "deny" if " " not in rule:
+            return len(word) + 1, tuple(Choice(each, each, about=about) for each, about in RULES.items())
+        case "allow" | "ask" | "deny":
+            return typed.rindex(" ") + 1, (Choice(SAVE, SAVE, about="from now on, in your config file"),)
+    return 0, ()
 
 
 def _session_ids(now: Situation) -> list[Choice]:

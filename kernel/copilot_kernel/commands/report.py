@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from ..acp.mcp import Offered
 from ..acp.messages import Audio, Block, Image, Resource, ResourceLink, Text
-from ..config import Settings
 from ..servers import McpServer, describe
 from .choices import Setting, models, modes, more_options
+from .modes import BYPASSING
 from .sessions import short_ids
 from .situation import Situation
 from .table import TABLE, Entry
 
 Row = tuple[str, ...]
 
-BYPASSING = "Everything is allowed without a question: every command and change. %permissions mode default ends this."
 PROMPT = "Anything else is a prompt to the agent; /NAME is a command of the agent's, if it has one of that name."
 SERVERS = "The setting mcp_servers (COPILOT_KERNEL_MCP_SERVERS) names them."
 MOST_NAMED = 20
@@ -25,13 +24,17 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A title, a table and a line after it; whatever is empty is left out. `warns`: the line is a warning."""
+    """A title, a table and a line after it; whatever is empty is left out.
+
+    `warns`: the line is a warning; `alarms`: it is about a danger that lasts.
+    """
 
     title: str = ""
     head: Row = ()
     rows: tuple[Row, ...] = ()
     note: str = ""
     warns: bool = False
+    alarms: bool = False
 
 
 def all_commands() -> Report:
@@ -47,8 +50,8 @@ def one_command(entry: Entry) -> Report:
 def status(now: Situation) -> Report:
     """What `%status` says; to a person also what agents tell at a time of their own."""
     rows = ((name, said) for name, said in _facts(now) if said)
-    bypasses = now.settings.permission_mode == "bypassPermissions"
-    return Report("Status", rows=tuple(rows), note=BYPASSING if bypasses else "", warns=bypasses)
+    bypasses = now.in_force.mode == "bypassPermissions"
+    return Report("Status", rows=tuple(rows), note=BYPASSING if bypasses else "", alarms=bypasses)
 
 
 def sessions(now: Situation) -> Report:
@@ -87,17 +90,6 @@ def options(found: Sequence[Setting]) -> Report:
         for each in found
     )
     return Report("Options", ("Option", "Name", "Value", "May be"), tuple(rows), "%options OPTION VALUE sets one.")
-
-
-def permissions(settings: Settings) -> Report:
-    """What `%permissions` says."""
-    bypasses = settings.permission_mode == "bypassPermissions"
-    rows = (
-        ("Mode", settings.permission_mode),
-        ("Allowed without a question", ", ".join(settings.allow) or "nothing"),
-    )
-    asks = "%permissions mode NAME changes the mode for this conversation: default, bypassPermissions."
-    return Report("Permissions", rows=rows, note=BYPASSING if bypasses else asks, warns=bypasses)
 
 
 def agent(now: Situation) -> Report:
@@ -170,8 +162,11 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     for setting in (modes(state), models(state), *more_options(state)):
         yield setting.name, _label(setting)
     yield "Context", _context(now) if now.live else ""
-    yield "Permissions", settings.permission_mode
-    yield "Allowed without a question", ", ".join(settings.allow)
+    book = now.in_force
+    yield "Permissions", book.mode
+    yield "Allowed without a question", ", ".join(book.texts("allow"))
+    yield "Asked about", ", ".join(book.texts("ask"))
+    yield "Denied", ", ".join(book.texts("deny"))
     yield "With the next prompt", ", ".join(map(name_of, now.attached[:MOST_NAMED]))
 
 

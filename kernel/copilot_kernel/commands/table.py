@@ -58,9 +58,11 @@ _ENTRIES = (
     Entry("options", "Show or change what else the agent lets you set.", "[OPTION VALUE]", _PICK.format("OPTION")),
     Entry(
         "permissions",
-        "Show what is allowed without a question, or change it for this conversation.",
-        "[mode NAME]",
-        "In mode default nothing is allowed but what the setting allow names; bypassPermissions allows everything.",
+        "Show what is allowed, asked about and denied, and what was decided; or change it.",
+        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
+        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, for example, Read, Edit(src/**), "
+        "Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. What is denied goes before what is asked "
+        "about, and that before what is allowed. With --save at the end, a rule is also kept in your config file.",
     ),
     Entry(
         "agent",

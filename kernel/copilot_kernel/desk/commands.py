@@ -11,12 +11,10 @@ from typing import Any
 
 from ..cells.cell import Cell
 from ..commands import report
-from ..commands.choices import Choice, Setting, find
 from ..commands.parse import Command, Prompt, parse, slash_name
 from ..commands.table import TABLE, unknown
-from ..config import PERMISSION_MODES
 from ..errors import CopilotError, UsageError
-from . import session_commands, setting_commands
+from . import permission_commands, session_commands, setting_commands
 from .desk import Desk, show, tell
 from .home import CLOSE_LIMIT
 
@@ -68,26 +66,16 @@ async def _log(desk: Desk, cell: Cell, rest: str) -> None:
     cell.display(render_lines("The last turn on the wire", lines[-int(rest or LINES) :]))
 
 
-async def _permissions(desk: Desk, cell: Cell, rest: str) -> None:
-    word, _, name = rest.partition(" ")
-    if word not in ("", "mode"):
-        raise UsageError(f"%permissions {word} means nothing.", f"Type {TABLE['permissions'].usage}.")
-    if name.strip():
-        modes = Setting("permission mode", "Mode", tuple(Choice(mode, mode) for mode in PERMISSION_MODES))
-        await desk.set_permission_mode(str(find(modes, name).value))
-    show(cell, report.permissions(desk.situation().settings))
-
-
 async def _agent(desk: Desk, cell: Cell, rest: str) -> None:
     from ..acp.locate import locate
 
     if not rest:
         show(cell, report.agent(desk.situation(cell.live)))
         return
-    launch = locate(rest, os.environ)
+    launch, settings = locate(rest, os.environ), desk.situation().settings
     await desk.home.reopen(CLOSE_LIMIT)
     desk.sessions = ()
-    desk.settings = replace(desk.settings, agent=rest, origins={**desk.settings.origins, "agent": "%agent"})
+    desk.settings = replace(settings, agent=rest, origins={**settings.origins, "agent": "%agent"})
     tell(cell, f"The next prompt starts {launch.label}.")
 
 
@@ -130,7 +118,7 @@ RUNS: dict[str, Run] = {
     "mode": setting_commands.mode,
     "model": setting_commands.model,
     "options": setting_commands.options,
-    "permissions": _permissions,
+    "permissions": permission_commands.permissions,
     "agent": _agent,
     "attach": _attach,
     "mcp": _mcp,

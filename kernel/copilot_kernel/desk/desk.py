@@ -45,7 +45,8 @@ class Desk:
         if chat is None:
             return Situation(self.settings, Conversation(), live=live)
         talk = chat.conversation if chat.session else Conversation()
-        return Situation(chat.settings, talk, chat.info, chat.attached, self.sessions, live)
+        told = (chat.book, chat.ledger.kept)
+        return Situation(chat.settings, talk, chat.info, chat.attached, self.sessions, live, *told)
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""
@@ -61,14 +62,6 @@ class Desk:
         self.sessions = newest_first(await self.do(lambda chat: chat.sessions(here)))
         return self.sessions
 
-    async def set_permission_mode(self, mode: str) -> None:
-        """Until the conversation is another one."""
-
-        async def work(chat: Chat) -> None:
-            chat.set_permission_mode(mode)
-
-        await self.do(work)
-
     async def attach(self, paths: Sequence[str]) -> None:
         """These files go with the next prompt. The agent must live: it says what it can take. Raises UsageError."""
         from ..chat.attachments import read
@@ -80,10 +73,6 @@ class Desk:
             chat.attach(found)
 
         await self.do(work)
-
-    async def forget_permission_mode(self) -> None:
-        """A new conversation begins with what is configured."""
-        await self.set_permission_mode(self.settings.permission_mode)
 
 
 def drawn(said: Report) -> Bundle:

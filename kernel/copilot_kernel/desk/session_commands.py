@@ -34,14 +34,12 @@ async def resume(desk: Desk, cell: Cell, rest: str) -> None:
 async def new(desk: Desk, cell: Cell, rest: str) -> None:
     """`%new`."""
     await desk.do(lambda chat: chat.new())
-    await desk.forget_permission_mode()
     tell(cell, "The next prompt begins a new conversation.")
 
 
 async def close(desk: Desk, cell: Cell, rest: str) -> None:
     """`%close`."""
     await desk.do(lambda chat: chat.close_session())
-    await desk.forget_permission_mode()
     tell(cell, "The conversation is closed; the next prompt begins a new one.")
 
 
@@ -102,7 +100,6 @@ async def _go_on(desk: Desk, cell: Cell, session: SessionInfo) -> None:
         display.finish(turn)
     finally:
         display.close()
-        await desk.forget_permission_mode()
     if turn.session_id == session.id:
         tell(cell, f"Resumed: {_name(session)}")
 

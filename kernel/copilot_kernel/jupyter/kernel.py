@@ -131,11 +131,12 @@ class CopilotKernel(ConcurrentKernel):
 
     def _load_settings(self) -> Settings:
         from .. import config
-        from ..permissions import policy
+        from ..permissions.rulebook import Rulebook
 
         settings = config.load()
-        problems = (*settings.problems, *policy.problems(settings.allow))
-        self._notices += [f"Setting ignored: {problem}\n" for problem in problems]
+        book = Rulebook.of(settings)
+        self._notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
+        self._notices += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
 
     def _tell_notices(self, cell: Cell) -> None:

@@ -20,7 +20,7 @@ def render_report(
     warns: bool = False,
     alarms: bool = False,
 ) -> Bundle:
-    """Whatever is empty is left out, whole columns too. `alarms` is for the note of what is dangerous while it lasts."""
+    """Whatever is empty is left out, whole columns too. `alarms` is for a note about a danger that lasts."""
     shown = _columns([head, *rows] if head else rows, bool(head))
     colour = RED if alarms else AMBER if warns else ""
     html = lines((

@@ -1,0 +1,88 @@
+"""The command about permissions: show them, and change them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..cells.cell import Cell
+from ..commands.allowed import permissions as report
+from ..commands.choices import Choice, Setting, find
+from ..commands.modes import SAVE
+from ..commands.table import TABLE
+from ..config import PERMISSION_MODES
+from ..errors import UsageError
+from .desk import Desk, show, tell
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from ..permissions.rulebook import Kind
+
+
+async def permissions(desk: Desk, cell: Cell, rest: str) -> None:
+    """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]`."""
+    word, _, what = rest.partition(" ")
+    match word:
+        case "":
+            _show(desk, cell)
+        case "mode":
+            await _mode(desk, cell, what.strip())
+        case "allow" | "ask" | "deny":
+            await _add(desk, cell, word, what.strip())
+        case "remove":
+            await _remove(desk, cell, what.strip())
+        case _:
+            raise UsageError(f"%permissions {word} means nothing.", f"Type {TABLE['permissions'].usage}.")
+
+
+def _show(desk: Desk, cell: Cell) -> None:
+    for said in report(desk.situation(cell.live)):
+        show(cell, said)
+
+
+async def _mode(desk: Desk, cell: Cell, name: str) -> None:
+    if name:
+        modes = Setting("permission mode", "Mode", tuple(Choice(mode, mode) for mode in PERMISSION_MODES))
+        mode = str(find(modes, name).value)
+
+        async def work(chat: Chat) -> None:
+            chat.set_permission_mode(mode)
+
+        await desk.do(work)
+    show(cell, report(desk.situation(cell.live))[0])
+
+
+async def _add(desk: Desk, cell: Cell, kind: Kind, typed: str) -> None:
+    """What it means is told after it was done: a rule that means everything may be meant so."""
+    from ..permissions.rulebook import check
+
+    rule = typed.removesuffix(SAVE).strip()
+    _require(rule, kind)
+    warning = check(rule) if kind == "allow" else ""
+    said = await desk.do(lambda chat: chat.add_rule(kind, rule, to_settings=typed.endswith(SAVE)))
+    tell(cell, said)
+    if warning:
+        cell.stream(f"Careful: {rule}: {warning}.\n", "stderr")
+
+
+async def _remove(desk: Desk, cell: Cell, rule: str) -> None:
+    _require(rule, "remove")
+    origins = {each.origin for each in desk.situation().in_force.stated if each.text == rule}
+
+    async def work(chat: Chat) -> None:
+        chat.remove_rule(rule)
+
+    await desk.do(work)
+    tell(cell, f"No longer in force in this conversation: {rule}{_elsewhere(origins)}")
+
+
+def _elsewhere(origins: set[str]) -> str:
+    """Where it still stands for other conversations."""
+    from ..permissions.rulebook import HERE
+
+    places = ", ".join(sorted(origins - {HERE}))
+    return f". It still stands in: {places}" if places else ""
+
+
+def _require(rule: str, word: str) -> None:
+    if not rule:
+        raise UsageError(f"%permissions {word} needs a rule.", f"For example: %permissions {word} Bash(git status)")
