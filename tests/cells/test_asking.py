@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import shlex
 import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
@@ -490,6 +492,15 @@ BYPASS = "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"
 async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
     reason = f"nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]' or {BYPASS}"
     assert await rejected(replace(QUESTION, rules=("Edit",))) == Answer(REJECT, "nobody", reason)
+
+
+async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() -> None:
+    rule = "Edit(x'; rm -rf ~; '\u202e)"
+    answer = await rejected(replace(QUESTION, rules=(rule,)))
+    words = shlex.split(answer.reason.split("set ")[1])
+    assert json.loads(words[0].removeprefix("COPILOT_KERNEL_ALLOW=")) == [rule]
+    assert words[1:] == ["or", BYPASS]
+    assert "\u202e" not in answer.reason
 
 
 async def test_where_no_rule_would_allow_it_none_is_named() -> None:

@@ -154,7 +154,15 @@ class FrontEnd:
         return str(self.see(wanted, start=since)["content"]["comm_id"])
 
     def click(self, model: str) -> str:
+        """As soon as the button can be pressed; one that is gone is pressed all the same."""
+        if self._state(model).get("disabled"):
+            self.see(lambda m: m["content"].get("comm_id") == model and _is_pressable(m))
         return self.comm(model, {"method": "custom", "content": {"event": "click"}})
+
+    def _state(self, model: str) -> Message:
+        """As it was opened."""
+        opened = (m["content"] for m in self.published if m["msg_type"] == "comm_open")
+        return next((dict(each["data"]["state"]) for each in opened if each["comm_id"] == model), {})
 
     def comm(self, comm_id: str, data: Message) -> str:
         return self.send("comm_msg", {"comm_id": comm_id, "data": data})
@@ -166,6 +174,11 @@ class FrontEnd:
 
     def children(self) -> list[psutil.Process]:
         return [child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def _is_pressable(message: Message) -> bool:
+    is_on = message["content"].get("data", {}).get("state", {}).get("disabled") is False
+    return message["msg_type"] == "comm_close" or (message["msg_type"] == "comm_msg" and is_on)
 
 
 def parent(message: Message) -> str:

@@ -106,8 +106,9 @@ def test_a_question_that_the_agent_takes_back_is_gone(notebook: FrontEnd) -> Non
 def test_the_agents_own_options_are_the_buttons(notebook: FrontEnd) -> None:
     options = "options allow_once=<b>Sure</b>;reject_once=Not now;reject_always=Never"
     asked = Asked(notebook, f"demo: {options}\nask")
-    assert asked.names() == ["<b>Sure</b>", "Not now", "Never"]
-    asked.click("Never")
+    ours = ["Reject with a reason…", "Reject & tell", "Back"]
+    assert [name for name in asked.names() if name not in ours] == ["<b>Sure</b>", "Not now", "Never (kept by the agent)"]
+    asked.click("Never (kept by the agent)")
     assert "Rejected: Never (you)" in asked.finish().text
 
 
@@ -119,7 +120,7 @@ def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: Front
     prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
     notebook.client.input("1")
     outcome = notebook.finish(cell)
-    assert prompt == "1) Allow once  2) Always allow  3) Deny: "
+    assert prompt == "1) Allow once  2) Always allow  3) Deny (“3 because …” tells the agent why): "
     assert ("Allowed: Allow once (you)" in outcome.text, opened(notebook, cell)) == (True, set())
 
 
@@ -150,9 +151,8 @@ def test_in_batch_it_is_rejected_with_a_line_that_says_how_to_allow_it(notebook:
     file = Path(notebook.process.cwd(), "b.txt")
     file.write_text("old\n")
     outcome = notebook.run("demo: edit b.txt old => new", live=False, cell_id=None)
-    assert (
-        "Rejected: Deny (nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'" in outcome.text
-    )
+    assert "Rejected: Deny (nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW=" in outcome.text
+    assert "COPILOT_KERNEL_ALLOW='[\"Edit\"]'" in outcome.text
     assert (file.read_text(), opened(notebook, parent(outcome.reply))) == ("old\n", set())
 
 

@@ -15,6 +15,7 @@ import anyio
 from ..permissions import policy
 from ..permissions.question import Answer, Question
 from ..rendering.question import question_html, question_text, render_question
+from ..rendering.reasons import settings_for
 from ..rendering.typed import prompt, typed_answer
 from .card import Card
 from .cell import Bundle, Cell
@@ -45,7 +46,7 @@ class Asking:
         if not question.options:
             return Answer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
-            return nobody(question, self._root)
+            return nobody(question)
         card = self._card(question) if self._cell.widgets else None
         if card is None:
             show(self._static(question), _nothing)
@@ -94,11 +95,9 @@ class Asking:
         return render_question(question, self._root)
 
 
-def nobody(question: Question, root: str) -> Answer:
+def nobody(question: Question) -> Answer:
     """The answer where nobody can be asked, with the settings that would allow it."""
-    names = question.rules or policy.rules_for(question.call, question.options, root)
-    rules = (f"COPILOT_KERNEL_ALLOW='[\"{name}\"]'" for name in names)
-    ways = " or ".join([*rules, "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"])
+    ways = " or ".join([*settings_for(question.rules), "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"])
     return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here; to allow it, set {ways}")
 
 

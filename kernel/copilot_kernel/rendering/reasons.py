@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shlex
+from collections.abc import Iterable, Iterator
 
 from ..acp.messages import Option
 from ..permissions.question import Question
@@ -17,6 +19,11 @@ _SAME = {
 }
 OPEN = "Open question. In a saved notebook: it was not answered before that was saved, and no longer can be."
 """Right while it is open, and for whoever reads it afterwards without its buttons."""
+
+
+def settings_for(rules: Iterable[str]) -> list[str]:
+    """For each rule the setting that allows it, to be pasted into a shell: what is in it comes from an agent's paths."""
+    return [f"COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}" for rule in rules]
 
 
 def reasons(question: Question) -> Iterator[tuple[str, str]]:
