@@ -53,7 +53,7 @@ _ACCEPTED = {
         --zstd --file --directory --exclude --strip-components --wildcards --auto-compress --keep-old-files
         --no-same-owner --exclude-vcs --totals --to-stdout --get --diff --compare
     """,
-    "zip": "-r -q -v -j -u -f -d -m -0 -1 -6 -9 -y -x -i -@",
+    "zip": "-r -q -v -j -u -f -d -0 -1 -6 -9 -y -x -i -@",
     "rsync": """
         -a -v -z -n -r -h -P -u -t -p -l -o -g -D -q -i -c -H -A -X -S -x -R -W -L -k --archive --verbose --compress
         --dry-run --recursive --human-readable --progress --partial --update --times --perms --links --delete

@@ -57,7 +57,10 @@ def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), glob
 
 def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
     """Without the wrappers in front that only measure, limit or delay, in their plain forms."""
-    while (length := _wrapper_length(words)) and not words[length].startswith("-"):
+    for _ in range(_DEEPEST):
+        length = _wrapper_length(words)
+        if not length or words[length].startswith("-"):
+            break
         words = words[length:]
     return words
 
@@ -69,6 +72,8 @@ def written(words: tuple[str, ...], spelled: Collection[int] = frozenset({0})) -
     return ()
 
 
+_DEEPEST = 5
+"""Wrappers in a row."""
 _TIME, _BUFFER = r"\d+(\.\d+)?[smhd]?", r"-[ioe](0|L|\d+[KMG]?)"
 _PLAIN = [
     *(("time", "-p"), ("time",), ("nice", "-n", r"\d+"), ("nice",), ("nohup",)),

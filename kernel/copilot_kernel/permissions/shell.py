@@ -283,13 +283,10 @@ def _checked_target(word: _Word) -> str:
 
 def _checked_part(words: tuple[str, ...]) -> tuple[str, ...]:
     """After `time`, which is a keyword, bash looks for keywords and assignments again."""
-    rest = words
-    while rest and rest[0] == "time":
-        rest = rest[1:]
-        while rest and rest[0] in ("-p", "--"):
-            rest = rest[1:]
-    if rest and _KEYWORDS.fullmatch(rest[0]):
-        raise _Unclear(f"it holds the shell's own word {rest[0]}")
-    if rest and _ASSIGNMENT.match(rest[0]):
-        raise _Unclear(f"it sets a variable ({rest[0].split('=')[0]}), which may change what the command does")
+    timed = words[0] == "time"
+    first = next((word for word in words if not (timed and word in ("time", "-p", "--"))), "")
+    if _KEYWORDS.fullmatch(first):
+        raise _Unclear(f"it holds the shell's own word {first}")
+    if _ASSIGNMENT.match(first):
+        raise _Unclear(f"it sets a variable ({first.split('=')[0]}), which may change what the command does")
     return words

@@ -8,9 +8,6 @@ import unicodedata
 LONGEST = 10_000
 """Characters. Nobody reads a longer command to its end."""
 
-_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
-"""Controls, formats (bidi, zero width, tags), surrogates, private, unassigned, blanks that bash does not split at."""
-
 _NO_INK = re.compile(
     "[\u034f"  # combining grapheme joiner
     "\u115f\u1160\u3164\uffa0"  # Hangul fillers
@@ -22,22 +19,21 @@ _NO_INK = re.compile(
 )
 """Drawn as nothing, although the category of some does not say so."""
 
-_SHOWN = re.compile(r"[ -~\n\t]*")
-
 
 def unseen(text: str) -> str:
     """In words, what a reader of `text` would not see; empty: nothing. At once for what is too long, else linear."""
     if len(text) > LONGEST:
         return f"the command is longer than {LONGEST:,} characters"
-    if _SHOWN.fullmatch(text):
-        return ""
     found = _NO_INK.search(text)
-    hidden = found[0] if found else next((char for char in text if _is_unseen(char)), "")
+    hidden = found[0] if found else _unprintable(text)
     return f"the command holds a character that cannot be seen ({_name(hidden)})" if hidden else ""
 
 
-def _is_unseen(char: str) -> bool:
-    return char not in " \n\t" and unicodedata.category(char) in _CATEGORIES
+def _unprintable(text: str) -> str:
+    """The first control, format (bidi, zero width, tag), surrogate, private or unassigned character, or blank at which
+    bash does not split. These are the categories that Python does not call printable."""
+    plain = text.replace("\n", " ").replace("\t", " ")
+    return "" if plain.isprintable() else next(char for char in plain if not char.isprintable())
 
 
 def _name(char: str) -> str:

@@ -11,11 +11,11 @@ from .programs import WRAPPERS
 from .shell import Line
 from .unseen import LONGEST
 
-_SEPARATORS = re.compile(r"[;|&\n(){}<>`!]")
+_PIECE = re.compile(r"[^;|&\n(){}<>`!]+")
 _MARKS = str.maketrans("", "", "'\"\\$")
 _BEFORE = re.compile(r"\w+\+?=.*|if|then|else|elif|while|until|do|!|time|\d+", re.DOTALL)
 _STARTERS = WRAPPERS | {"bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "find", "fd", "rg", "git", "tar"}
-_MOST = 1_000
+_MOST = 600
 """Words to look through, in all commands of a line together."""
 
 Commands = tuple[tuple[str, ...], ...]
@@ -42,7 +42,7 @@ def named_by(patterns: Sequence[Pattern], commands: Commands) -> Pattern | None:
 
 def _guessed(text: str) -> Iterator[tuple[str, ...]]:
     """Cut at everything at which a shell might begin a command; quotes and variables' signs left out."""
-    for piece in _SEPARATORS.split(text):
+    for piece in _PIECE.findall(text):
         words = piece.translate(_MARKS).split()
         begin = next((at for at, word in enumerate(words) if not _BEFORE.fullmatch(word)), len(words))
         if words[begin:]:
