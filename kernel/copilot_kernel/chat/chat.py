@@ -32,6 +32,7 @@ from .agent import Agent
 from .attachments import check
 from .elicitation import Elicitations
 from .heartbeat import Heartbeat
+from .ids import of_agent
 from .log import readable
 from .permission import Permissions
 from .record import Record
@@ -364,4 +365,4 @@ class Chat:
         )
 
     def _update(self, session_id: str, update: Update) -> None:
-        self._sessions.update(session_id, update)
+        self._sessions.update(session_id, of_agent(update))

@@ -13,11 +13,9 @@ from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from ..acp.messages import ToolCallUpdate
 from ..acp.options import short_name
 from ..conversation.model import Entry, ToolCall
+from .ids import PREFIX
 from .permission import Permissions
 from .record import Record
-
-PREFIX = "copilot-kernel-"
-"""Of our ids among tool calls; the agent's do not begin so."""
 
 
 class Deeds:

@@ -16,25 +16,33 @@ from ..permissions.ledger import Ledger, Outcome
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
 from ..permissions.unasked import covered, unasked
+from .ids import asked_by_agent
 from .judging import Judge
 from .record import Record
 from .saving import Saving
+from .shown import MOST, Shown
 from .stop import Stop
 
 OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
 """What can be answered when we ask."""
 REFUSED = "done although it was refused"
+CANCELLED = "the turn was cancelled"
+CHANGED = "The agent has changed this call since it was shown. "
+CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One request. `key` is our own; `earlier` is the call as it was shown before, `call` as it asks."""
+    """One request. `key` is our own; `earlier` is the call as it was shown before, `call` as it asks, `shown` hears how
+    the agent describes it from then on."""
 
     key: int
     call: ToolCall
+    shown: Shown
     options: tuple[Option, ...]
     earlier: ToolCall | None
     by_rule: bool = True
+    changed: bool = False
 
 
 class Permissions:
@@ -60,6 +68,7 @@ class Permissions:
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
         """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
+        request = asked_by_agent(request)
         return self._decide(self._begin(request.tool_call, request.options))
 
     def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
@@ -85,19 +94,49 @@ class Permissions:
         earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
         call = after.entries[entry_id]
         assert isinstance(call, ToolCall)
-        return _Asked(next(self._keys), call, options, earlier if isinstance(earlier, ToolCall) else None, by_rule)
+        earlier = earlier if isinstance(earlier, ToolCall) else None
+        shown = Shown(call)
+        self._record.listeners.append(shown.hear)
+        return _Asked(next(self._keys), call, shown, options, earlier, by_rule)
 
     async def _decide(self, asked: _Asked) -> Option | None:
         answer, rule = Answer(None, "cancel", "withdrawn"), ""
         self.open += 1
         try:
-            decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
-            rule = decision.rule if decision.outcome != "ask" else ""
-            answer = await self._answer(asked, decision)
+            asked, answer, rule = await self._settled(asked)
+            answer = await self.saving.of(answer)
         finally:
+            self._record.listeners.remove(asked.shown.hear)
             self.open -= 1
             self._record_answer(asked.call, answer, rule)
         return answer.option
+
+    async def _settled(self, asked: _Asked) -> tuple[_Asked, Answer, str]:
+        """What was shown, the answer to it, and the rule that gave it.
+
+        A call that changes meanwhile is judged anew, and no rule allows it.
+        """
+        shown = asked.shown
+        for _ in range(MOST):
+            if (found := await shown.unless_changed(self._judged(asked))) is not None:
+                return asked, *found
+            if not await self._rested(shown):
+                return asked, Answer(None, "cancel", CANCELLED), ""
+            call, key = shown.call, next(self._keys)
+            asked = replace(asked, key=key, call=call, earlier=asked.call, by_rule=False, changed=True)
+        return asked, Answer(policy.reject(asked.options), "nobody", CHANGED_TOO_OFTEN), ""
+
+    async def _rested(self, shown: Shown) -> bool:
+        """False: the turn was cancelled meanwhile."""
+        if self.stop is not None:
+            with self.stop.scope():
+                await shown.rest()
+        return self.stop is None or not self.stop.pressed
+
+    async def _judged(self, asked: _Asked) -> tuple[Answer, str]:
+        decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
+        rule = decision.rule if decision.outcome != "ask" else ""
+        return await self._answer(asked, decision), rule
 
     def _record_answer(self, call: ToolCall, answer: Answer, rule: str) -> None:
         if answer.allows:
@@ -114,10 +153,10 @@ class Permissions:
             return Answer(decision.option, decision.by, self._words(decision))
         if view is None or stop is None:
             return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
-        answer = Answer(None, "cancel", "the turn was cancelled")
+        answer = Answer(None, "cancel", CANCELLED)
         with stop.scope():
             answer = await view.ask(_question(asked, decision, self.judge.settings.folder))
-        return await self.saving.of(_once(answer, asked.options))
+        return _once(answer, asked.options)
 
     def _words(self, decision: Decision) -> str:
         verb = "allowed" if decision.outcome == "allow" else "denied"
@@ -128,7 +167,8 @@ class Permissions:
 
 def _question(asked: _Asked, decision: Decision, root: str) -> Question:
     folder = inputs.folder(asked.call.raw_input) or root
-    return Question(asked.key, asked.call, asked.options, decision.reason, decision.would, decision.suggestion, folder)
+    why = CHANGED * asked.changed + decision.reason
+    return Question(asked.key, asked.call, asked.options, why, decision.would, decision.suggestion, folder)
 
 
 def _once(answer: Answer, options: tuple[Option, ...]) -> Answer:

@@ -26,6 +26,8 @@ class Record:
         self.on_change: Callable[[], None] = lambda: None
         self.judged: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after
         """What is to be said of what the agent reports, is said before anybody sees it."""
+        self.listeners: list[Callable[[Update], None]] = []
+        """Each is called with each update, after it was taken in."""
         self._views: dict[int, View] = {}
         self._untold: list[NoticeUpdate] = []
 
@@ -58,6 +60,8 @@ class Record:
     def update(self, update: Update) -> None:
         """Something came from the agent."""
         self.advance(self.judged(self.conversation, reduce.reduce(self.conversation, update)))
+        for hear in self.listeners:
+            hear(update)
 
     def tell(self, severity: str, title: str) -> None:
         """A line for the user; between two turns it waits for the next one."""

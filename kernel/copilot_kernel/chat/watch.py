@@ -12,7 +12,7 @@ from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
 from ..permissions.ledger import what
-from .deeds import PREFIX
+from .ids import PREFIX
 from .permission import Permissions
 from .record import Record
 
