@@ -77,6 +77,8 @@ MUST_ALLOW = [
         ("git fetch origin --prune", "a remote by its name"),
         ("git pull --rebase origin main", "a remote by its name"),
         ("git push -u origin feature/fit", "a remote by its name"),
+        ("git push", "to where the branch belongs"),
+        ("git push https://example.org/a/b.git main", "to an address"),
         ("git push --force-with-lease", "the rule allows git, also where it is rude"),
         ("git clone --depth 1 https://example.org/a/b.git", "an ordinary address"),
         ("git clone git@example.org:a/b.git", "an ordinary address by ssh"),

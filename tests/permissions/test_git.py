@@ -32,7 +32,7 @@ archive --remote=. --exec=EVIL HEAD ¦ rebase -x EVIL HEAD~1 ¦ rebase -xEVIL HE
 rebase --exe EVIL HEAD~1 ¦ grep -OEVIL a ¦ grep -nOEVIL a ¦ grep --open-files-in-pager=EVIL a ¦ grep --open=EVIL a
 grep -e -- -OEVIL ¦ difftool -y -x EVIL HEAD~1 ¦ difftool --no-prompt --extcmd=EVIL HEAD~1
 filter-branch -f --tree-filter EVIL HEAD ¦ merge -s evil side ¦ merge --strategy=evil side ¦ clone evil://x x
-fetch evil::x ¦ remote add e evil::x -f ¦ evil
+fetch evil::x ¦ remote add e evil::x -f ¦ evil ¦ push OTHER HEAD:x
 """
 STARTING = [trick for row in _STARTING.strip().splitlines() for trick in row.split(" ¦ ")]
 """EVIL is a program that leaves a mark. git 2.39 starts it for each of these."""
@@ -89,6 +89,7 @@ class Repository:
         for root in (self.root, self.names["OTHER"]):
             root.mkdir()
             self.git("init", "-q", "-b", "main", at=root)
+        shutil.copy(self.evil, self.names["OTHER"] / ".git" / "hooks" / "pre-receive")
         self.git("config", "core.fsmonitor", str(self.evil), at=self.names["OTHER"])
         for name in ("a", "b"):
             self._commit(name)

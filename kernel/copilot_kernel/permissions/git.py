@@ -173,12 +173,14 @@ _DEEDS = {
 _NETWORK = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
 _OUTER = accepted("-P --no-pager --version --no-optional-locks --literal-pathspecs --no-replace-objects")
 
-
 _OUTER_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 """These take the next word; only a rule that spells them out allows them."""
 
 _TRANSPORT = re.compile(r"\w+::|(?!https?://|ssh://|git://)[\w+.-]+://")
 """Addresses for which git starts a program of their own, `git-remote-…`."""
+_USUAL = frozenset({"origin", "upstream"})
+"""Names of remotes. Another name may be the one of a folder."""
+
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
 
@@ -213,12 +215,28 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
 def _positional_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
     if glob := next((word for word in rest if word in globs and word[0] in "*?[" and not _is_added(name, word)), ""):
         return f"{glob} may become an option of git, by the name of a file; write ./{glob}"
-    if name in _NETWORK and (address := next(filter(_TRANSPORT.match, rest), "")):
-        return f"git {name} {address} starts a program of its own for the transfer"
-    if name in ("clone", "init") and (place := next(filter(_OUTSIDE.match, rest), "")):
+    if name in _NETWORK:
+        return _address_hides(name, rest, globs)
+    if name == "init" and (place := next(filter(_OUTSIDE.match, rest), "")):
         return f"git {name} {place} may leave the folder"
     if name == "config" and not _only_reads(rest):
         return "git config changes what git runs"
+    return ""
+
+
+def _address_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
+    """A repository on this machine brings hooks and settings of its own, which run on a push."""
+    places = [word for word in rest if not word.startswith("-")] or ["origin"]
+    if address := next(filter(_TRANSPORT.match, places), ""):
+        return f"git {name} {address} starts a program of its own for the transfer"
+    if globs.intersection(places):
+        return f"where git {name} goes is not written out"
+    if place := next((word for word in places if _OUTSIDE.match(word) or word[:1] == "."), ""):
+        return f"git {name} {place} may run what another folder says"
+    first = places[0] if name != "remote" else places[-1] if places[:1] in (["add"], ["set-url"]) else ""
+    is_local = "/" in first if name != "remote" else first != ""
+    if ":" not in first and (is_local or (name == "push" and first not in _USUAL)):
+        return f"git {name} {first} may run what another folder says"
     return ""
 
 

@@ -134,6 +134,8 @@ def _awk(words: list[str], globs: frozenset[str]) -> str:
 
 def _tar(words: list[str], globs: frozenset[str]) -> str:
     """The first word may be letters without a dash; an archive `host:file` is fetched by another program."""
+    if any(word in globs and "/" not in re.split(r"[*?\[]", word)[0] for word in words):
+        return "an archive may become another, by the name of a file; write ./ before it"
     letters = words[0] if words and not words[0].startswith("-") else ""
     if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
         return f"tar {letters} may start other programs or write files"
@@ -141,7 +143,7 @@ def _tar(words: list[str], globs: frozenset[str]) -> str:
 
 
 def _make(words: list[str], globs: frozenset[str]) -> str:
-    setting = next((word for word in words if "=" in word and not word.startswith("-")), "")
+    setting = next((word for word in words if ("=" in word and word[0] != "-") or word in globs), "")
     return f"make {setting} sets what the Makefile runs" if setting else ""
 
 
