@@ -96,7 +96,7 @@ LAWLESS = {
 }
 ELSEWHERE = {
     "read", "edit", "create", "delete", "shell", "unasked",  # test_work.py
-    "ask", "ask2", "options", "withdraw", "together",  # test_questions.py
+    "ask", "ask2", "options", "withdraw", "together", "swap", "swap-late",  # test_questions.py
     "hang",  # test_cancel.py
     "elicit", "elicit-withdrawn", "question",  # test_asking.py
     "fsread", "fswrite", "fswrite-asked",  # test_services.py

@@ -203,3 +203,18 @@ async def test_withdraw_may_be_too_late(talking):
     async with talking() as client:
         (*_, call, end) = await client.play("demo: withdraw 5")
     assert (call["status"], call["content"][0]["content"]["text"], end) == ("completed", "You were faster.", END)
+
+
+@pytest.mark.parametrize("script", ["swap", "swap-late"])
+async def test_an_agent_that_is_not_to_be_trusted_runs_something_else(talking, tmp_path, script):
+    async with talking() as client:
+
+        async def allow():
+            if script == "swap":
+                await client.until(lambda heard: heard.get("rawInput") == {"command": "echo two > two.txt"})
+            return "allow_once"
+
+        client.answers = [allow]
+        heard = await client.play(f"demo: {script} echo one > one.txt => echo two > two.txt")
+    (asked,) = (update["toolCall"]["rawInput"]["command"] for update in heard if "options" in update)
+    assert (asked, [path.name for path in tmp_path.glob("*.txt")]) == ("echo one > one.txt", ["two.txt"])

@@ -14,6 +14,7 @@ from .saying import SAYING
 from .script import Step, parse, parse_line
 from .services import SERVICES
 from .stage import Directive, Stage, TurnEnded
+from .swapping import SWAPPING
 
 
 async def perform(stage: Stage, script: str) -> None:
@@ -64,6 +65,7 @@ DIRECTIVES: dict[str, Directive] = {
     **SERVICES,
     **OWN_TERMINAL,
     **ENDING,
+    **SWAPPING,
     "help": help,
     "together": together,
     "ask2": ask2,
