@@ -1,194 +1,102 @@
-"""What is allowed without a question: little, and only what is clear."""
+"""The answer to the agent: which option, in whose name, in which words; and that nothing an agent sends breaks it."""
 
+import copy
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Option, Text
+from copilot_kernel.acp.messages import Diff, Location, Option
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.policy import decide, problems, reject, rules_for
-from copilot_kernel.permissions.question import Answer
+from copilot_kernel.permissions.policy import Decision, Rules, decide, paths, reject
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-ONCE = Option("1", "Allow once", "allow_once")
-ALWAYS = Option("2", "Always allow", "allow_always")
-NO = Option("3", "Deny", "reject_once")
-NEVER = Option("4", "Never", "reject_always")
+from .making import (
+    ALWAYS,
+    HOME,
+    NEVER,
+    NO,
+    ONCE,
+    OPTIONS,
+    PROTECTED,
+    ROOT,
+    around,
+    edit,
+    fetch,
+    judged,
+    make,
+    run,
+    tool,
+    view,
+)
+
 ODD = Option("allow_once", "Allow once", "allow_for_an_hour")
-OPTIONS = (ALWAYS, ONCE, NO)
-ROOT = "/home/me/project"
 
 
-def call(kind: str, raw_input: Any = None, **more: Any) -> ToolCall:
-    return ToolCall(0, 1, "t", kind=kind, raw_input=raw_input, **more)
+def test_an_answer_says_who_decided_and_why() -> None:
+    assert judged(run("git status"), allow="Bash(git *)") == Decision(
+        "allow", ONCE, "rule", "The rule Bash(git *) allows it.", "Bash(git *)"
+    )
+    assert judged(run("git diff > a"), allow="Bash(git *); Edit(./a)") == Decision(
+        "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", "Bash(git *) and Edit(./a)"
+    )
+    assert judged(edit("a"), mode="acceptEdits") == Decision(
+        "allow", ONCE, "mode", "The mode acceptEdits allows it in the project."
+    )
+    assert judged(edit("a"), deny="Edit(a)") == Decision("reject", NO, "rule", "The rule Edit(a) denies it.", "Edit(a)")
+    assert judged(edit("a"), mode="plan").by == "mode"
 
 
-def is_allowed(call: ToolCall, *allow: str, root: str = ROOT) -> bool:
-    return decide(call, OPTIONS, "default", allow, root) is not None
+def test_a_question_says_why_and_what_would_have_allowed_it() -> None:
+    assert judged(run("npm test")) == Decision(
+        "ask", None, "mode", "No rule allows npm test.", "", ("Bash(npm test)", "Bash"), "Bash(npm test)"
+    )
+    assert judged(run("git push"), allow="Bash(git *)", ask="Bash(git push *)") == Decision(
+        "ask", None, "rule", "The rule Bash(git push *) asks about it.", "Bash(git push *)"
+    )
 
 
-SHELL = call("execute", {"command": "rm -rf /"})
-READ = call("read", {"path": f"{ROOT}/a.txt"})
-EDIT = call("edit", {"path": f"{ROOT}/a.txt", "old_str": "/x", "new_str": "../y"})
-
-
-def test_nothing_is_allowed_by_default() -> None:
-    assert [decide(one, OPTIONS, "default", (), ROOT) for one in (SHELL, READ, EDIT)] == [None, None, None]
-
-
-def test_an_answer_names_its_rule_and_takes_the_option_for_once() -> None:
-    assert decide(SHELL, OPTIONS, "default", ["Bash"], ROOT) == Answer(ONCE, "rule", "allowed by the rule Bash")
-    assert decide(EDIT, OPTIONS, "default", ["Read", "Edit"], ROOT) == Answer(ONCE, "rule", "allowed by the rule Edit")
-
-
-@pytest.mark.parametrize("one", [SHELL, READ, EDIT, call("other"), call("switch_mode")])
-def test_bypass_permissions_allows_everything_once(one: ToolCall) -> None:
-    reason = "allowed by the mode bypassPermissions"
-    assert decide(one, OPTIONS, "bypassPermissions", (), ROOT) == Answer(ONCE, "mode", reason)
+@pytest.mark.parametrize(
+    ("call", "allow", "suggestion"),
+    [
+        (run("npm test"), "", "Bash(npm test)"),
+        (run(f"cd {ROOT} && npm test"), "", "Bash(npm test)"),
+        (run("echo 'a b'"), "", "Bash(echo 'a b')"),
+        (run("npm test && ls"), "", ""),
+        (run("npm test > log"), "", ""),
+        (run("npm test $X"), "", ""),
+        (edit("src/a.py"), "", "Edit(src/a.py)"),
+        (edit("a.py"), "", "Edit(./a.py)"),
+        (edit("/tmp/a.py"), "", "Edit(/tmp/a.py)"),
+        (edit("a[1].py"), "", "Edit"),
+        (make("edit", {"edits": [{"path": "src/a"}, {"path": "src/b"}]}), "", "Edit(src/**)"),
+        (make("edit", {"edits": [{"path": "src/a"}, {"path": "b"}]}), "", "Edit"),
+        (view("data/a.csv"), "", "Read(data/a.csv)"),
+        (make("search", {"pattern": "x"}), "", "Grep"),
+        (fetch("https://example.com/a"), "", "WebFetch(domain:example.com)"),
+        (tool("mcp__gh__issue"), "", "mcp__gh__issue"),
+        (edit(".env"), "", ""),
+        (run("ls", "git push"), "", ""),
+    ],
+)
+def test_the_narrowest_rule_is_suggested_and_none_that_would_not_do(
+    call: ToolCall, allow: str, suggestion: str
+) -> None:
+    assert judged(call, allow=allow).suggestion == suggestion
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "default"])
 @pytest.mark.parametrize("options", [(), (ALWAYS, NO), (ODD,), (ODD, ALWAYS, NO, NEVER)])
 def test_no_standing_or_unknown_option_is_ever_chosen(mode: str, options: tuple[Option, ...]) -> None:
-    assert decide(SHELL, options, mode, ["Bash"], ROOT) is None
+    decision = judged(run("ls"), mode=mode, allow="Bash", options=options)
+    assert (decision.outcome, decision.option) == ("ask", None)
+    assert "no answer that allows it only once" in decision.reason
 
 
 def test_of_two_options_for_once_the_first_is_taken() -> None:
     second = Option("9", "Allow once, really", "allow_once")
-    answer = decide(SHELL, (ALWAYS, second, ONCE), "default", ["Bash"], ROOT)
-    assert answer == Answer(second, "rule", "allowed by the rule Bash")
-
-
-@pytest.mark.parametrize("mode", ["plan", "acceptEdits", "bypasspermissions", "", "yolo"])
-def test_an_unknown_mode_is_the_default_one(mode: str) -> None:
-    assert decide(SHELL, OPTIONS, mode, (), ROOT) is None
-    assert decide(SHELL, OPTIONS, mode, ["Bash"], ROOT) is not None
-
-
-@pytest.mark.parametrize(
-    ("rule", "kinds"),
-    [("Read", {"read"}), ("Edit", {"edit", "delete", "move"}), ("Bash", {"execute"})],
-)
-def test_a_rule_allows_its_kinds_and_no_other(rule: str, kinds: set[str]) -> None:
-    every = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "browse"]
-    assert {kind for kind in every if is_allowed(call(kind, {"path": f"{ROOT}/a"}), rule)} == kinds
-
-
-@pytest.mark.parametrize("rule", ["Bash(git *)", "Bash(*)", "read", "READ", "*", "", "Write", "Read(/**)", "Edit "])
-def test_what_is_no_bare_name_allows_nothing(rule: str) -> None:
-    assert [is_allowed(one, rule) for one in (SHELL, READ, EDIT)] == [False, False, False]
-    assert problems([rule]) == [f"allow: {rule!r} allows nothing; the rules are Read, Edit, Bash"]
-
-
-@pytest.mark.parametrize(
-    ("one", "rules"),
-    [
-        (SHELL, ("Bash",)),
-        (READ, ("Read",)),
-        (EDIT, ("Edit",)),
-        (call("edit", {"path": "/etc/x"}), ()),
-        (call("other"), ()),
-    ],
-)
-def test_what_would_allow_a_call_is_told_by_name(one: ToolCall, rules: tuple[str, ...]) -> None:
-    assert rules_for(one, OPTIONS, ROOT) == rules
-
-
-def test_bare_names_are_no_problem() -> None:
-    assert problems(["Read", "Edit", "Bash"]) == []
-
-
-INSIDE: list[ToolCall] = [
-    call("edit", {"path": f"{ROOT}/a.txt"}),
-    call("edit", {"file_path": f"{ROOT}/deep/er/a.txt"}),
-    call("edit", {"filePath": "a.txt"}),
-    call("edit", {"fileName": f"{ROOT}//x/./a.txt"}),
-    call("edit", {"path": ROOT}),
-    call("edit", None, locations=(Location(f"{ROOT}/a", 3),)),
-    call("edit", None, content=(Diff(f"{ROOT}/a", None, "x"), Text("/etc/passwd"))),
-    call("edit", {"path": f"{ROOT}/a", "new_str": "// see /etc/passwd", "content": "../..", "diff": "--- /dev/null"}),
-    call("edit", {"changes": {f"{ROOT}/a": {"content": "/x"}}}),
-    call("edit", {"edits": [{"path": f"{ROOT}/a"}, {"path": f"{ROOT}/b"}]}),
-    call("move", {"source": f"{ROOT}/a", "destination": f"{ROOT}/b"}),
-    call("edit", {"path": f"{ROOT}/..a..txt"}, locations=(Location(f"{ROOT}/a"),)),
-]
-
-OUTSIDE: list[ToolCall] = [
-    call("edit", {"path": "/etc/passwd"}),
-    call("edit", {"path": f"{ROOT}-2/a"}),
-    call("edit", {"path": "/home/me"}),
-    call("edit", {"path": f"{ROOT}/../a"}),
-    call("edit", {"path": f"{ROOT}/x/../a"}),
-    call("edit", {"path": "../a"}),
-    call("edit", {"path": "~/a"}),
-    call("edit", {"path": "~root/a"}),
-    call("edit", {"path": f"file://{ROOT}/a"}),
-    call("edit", {"path": f"{ROOT}/a\0"}),
-    call("edit", {"path": f"{ROOT}/a"}, locations=(Location("/etc/passwd"),)),
-    call("edit", {"path": f"{ROOT}/a"}, content=(Diff("/etc/passwd", "a", "b"),)),
-    call("edit", {"path": f"{ROOT}/a", "other": "/etc/passwd"}),
-    call("edit", {"path": f"{ROOT}/a", "more": {"deep": [{"er": "/etc/passwd"}]}}),
-    call("edit", {"changes": {f"{ROOT}/a": {}, "/etc/passwd": {}}}),
-    call("edit", {"edits": [{"path": f"{ROOT}/a"}, {"path": "/etc/passwd"}]}),
-    call("move", {"source": f"{ROOT}/a", "destination": "/tmp/b"}),
-    call("move", {"from": f"{ROOT}/a", "to": "../b"}),
-]
-
-UNCLEAR: list[ToolCall] = [
-    call("edit"),
-    call("edit", {}),
-    call("edit", {"note": "a.txt"}),
-    call("edit", "a.txt"),
-    call("edit", [1, 2]),
-    call("edit", {"path": f"{ROOT}/a", "command": "rm a"}),
-    call("edit", {"path": f"{ROOT}/a", "commands": ["rm a"]}),
-    call("edit", {"path": ["/etc", 5, None]}),
-]
-
-
-@pytest.mark.parametrize("one", INSIDE)
-def test_an_edit_inside_the_folder_is_covered(one: ToolCall) -> None:
-    assert is_allowed(one, "Edit")
-
-
-@pytest.mark.parametrize("one", OUTSIDE)
-def test_an_edit_that_touches_anything_outside_asks(one: ToolCall) -> None:
-    assert not is_allowed(one, "Edit")
-
-
-@pytest.mark.parametrize("one", UNCLEAR)
-def test_an_edit_of_which_the_path_is_not_clear_asks(one: ToolCall) -> None:
-    assert not is_allowed(one, "Edit")
-
-
-def test_without_a_folder_nothing_is_inside() -> None:
-    assert not is_allowed(EDIT, "Edit", root="")
-    assert is_allowed(EDIT, "Edit", root=f"{ROOT}/./x/..")
-
-
-GATE = {"path": "/tmp/other/new.py"}
-
-
-@pytest.mark.parametrize(
-    "one",
-    [
-        call("read", GATE, title="Access paths outside trusted directories"),
-        call("read", {"path": f"{ROOT}/a"}, title="Access paths outside trusted directories"),
-        call("read", GATE),
-        call("read", {"path": f"{ROOT}/a"}, content=(Diff(f"{ROOT}/a", None, "x"),)),
-        call("read", {"path": f"{ROOT}/a", "command": "cat a"}),
-        call("read", {"path": f"{ROOT}/a"}, locations=(Location("/etc/passwd"),)),
-        call("read"),
-    ],
-)
-def test_a_read_that_may_be_the_gate_to_something_else_asks(one: ToolCall) -> None:
-    """Copilot CLI asks with kind `read` to leave the folder, even when it is about to write there."""
-    assert not is_allowed(one, "Read", "Edit")
-
-
-def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
-    deep: Any = "/etc/passwd"
-    for _ in range(50_000):
-        deep = {"a": [deep]}
-    assert not is_allowed(call("edit", {"path": f"{ROOT}/a", "x": deep}), "Edit")
+    assert judged(run("ls"), allow="Bash", options=(ALWAYS, second, ONCE)).option == second
 
 
 @pytest.mark.parametrize(
@@ -201,5 +109,162 @@ def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
         ((), None),
     ],
 )
-def test_where_nobody_can_answer_the_mildest_no_is_said(options: tuple[Option, ...], option: Option | None) -> None:
+def test_the_mildest_no_is_said(options: tuple[Option, ...], option: Option | None) -> None:
     assert reject(options) == option
+    assert judged(run("ls"), mode="plan", options=options).option == option
+    assert judged(run("ls"), mode="plan", options=options).outcome == "reject"
+
+
+@pytest.mark.parametrize("mode", ["", "yolo", "bypasspermissions", "Plan", "accept_edits"])
+def test_an_unknown_mode_is_the_default_one(mode: str) -> None:
+    for call in (run("ls"), edit("a"), view("a")):
+        assert replace(judged(call, mode=mode)) == judged(call)
+        assert judged(call, mode=mode, allow="Bash; Edit; Read").outcome == "allow"
+
+
+def test_of_each_path_it_must_be_known_where_it_leads() -> None:
+    call = run("git diff > out.txt", cwd="src")
+    known = around(call, allow="Bash(git *); Edit")
+    assert set(known.real) == {ROOT, HOME, *PROTECTED, f"{ROOT}/src", f"{ROOT}/src/out.txt"}
+    assert decide(call, OPTIONS, known).outcome == "allow"
+    for path in (f"{ROOT}/src", f"{ROOT}/src/out.txt"):
+        without = {each: leads for each, leads in known.real.items() if each != path}
+        assert decide(call, OPTIONS, replace(known, real=without)).outcome == "ask"
+
+
+def test_without_a_project_nothing_is_inside() -> None:
+    for call in (edit("a"), view("a"), run("ls"), make("search", {"pattern": "x"})):
+        known = replace(around(call, allow="Edit; Read; Bash; Grep"), root="", cwd="")
+        known = replace(known, real={path: path for path in paths(call, known)})
+        assert decide(call, OPTIONS, known).outcome == "ask"
+
+
+_WORDS = st.sampled_from(
+    [
+        ROOT,
+        f"{ROOT}/a.py",
+        "a.py",
+        "../a",
+        "/etc/passwd",
+        "~/x",
+        "git status",
+        "rm -rf /",
+        "git status; rm x",
+        "\x00",
+        "�",
+        "https://example.com/",
+        "https://a@b",
+        "file:///a",
+        "x" * 300,
+        "",
+        "*** Begin Patch\n*** Add File: a\n",
+        "$(x)",
+        "\u202e",
+    ]
+)
+_TEXTS = _WORDS | st.text(max_size=40)
+_NAMES = st.sampled_from(
+    ["command", "commands", "cmd", "argv", "path", "fileName", "url", "cwd", "diff", "server", "tool", "args", "input"]
+) | st.text(max_size=8)
+_JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+_KINDS = st.sampled_from(
+    ["read", "search", "edit", "delete", "move", "execute", "fetch", "think", "other", "switch_mode", "x"]
+)
+_CALLS = st.builds(
+    make,
+    _KINDS,
+    st.dictionaries(_NAMES, _JSON, max_size=5) | _JSON,
+    _TEXTS,
+    name=st.sampled_from(["", "mcp__a__b"]),
+    locations=st.lists(st.builds(Location, _TEXTS), max_size=2).map(tuple),
+    content=st.lists(st.builds(Diff, _TEXTS, st.none() | _TEXTS, _TEXTS), max_size=1).map(tuple),
+    meta=st.dictionaries(st.text(max_size=5), _JSON, max_size=2),
+)
+_RULES = st.lists(
+    st.sampled_from(
+        [
+            "Bash",
+            "Bash(git *)",
+            "Bash(rm *)",
+            "Edit",
+            "Edit(*.py)",
+            "Edit(/**)",
+            "Read",
+            "Read(~/**)",
+            "Grep",
+            "WebFetch",
+            "WebFetch(domain:example.com)",
+            "mcp__a",
+            "mcp__a__b",
+            "Edit(src/**)",
+        ]
+    ),
+    max_size=4,
+).map("; ".join)
+_MODES = st.sampled_from(["default", "acceptEdits", "bypassPermissions", "plan", "yolo"])
+_OPTIONS = st.lists(st.sampled_from([ALWAYS, ONCE, NO, NEVER, ODD]), max_size=4).map(tuple)
+
+
+@settings(max_examples=200)
+@given(_CALLS, _RULES, _RULES, _RULES, _MODES, _OPTIONS, st.none() | _CALLS)
+def test_whatever_an_agent_sends_is_decided_and_never_by_a_standing_grant(
+    call: ToolCall,
+    allow: str,
+    ask: str,
+    deny: str,
+    mode: str,
+    options: tuple[Option, ...],
+    earlier: ToolCall | None,
+) -> None:
+    decision = judged(call, allow=allow, ask=ask, deny=deny, mode=mode, options=options, earlier=earlier)
+    again = judged(copy.deepcopy(call), allow=allow, ask=ask, deny=deny, mode=mode, options=options, earlier=earlier)
+    assert decision == again
+    if decision.outcome == "allow":
+        assert decision.option is not None
+        assert decision.option.kind == "allow_once"
+        assert mode != "plan"
+    else:
+        assert decision.option is None or decision.option.kind in ("reject_once", "reject_always")
+    assert decision.reason.endswith(".")
+
+
+@given(_CALLS, _RULES, _MODES)
+def test_what_is_denied_or_asked_about_is_never_allowed(call: ToolCall, allow: str, mode: str) -> None:
+    for everything in ("Bash; Edit; Read; Grep; WebFetch; mcp__a",):
+        if call.kind in ("read", "search", "edit", "delete", "move", "execute", "fetch"):
+            assert judged(call, allow=allow, deny=everything, mode=mode).outcome == "reject"
+            assert judged(call, allow=allow, ask=everything, mode=mode).outcome != "allow"
+
+
+@given(_CALLS, _MODES)
+def test_without_a_rule_only_a_mode_allows(call: ToolCall, mode: str) -> None:
+    decision = judged(call, mode=mode)
+    assert decision.outcome != "allow" or mode in ("acceptEdits", "bypassPermissions")
+    if mode == "acceptEdits" and decision.outcome == "allow":
+        assert call.kind in ("read", "search", "edit", "delete", "move")
+
+
+def test_long_and_hostile_calls_are_decided_at_once() -> None:
+    """Far above what is measured by the benchmark, far below what a blow-up takes."""
+    calls = [
+        run("git status; " * 800),
+        run("cat " + "a/" * 4_900),
+        make("edit", {"edits": [{"path": f"src/{at}.py"} for at in range(500)]}),
+        make("edit", {"path": "a", "diff": "--- a\n" * 50_000}),
+        make("read", {"path": "a/" * 2_000}),
+        make("edit", {"path": "a", "content": "x" * 5_000_000}),
+        fetch("https://" + "a." * 4_000),
+    ]
+    allow = "Bash(git *); Bash(cat *); Edit(**/*.py); Edit(*a*a*a*b); Read(**/a/**/b); WebFetch(domain:*.example.com)"
+    started = time.perf_counter()
+    for call in calls:
+        judged(call, allow=allow, deny="Read(**/a/**/b); Edit(*a*a*b); Bash(rm *)")
+    assert time.perf_counter() - started < 5
+
+
+def test_rules_are_read_once_and_may_be_shared() -> None:
+    assert hash(Rules.read(["Bash(git *)", "Edit(src/**)"])[0]) == hash(Rules.read(["Bash(git *)", "Edit(src/**)"])[0])

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from functools import lru_cache
 
+from .parts import absolute, below, parts_of, unclear
 from .rules import Rules
 from .sensitive import OURS, plain, why_sensitive
 
-LONGEST = 4096
-"""Characters of a path."""
-
-
-_NOWHERE = PurePosixPath("/")
 _NO_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A path that a call names, as written and as it really is. `problem` says why nothing can be said about it."""
+    """A path that a call names: its text, made absolute, and with all links followed (empty: that is not known).
+
+    `problem` says why no rule can allow it.
+    """
 
     text: str
-    written: PurePosixPath = _NOWHERE
-    real: PurePosixPath = _NOWHERE
+    written: str
+    real: str
     problem: str = ""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it may lead."""
+        return (self.written, self.real) if self.real else (self.written,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +49,33 @@ class Circumstances:
 
     def spot(self, text: str, folder: str = "") -> Spot:
         """What is known of the path `text`, which begins in `folder` (default: `cwd`) if it is not absolute."""
-        if problem := unclear(text):
-            return Spot(text, problem=problem)
-        path = absolute(text, folder or self.cwd)
-        real = self.real.get(path)
-        if not path.startswith("/") or real is None:
-            return Spot(text, PurePosixPath(posixpath.normpath(path)), problem=f"it is not known where {text} leads")
-        return Spot(text, PurePosixPath(posixpath.normpath(path)), PurePosixPath(real))
+        path = self.key(text, folder)
+        real = self.real.get(path, "")
+        unknown = "" if real else f"it is not known where {text} leads"
+        return Spot(text, path, real, unclear(text) or unknown)
+
+    def key(self, text: str, folder: str = "") -> str:
+        """What `real` calls the path."""
+        return absolute(text, folder or self.cwd, self.home)
 
     def is_inside(self, spot: Spot, *, or_root: bool = False) -> bool:
         """Both the written and the real path are in the project; `or_root`: or are its folder."""
-        inside = any(_is_under(spot.written, root, or_root) for root in (self.root, self.real_root))
-        return not spot.problem and inside and _is_under(spot.real, self.real_root, or_root)
+        written = any(_is_under(spot.written, root, or_root) for root in (self.root, self.real_root))
+        return not spot.problem and written and _is_under(spot.real, self.real_root, or_root)
 
     def is_ours(self, spot: Spot, *, is_tree: bool = False) -> bool:
         """It is, or with `is_tree` holds, one of our own settings and rule files."""
-        names = {*map(plain, spot.written.parts), *map(plain, spot.real.parts)}
-        return OURS in names or any(
-            _touches(path, PurePosixPath(ours), is_tree)
-            for path in (spot.written, spot.real)
-            for kept in self.protected
-            for ours in (kept, self.real.get(kept, kept))
-        )
+        ours = {*self.protected, *(self.real.get(path, path) for path in self.protected)}
+        named = any(OURS in _plain_parts(path) for path in spot.places)
+        return named or any(_touches(path, each, is_tree) for path in spot.places for each in ours)
 
     def sensitive(self, spot: Spot) -> str:
         """Why no rule may allow it, in words that follow its name. The names above the project do not count."""
-        for path in (spot.written, spot.real):
-            root = next((root for root in (self.root, self.real_root) if _is_under(path, root, True)), "/")
-            if why := why_sensitive(path.relative_to(root).parts):
-                return why
-        return ""
+        roots = (self.root, self.real_root, "/")
+        inner = (
+            next((found for root in roots if (found := below(path, root)) is not None), ()) for path in spot.places
+        )
+        return next(filter(None, map(why_sensitive, inner)), "")
 
     @property
     def real_root(self) -> str:
@@ -89,29 +89,16 @@ class Circumstances:
         return (folder, self.real.get(folder, folder))
 
 
-def absolute(text: str, folder: str) -> str:
-    """The key of the path in `Circumstances.real`."""
-    return posixpath.join(folder, text)
+def _is_under(path: str, root: str, or_root: bool) -> bool:
+    inner = below(path, root)
+    return inner is not None and (or_root or bool(inner))
 
 
-def unclear(text: str) -> str:
-    """Why nobody can say where a path leads that is spelled so; empty: its spelling is clear."""
-    if not text or len(text) > LONGEST or "\0" in text:
-        return f"{text[:100]!r} cannot be a path"
-    if "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\":
-        return f"{text} is no path from the root of the file system or in the project"
-    if ".." in PurePosixPath(text).parts:
-        return f"{text} has .. in it, and where that leads depends on links"
-    return ""
-
-
-def _is_under(path: PurePosixPath, root: str, or_root: bool) -> bool:
-    if not root.startswith("/"):
-        return False
-    normal = PurePosixPath(posixpath.normpath(root))
-    return path.is_relative_to(normal) and (or_root or path != normal)
-
-
-def _touches(path: PurePosixPath, ours: PurePosixPath, is_tree: bool) -> bool:
-    one, other = tuple(map(plain, path.parts)), tuple(map(plain, ours.parts))
+def _touches(path: str, ours: str, is_tree: bool) -> bool:
+    one, other = _plain_parts(path), _plain_parts(ours)
     return one[: len(other)] == other or (is_tree and other[: len(one)] == one)
+
+
+@lru_cache(maxsize=4096)
+def _plain_parts(path: str) -> tuple[str, ...]:
+    return tuple(map(plain, parts_of(path)))

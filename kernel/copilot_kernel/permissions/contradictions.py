@@ -11,6 +11,7 @@ from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 from . import inputs
 from .inputs import FILE_KINDS, Input
+from .unseen import LONGEST
 
 _READS = frozenset({"read", "search", "think", "fetch"})
 _NAMES = """
@@ -43,8 +44,10 @@ def _with_kind(call: ToolCall, seen: Input) -> Iterator[str]:
     kind = call.kind
     if seen.is_gate:
         yield "it asks to leave the trusted folders, which opens more than the kind that it names"
-    if seen.scripts:
+    if kind in FILE_KINDS | _READS | {"execute"} and seen.scripts:
         yield "it holds a script that it does not call a command"
+    if seen.commands and seen.aside:
+        yield f"it holds {seen.aside[:40]} beside its command, which may change what that does"
     if kind in FILE_KINDS | _READS and seen.commands:
         yield f"it calls itself {kind}, but it holds a command"
     if kind in _READS | {"execute"} and seen.diffs:
@@ -57,6 +60,8 @@ def _with_kind(call: ToolCall, seen: Input) -> Iterator[str]:
 
 def _among_commands(call: ToolCall, seen: Input) -> Iterator[str]:
     """`commands` may repeat the whole line, or cut it into its parts."""
+    if seen.lines == seen.listed:
+        return
     line, *others = (*seen.lines, "")
     if len(seen.lines) > 1 and others[0] not in seen.listed:
         yield f"it names two commands, {_quoted(line)} and {_quoted(others[0])}"
@@ -116,7 +121,7 @@ def _with_earlier(call: ToolCall, seen: Input, earlier: ToolCall | None, cwd: st
 
 def _command_in(title: str) -> str:
     """The command line that the title is, or nothing: prose is no contradiction."""
-    found = _AS_COMMAND.fullmatch(" ".join(title.split()))
+    found = _AS_COMMAND.fullmatch(_spaced(title[:LONGEST]))
     if found is None or not found[2]:
         return ""
     words = found[2].split(" ")

@@ -7,11 +7,14 @@ folder. No pattern becomes a regular expression: time grows with the length of b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Literal
 
+from .parts import DEEPEST, below
 from .sensitive import plain
 from .unseen import unseen
 
@@ -23,37 +26,47 @@ Base = Literal["root", "home", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """`parts` begin at `base`: the project's root, the home folder, or the root of the file system."""
+    """`parts` begin at `base`: the project's root, the home folder, or the root of the file system.
+
+    `wide` are those for denying, `fixed` is a text that is somewhere in whatever these match.
+    """
 
     text: str
     base: Base
     parts: tuple[str, ...]
+    wide: tuple[str, ...]
+    fixed: str
 
     @property
     def is_everything(self) -> bool:
         """True if it reaches everything there is, or all that the user has."""
         return self.base != "root" and self.parts[0] in ("*", "**")
 
-    def matches(self, path: PurePosixPath, folder: str, *, with_folder: bool = False) -> bool:
+    def matches(self, path: str, folder: str, *, with_folder: bool = False) -> bool:
         """For allowing: `path` itself, spelled alike. `folder` is the base's; `with_folder`: `src/**` is also `src`."""
-        parts = _below(path, folder)
+        parts = below(path, folder)
         wanted = self.parts[:-1] if with_folder and self.parts[-2:] == ("**", "*") else self.parts
         return parts is not None and _fits(wanted, parts, "**", _part_fits)
 
-    def touches(self, path: PurePosixPath, folder: str, *, is_tree: bool = False) -> bool:
+    def touches(self, path: str, folder: str, *, is_tree: bool = False) -> bool:
         """For denying and asking: also what is in a folder that matches, however a disk may spell it.
 
         With `is_tree`, all that is under `path` counts too.
         """
-        parts = _below(path, folder)
-        wanted = tuple(map(plain, self.parts[:-1] if self.parts[-2:] == ("**", "*") else self.parts))
-        if parts is None:
-            return is_tree and PurePosixPath(folder).is_relative_to(path)
-        named = tuple(map(plain, parts))
-        literal = wanted[: next((at for at, part in enumerate(wanted) if "*" in part or "?" in part), len(wanted))]
-        if is_tree and named == literal[: len(named)]:
+        if is_tree and below(folder, path) is not None:
             return True
-        return _fits((*wanted, "**"), named, "**", _part_fits)
+        if not is_tree and self.fixed not in plain(path):
+            return False
+        parts = below(path, folder)
+        if parts is None:
+            return False
+        return len(parts) > DEEPEST or self._touches(tuple(map(plain, parts)), is_tree)
+
+    def _touches(self, named: tuple[str, ...], is_tree: bool) -> bool:
+        literal = takewhile(lambda part: "*" not in part and "?" not in part, self.wide)
+        if is_tree and named == tuple(literal)[: len(named)]:
+            return True
+        return _fits((*self.wide, "**"), named, "**", _part_fits)
 
 
 def compile_glob(text: str) -> Glob:
@@ -69,7 +82,9 @@ def compile_glob(text: str) -> Glob:
         parts = (*parts, "**")
     if parts[-1] == "**":
         parts = (*parts, "*")
-    return Glob(text, base, parts)
+    wide = tuple(map(plain, parts[:-1] if parts[-2:] == ("**", "*") else parts))
+    fixed = max(re.split(r"[*?/]+", "/".join(wide)), key=len)
+    return Glob(text, base, parts, wide, fixed)
 
 
 def _problem(text: str) -> str:
@@ -94,12 +109,10 @@ def _based(text: str) -> tuple[Base, str]:
     return "root", text
 
 
-def _below(path: PurePosixPath, folder: str) -> tuple[str, ...] | None:
-    return path.relative_to(folder).parts if folder and path.is_relative_to(folder) else None
-
-
 def _part_fits(wanted: str, part: str) -> bool:
-    return wanted in ("*", part) or _fits(wanted, part, "*", _character_fits)
+    if wanted in ("*", part):
+        return True
+    return ("*" in wanted or "?" in wanted) and _fits(wanted, part, "*", _character_fits)
 
 
 def _character_fits(wanted: str, given: str) -> bool:

@@ -34,9 +34,7 @@ def granted(request: Request) -> Grant:
             return _addresses(request)
         case "read" | "search" | "edit" | "delete" | "move":
             return _files(request)
-    return Grant(
-        problem=f"no rule allows calls of kind {request.call.kind[:40]}, but those of a server's tool by its name"
-    )
+    return Grant(problem=_no_rule_for(request))
 
 
 def _for_tool(request: Request) -> Rule | None:
@@ -136,8 +134,13 @@ def _covers(rule: Rule, request: Request, spot: Spot, kind: str) -> bool:
     bases = request.circumstances.bases(rule.path.base)
     if rule.path.base == "root" and not _is_inside(request, spot, kind):
         return False
-    named = (spot.written, spot.real)
-    return all(any(rule.path.matches(path, base, with_folder=with_folder) for base in bases) for path in named)
+    return all(any(rule.path.matches(path, base, with_folder=with_folder) for base in bases) for path in spot.places)
+
+
+def _no_rule_for(request: Request) -> str:
+    if request.seen.tool:
+        return f"no rule allows the tool {request.seen.tool}"
+    return f"it is of kind {request.call.kind[:40]}, which no rule is about"
 
 
 def _is_inside(request: Request, spot: Spot, kind: str) -> bool:
@@ -146,7 +149,7 @@ def _is_inside(request: Request, spot: Spot, kind: str) -> bool:
 
 def _sensitive(spot: Spot, request: Request) -> str:
     why = request.circumstances.sensitive(spot)
-    return f"{spot.text} {why}, which no rule allows" if why else ""
+    return f"{spot.text} {why}, and no rule allows that" if why else ""
 
 
 def _no_rule(request: Request, spot: Spot, kind: str) -> str:

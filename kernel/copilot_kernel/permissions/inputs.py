@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..acp.messages import Diff
@@ -21,6 +22,9 @@ PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename
 URL_NAMES = ("url", "uri", "href", "address", "urls")
 SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
 TOOL_NAMES = ("tool", "toolName", "tool_name")
+
+ASIDE_NAMES = ("args", "arguments", "parameters", "stdin", "env", "environment", "shell", "executable", "interpreter")
+"""Members that change what a command does; beside one, nobody can tell."""
 
 SCRIPT_NAMES = ("script", "shell_command", "shellCommand", "bash", "cmdline")
 """Members that may hold a command too; they are shown with the rest of the input, and no rule allows them."""
@@ -41,13 +45,13 @@ GATE = "outside trusted director"
 """How Copilot CLI asks, with kind `read`, to leave the folder at all, even when it is about to write there."""
 
 FILE_KINDS = frozenset({"read", "search", "edit", "delete", "move"})
-MOST = 2_000
-"""Texts of an input that are looked at; one with more is not understood."""
+MOST = 1_000
+"""Members of an input that are looked at; one with more is not understood."""
+MOST_PATHS = 100
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
 _ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
-_HEADER = re.compile(r"^--- ([^\n]{1,4096})\n\+\+\+ ([^\n]{1,4096})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Input:
     diffs: bool
     is_gate: bool
     too_much: bool
+    aside: str
+    """A member beside the command that changes what it does, or holds another one."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -76,21 +82,24 @@ class Input:
 def read(call: ToolCall) -> Input:
     """All that the merged call says."""
     leaves = list(_leaves(call.raw_input))
-    named = [*paths(call), *_patched(call), *(item.path for item in call.content if isinstance(item, Diff))]
+    patched = _patched(call)
+    named = [*paths(call), *patched, *(item.path for item in call.content if isinstance(item, Diff))]
     if call.kind in FILE_KINDS:
         named += [value for key, value in leaves if _may_be_path(key, value)]
+    found = tuple(dict.fromkeys(path for path in named if path))
     listed = tuple(lines_under("commands", call.raw_input))
     return Input(
         lines=tuple(dict.fromkeys(line for name in _LINES for line in _run_by(name, call.raw_input))) or listed,
         listed=listed,
         scripts=tuple(text for name in SCRIPT_NAMES for text in _texts(_member(call.raw_input, name))),
         folder=folder(call.raw_input),
-        paths=tuple(dict.fromkeys(path for path in named if path)),
+        paths=found[:MOST_PATHS],
         urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(_member(call.raw_input, name)))),
         tool=tool(call),
-        diffs=any(isinstance(item, Diff) for item in call.content) or bool(_patched(call)),
+        diffs=any(isinstance(item, Diff) for item in call.content) or bool(patched),
         is_gate=GATE in call.title.lower(),
-        too_much=len(leaves) > MOST,
+        too_much=len(leaves) > MOST or len(found) > MOST_PATHS,
+        aside=_aside(call.raw_input),
     )
 
 
@@ -130,9 +139,20 @@ def paths(call: ToolCall) -> tuple[str, ...]:
 
 def headers(call: ToolCall) -> tuple[str, ...]:
     """The paths that the heads of unified diffs in the input name, without `a/` and `b/`."""
-    named = (name for text in _diffs(call.raw_input) for head in _HEADER.findall(text) for name in head)
+    named = (name for text in _diffs(call.raw_input) for head in _heads(text) for name in head)
     plain = (name.split("\t")[0] for name in named)
     return tuple(dict.fromkeys(name for name in plain if name not in ("/dev/null", "a/dev/null", "b/dev/null")))
+
+
+def _heads(text: str) -> Iterator[tuple[str, str]]:
+    """The two lines with which each file of a unified diff begins."""
+    at = text.find("\n+++ ")
+    while at >= 0:
+        before = text[text.rfind("\n", 0, at) + 1 : at]
+        end = text.find("\n", at + 1)
+        if before.startswith("--- "):
+            yield before[4:], text[at + 5 : end if end >= 0 else len(text)]
+        at = text.find("\n+++ ", at + 1)
 
 
 def tool(call: ToolCall) -> str:
@@ -163,6 +183,16 @@ def _invoked(raw_input: Any) -> list[tuple[str, str]]:
     return [(server, name) for server in servers for name in tools]
 
 
+def _aside(raw_input: Any) -> str:
+    members = raw_input.items() if isinstance(raw_input, Mapping) else ()
+    return next((str(name) for name, value in members if value and (name in ASIDE_NAMES or _holds_command(value))), "")
+
+
+def _holds_command(value: Any) -> bool:
+    nested = _leaves(value) if isinstance(value, dict | list | tuple) else ()
+    return any(key in (*COMMAND_NAMES, *SCRIPT_NAMES) for key, _ in nested)
+
+
 def _leaves(raw: Any) -> Iterator[tuple[str, str]]:
     """Texts with the names they stand under, at most one more than `MOST`; names that are paths themselves (as in
     `{"changes": {"/a": …}}`) count as texts."""
@@ -171,10 +201,11 @@ def _leaves(raw: Any) -> Iterator[tuple[str, str]]:
         key, value = todo.pop()
         count += 1
         if isinstance(value, dict):
-            todo += [(str(name), inner) for name, inner in value.items() if str(name).lower() not in TEXT_NAMES]
-            todo += [("", name) for name in value if isinstance(name, str) and "/" in name]
+            members = list(islice(value.items(), MOST + 1))
+            todo += [(str(name), inner) for name, inner in members if str(name).lower() not in TEXT_NAMES]
+            todo += [("", name) for name, _ in members if isinstance(name, str) and "/" in name]
         elif isinstance(value, list | tuple):
-            todo += [(key, inner) for inner in value]
+            todo += [(key, inner) for inner in value[: MOST + 1]]
         elif isinstance(value, str):
             yield key, value
     if todo:
@@ -191,7 +222,8 @@ def _patched(call: ToolCall) -> list[str]:
     """The files of a patch in the form that some agents' `apply_patch` takes."""
     raw = call.raw_input
     found = (raw, *(_member(raw, name) for name in ("input", "patch", "patchText", "diff")))
-    return [path for text in found if isinstance(text, str) for path in _PATCHED.findall(text)]
+    texts = (text for text in found if isinstance(text, str) and "*** " in text)
+    return [path for text in texts for path in _PATCHED.findall(text)]
 
 
 def _diffs(raw: Any) -> Iterator[str]:
@@ -210,7 +242,8 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else [text for text in _sequence(value) if isinstance(text, str)]
+    some = _sequence(value)[: MOST + 1]
+    return [value] if isinstance(value, str) else [text for text in some if isinstance(text, str)]
 
 
 def _as_json(value: Any) -> str:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
 
 from .globs import Glob
+from .parts import DEEPEST, absolute
 from .request import Request
 from .rules import KINDS, Rule
 from .sensitive import OURS, plain
+from .unseen import LONGEST
 
 _HARMLESS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
+MOST = 200
+"""Words of a command in which the names of files are looked for; one with more may name any."""
+_AROUND = re.compile(r"[\s;|&<>(){}'\"=,:]+")
 _TREES = frozenset({"delete", "move"})
 
 
 def limit(rules: Iterable[Rule], request: Request) -> str:
     """The first of the rules that may mean the request; those for command lines are looked at in `Request.verdicts`."""
     return next((rule.text for rule in rules if _is_meant(rule, request)), "")
+
+
+def hinted(rules: Iterable[Rule], request: Request) -> str:
+    """The first of the rules about files and hosts of which a command names one; whether it touches it, is unclear."""
+    lines = [line for line in request.seen.commands if rules]
+    return next((rule.text for rule in rules if any(_is_named(rule, line, request) for line in lines)), "")
 
 
 def ours(request: Request) -> str:
@@ -43,6 +54,19 @@ def _is_meant(rule: Rule, request: Request) -> bool:
             return _fetches(rule, request)
         case _:
             return _reaches(rule, request)
+
+
+def _is_named(rule: Rule, line: str, request: Request) -> bool:
+    if rule.domain:
+        return rule.domain.host in line.lower()
+    if rule.path is None or not rule.path.fixed or rule.path.fixed not in plain(line):
+        return False
+    words = {word for word in _AROUND.split(line) if word}
+    if len(words) > MOST or len(line) > LONGEST or any(word.count("/") > DEEPEST for word in words):
+        return True
+    return any(
+        _touches(rule.path, absolute(word, request.folder, request.circumstances.home), request) for word in words
+    )
 
 
 def _names_tool(rule: Rule, name: str) -> bool:
@@ -73,9 +97,9 @@ def _reaches(rule: Rule, request: Request) -> bool:
         spots = list(request.spots) if meant or kind == "other" else []
     if rule.path is None:
         return kind in KINDS[rule.tool] or (rule.tool == "Edit" and bool(spots) and kind != "other")
-    return any(_touches(rule.path, path, request) for spot in spots for path in (spot.written, spot.real))
+    return any(_touches(rule.path, path, request) for spot in spots for path in spot.places)
 
 
-def _touches(glob: Glob, path: PurePosixPath, request: Request) -> bool:
+def _touches(glob: Glob, path: str, request: Request) -> bool:
     is_tree = request.call.kind in _TREES
     return any(glob.touches(path, base, is_tree=is_tree) for base in request.circumstances.bases(glob.base))

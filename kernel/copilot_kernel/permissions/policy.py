@@ -18,7 +18,8 @@ from .contradictions import contradiction
 from .grants import ACCEPT_EDITS, granted
 from .question import Answer
 from .request import Request, paths
-from .rules import KINDS, Rules, parse
+from .rules import KINDS, Rules, parse, warning
+from .suggestions import LONGEST as LONGEST_WORTH
 from .suggestions import suggestion
 
 __all__ = [
@@ -56,7 +57,7 @@ class Decision:
     would: tuple[str, ...] = ()
     """Rules of which each alone, added to `allow`, would have allowed it. Only where the outcome is `ask`."""
     suggestion: str = ""
-    """The narrowest of them; empty: no rule alone would."""
+    """The narrowest of them; empty: no rule alone would, or only one that means everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class _Finding:
     by: By
     words: str
     rule: str = ""
+    is_open: bool = False
+    """One more rule that allows could have changed it."""
 
 
 def decide(
@@ -82,8 +85,9 @@ def decide(
         return Decision("ask", None, found.by, _sentence(words), found.rule)
     if found.outcome != "ask":
         return Decision(found.outcome, option, found.by, _sentence(found.words), found.rule)
-    would = _would(request, earlier)
-    return Decision("ask", None, found.by, _sentence(found.words), found.rule, would, would[0] if would else "")
+    would = _would(request) if found.is_open else ()
+    narrow = next((rule for rule in would if not warning(parse(rule))), "")
+    return Decision("ask", None, found.by, _sentence(found.words), found.rule, would, narrow)
 
 
 def reject(options: Sequence[Option]) -> Option | None:
@@ -103,19 +107,26 @@ def _find(request: Request, earlier: ToolCall | None) -> _Finding:
     if denied := limits.limit(rules.deny, request) or request.limited_by("deny"):
         return _Finding("reject", "rule", f"the rule {denied} denies it", denied)
     if words := limits.ours(request):
-        return _Finding("ask", "mode", f"{words}, which always asks")
+        return _Finding("ask", "mode", f"{words}, and changing them always asks")
     if asked := limits.limit(rules.ask, request) or request.limited_by("ask"):
         return _Finding("ask", "rule", f"the rule {asked} asks about it", asked)
+    if hinted := limits.hinted((*rules.deny, *rules.ask), request):
+        return _Finding("ask", "rule", f"the command names what the rule {hinted} is about", hinted)
     return _bypassed(request) if mode == BYPASS else _granted(request, earlier)
 
 
 def _bypassed(request: Request) -> _Finding:
     """Everything, unless a command that is denied or asked about may hide in it."""
     rules = request.circumstances.rules
-    has_limits = any(rule.command for rule in (*rules.deny, *rules.ask))
-    unclear = next((verdict for verdict in request.verdicts if verdict.outcome == "ask"), None)
-    if has_limits and unclear:
-        return _Finding("ask", "rule", f"{unclear.reason}, and a command that a rule denies may hide in it")
+    limiting = (*rules.deny, *rules.ask)
+    unclear = next((verdict.reason for verdict in request.verdicts if verdict.outcome == "ask"), "")
+    if unclear and any(rule.command for rule in limiting):
+        return _Finding("ask", "rule", f"{unclear}, and a command that a rule denies may hide in it")
+    unknown = next((spot for spot in (*request.spots, *request.written) if not spot.real), None)
+    if unknown and any(rule.path for rule in limiting):
+        return _Finding(
+            "ask", "rule", f"it is not known where {unknown.text[:200]} leads, and a rule denies some files"
+        )
     return _Finding("allow", "mode", f"the mode {BYPASS} allows everything")
 
 
@@ -124,7 +135,7 @@ def _granted(request: Request, earlier: ToolCall | None) -> _Finding:
         return _Finding("ask", "mode", words)
     grant = granted(request)
     if grant.problem:
-        return _Finding("ask", "mode", grant.problem)
+        return _Finding("ask", "mode", grant.problem, is_open=True)
     if grant.by:
         named, several = " and ".join(grant.by), len(grant.by) > 1
         return _Finding(
@@ -133,24 +144,26 @@ def _granted(request: Request, earlier: ToolCall | None) -> _Finding:
     return _Finding("allow", "mode", f"the mode {ACCEPT_EDITS} allows it in the project")
 
 
-def _would(request: Request, earlier: ToolCall | None) -> tuple[str, ...]:
+def _would(request: Request) -> tuple[str, ...]:
     """The narrowest rule first, then the bare name."""
-    return tuple(rule for rule in _candidates(request) if _alone(rule, request, earlier))
+    return tuple(rule for rule in _candidates(request) if _alone(rule, request))
 
 
 def _candidates(request: Request) -> tuple[str, ...]:
+    if sum(map(len, request.seen.commands)) > LONGEST_WORTH:
+        return ()
     bare = next((name for name, kinds in KINDS.items() if request.call.kind in kinds), "")
     return tuple(dict.fromkeys(filter(None, (suggestion(request), bare))))
 
 
-def _alone(text: str, request: Request, earlier: ToolCall | None) -> bool:
+def _alone(text: str, request: Request) -> bool:
     rules = request.circumstances.rules
     try:
         more = replace(rules, allow=(*rules.allow, parse(text)))
     except ValueError:
         return False
     tried = Request(request.call, request.seen, replace(request.circumstances, rules=more))
-    return _find(tried, earlier).outcome == "allow"
+    return not granted(tried).problem
 
 
 def _option(outcome: Outcome, options: Sequence[Option]) -> Option | None:

@@ -7,9 +7,10 @@ from functools import cached_property
 
 from ..conversation.model import ToolCall
 from . import inputs
-from .circumstances import Circumstances, Spot, absolute, unclear
+from .circumstances import Circumstances, Spot
 from .commands import Verdict, judge
 from .inputs import Input
+from .parts import LONGEST
 
 CHANGING = frozenset({"edit", "delete", "move"})
 
@@ -25,7 +26,7 @@ class Request:
     @cached_property
     def folder(self) -> str:
         """Where commands start, absolute."""
-        return absolute(self.seen.folder, self.circumstances.cwd) if self.seen.folder else self.circumstances.cwd
+        return self.circumstances.key(self.seen.folder) if self.seen.folder else self.circumstances.cwd
 
     @cached_property
     def place(self) -> Spot:
@@ -75,7 +76,7 @@ def paths(call: ToolCall, circumstances: Circumstances) -> tuple[str, ...]:
     """Every absolute path for which `Circumstances.real` must say where it leads, before `decide` is called."""
     request = Request(call, inputs.read(call), circumstances)
     own = (circumstances.root, circumstances.cwd, circumstances.home, *circumstances.protected, request.folder)
-    named = (absolute(path, circumstances.cwd) for path in request.seen.paths if not unclear(path))
-    writes = (path for verdict in request.verdicts for path in verdict.writes)
-    to_write = (absolute(path, request.folder) for path in writes if not unclear(path))
-    return tuple(dict.fromkeys(path for path in (*own, *named, *to_write) if path.startswith("/")))
+    named = (circumstances.key(path) for path in request.seen.paths)
+    writes = (circumstances.key(path, request.folder) for verdict in request.verdicts for path in verdict.writes)
+    found = (path for path in (*own, *named, *writes) if path.startswith("/") and "\0" not in path)
+    return tuple(dict.fromkeys(path for path in found if len(path) <= 2 * LONGEST))

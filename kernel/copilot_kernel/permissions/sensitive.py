@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 OURS = "copilot_kernel.json"
 """The file in which a user allows things."""
@@ -29,8 +30,8 @@ _NEVER_WRITTEN = (".git", OURS)
 
 def why_sensitive(names: Iterable[str]) -> str:
     """Why no rule may allow a path with these names, in words that follow its name; empty if nothing is special."""
-    seen = [plain(name) for name in names]
-    return next((why for pattern, why in _PATTERNS.items() if any(fnmatchcase(name, pattern) for name in seen)), "")
+    found = [place for name in names if (place := _place(plain(name))) is not None]
+    return _REASONS[min(found)] if found else ""
 
 
 def is_never_written(names: Iterable[str]) -> bool:
@@ -40,5 +41,16 @@ def is_never_written(names: Iterable[str]) -> bool:
 
 def plain(name: str) -> str:
     """What a file system that ignores case and invisible characters makes of a name."""
+    if name.isascii():
+        return name.lower()
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join(visible).casefold()
+
+
+_REASONS = tuple(_PATTERNS.values())
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str) -> int | None:
+    """Of the first pattern that fits."""
+    return next((place for place, pattern in enumerate(_PATTERNS) if fnmatchcase(name, pattern)), None)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from pathlib import PurePosixPath
 
 from .domains import host_of
+from .parts import below
 from .patterns import compile_pattern
 from .request import Request
 from .rules import KINDS
 from .shell import read
 
+LONGEST = 1_000
+"""Characters of a command for which a rule is worth saving."""
 _NAMES = {kind: name for name, kinds in KINDS.items() for kind in kinds}
 
 
@@ -31,6 +33,8 @@ def suggestion(request: Request) -> str:
 def _for_command(request: Request) -> str:
     """The one command that no rule allows yet, word for word; of a line of several there is no one rule."""
     if len(request.seen.lines) != 1:
+        return ""
+    if len(request.seen.lines[0]) > LONGEST:
         return ""
     line = read(request.seen.lines[0])
     parts = {part for part in line.parts if part[0] != "cd"}
@@ -58,10 +62,10 @@ def _for_paths(request: Request, name: str) -> str:
     return f"{name}({folder}/**)" if folder.strip("/.") else ""
 
 
-def _shown(request: Request, path: PurePosixPath) -> str:
+def _shown(request: Request, path: str) -> str:
     """As a rule writes it: from the project's root, which a name without a slash must say."""
     for root in (request.circumstances.root, request.circumstances.real_root):
-        if root and path.is_relative_to(root):
-            inner = str(path.relative_to(root)).removeprefix(".")
-            return inner if "/" in inner or not inner else f"./{inner}"
-    return str(path)
+        inner = below(path, root)
+        if inner is not None:
+            return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
+    return posixpath.normpath(path)

@@ -5,14 +5,13 @@ These are labels for what cannot be stopped any more. In doubt a call is not sai
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from ..acp.messages import Option
 from ..conversation.model import ToolCall
 from . import inputs, limits
-from .circumstances import Circumstances, absolute
+from .circumstances import Circumstances
+from .parts import below
 from .policy import PLAN, decide
 from .request import Request
 
@@ -79,11 +78,9 @@ def _by_earlier(request: Request, earlier: ToolCall) -> str:
 
 def _is_outside(path: str, circumstances: Circumstances) -> bool:
     """For certain: by its spelling, or because it is known where it leads."""
-    if path.startswith("~"):
-        return True
-    if "://" in path or "\0" in path or not circumstances.root:
+    if "\0" in path or "://" in path or not circumstances.root:
         return False
-    whole = absolute(path, circumstances.cwd)
-    places = (posixpath.normpath(whole), circumstances.real.get(whole, circumstances.real_root))
+    whole = circumstances.key(path)
     roots = (circumstances.root, circumstances.real_root)
-    return not all(any(PurePosixPath(place).is_relative_to(root) for root in roots) for place in places)
+    places = (whole, circumstances.real.get(whole, circumstances.real_root))
+    return not all(any(below(place, root) is not None for root in roots) for place in places)

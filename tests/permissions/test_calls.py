@@ -1,0 +1,49 @@
+"""The table of calls: what must be allowed, asked about and rejected, each with its reason."""
+
+import pytest
+from copilot_kernel.permissions.policy import Decision
+
+from .calls import MUST_ALLOW, MUST_ASK, MUST_REJECT, Row
+from .making import NO, ONCE, judged
+
+
+def _judged(row: Row) -> Decision:
+    call, _, *circumstances = row
+    return judged(call, **dict(zip(Row._fields[2:], circumstances, strict=True)))
+
+
+def _named(row: Row) -> str:
+    return f"{row.why}: {str(row.call.raw_input)[:60]}"
+
+
+@pytest.mark.parametrize("row", MUST_ALLOW, ids=_named)
+def test_it_is_allowed_once(row: Row) -> None:
+    decision = _judged(row)
+    assert (decision.outcome, decision.option) == ("allow", ONCE), decision.reason
+
+
+@pytest.mark.parametrize("row", MUST_ASK, ids=_named)
+def test_it_is_asked_about(row: Row) -> None:
+    decision = _judged(row)
+    assert (decision.outcome, decision.option) == ("ask", None), decision.reason
+
+
+@pytest.mark.parametrize("row", MUST_REJECT, ids=_named)
+def test_it_is_rejected(row: Row) -> None:
+    decision = _judged(row)
+    assert (decision.outcome, decision.option) == ("reject", NO), decision.reason
+
+
+@pytest.mark.parametrize("row", [*MUST_ALLOW, *MUST_ASK, *MUST_REJECT], ids=_named)
+def test_the_reason_is_a_sentence_and_what_would_allow_it_does(row: Row) -> None:
+    decision = _judged(row)
+    assert decision.reason.strip(" .")
+    assert decision.reason.endswith(".")
+    assert decision.suggestion in ("", *decision.would)
+    for rule in decision.would:
+        assert _judged(row._replace(allow="; ".join(filter(None, (row.allow, rule))))).outcome == "allow"
+
+
+def test_the_table_is_as_long_as_it_should_be() -> None:
+    assert len(MUST_ALLOW) >= 60
+    assert len(MUST_ALLOW) + len(MUST_ASK) + len(MUST_REJECT) >= 200

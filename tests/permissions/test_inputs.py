@@ -1,0 +1,126 @@
+"""What a call says that it will do, in the shapes of real agents and in hostile ones."""
+
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.messages import Diff, Location
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions import inputs
+from copilot_kernel.permissions.contradictions import contradiction
+
+from .making import ROOT, make, run
+
+NOTES = f"{ROOT}/notes.txt"
+PATCH = f"*** Begin Patch\n*** Update File: {NOTES}\n*** Move to: b.txt\n@@\n-a\n+b\n*** Add File: c\n+x\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("raw", "lines", "listed"),
+    [
+        ({"command": "ls -l"}, ["ls -l"], []),
+        ({"command": "ls", "commands": ["ls"]}, ["ls"], ["ls"]),
+        ({"commands": ["ls", "pwd"]}, ["ls", "pwd"], ["ls", "pwd"]),
+        ({"cmd": ["ls", "a b"]}, ["ls 'a b'"], []),
+        ({"argv": ["bash", "-lc", "ls | wc"]}, ["ls | wc"], []),
+        ({"command": ["bash", "x.sh"]}, ["bash x.sh"], []),
+        ({"command": ["ls", 5, None]}, ["ls 5 null"], []),
+        ({"command": {"a": 1}}, [], []),
+        ({"command": 5}, [], []),
+        ("ls", [], []),
+        (None, [], []),
+    ],
+)
+def test_commands(raw: Any, lines: list[str], listed: list[str]) -> None:
+    seen = inputs.read(make("execute", raw))
+    assert (list(seen.lines), list(seen.listed)) == (lines, listed)
+
+
+@pytest.mark.parametrize(
+    ("call", "paths"),
+    [
+        (make("edit", {"fileName": NOTES, "diff": "x"}), {NOTES}),
+        (make("read", {"filePath": NOTES}, locations=(Location(NOTES, 2), Location("b"))), {NOTES, "b"}),
+        (make("edit", None, content=(Diff("a", None, "x"),)), {"a"}),
+        (make("edit", PATCH), {NOTES, "b.txt", "c"}),
+        (make("edit", {"input": PATCH}), {NOTES, "b.txt", "c"}),
+        (make("move", {"source": "a", "destination": "b"}), {"a", "b"}),
+        (make("edit", {"changes": {"/a": {"content": "/b"}}}), {"/a"}),
+        (make("edit", {"path": "a", "new_str": "/etc/passwd"}), {"a"}),
+        (
+            make("edit", {"path": "a", "x": [{"y": "~/b"}], "z": "../c", "u": "file:///d"}),
+            {"a", "~/b", "../c", "file:///d"},
+        ),
+        (make("execute", {"command": "/bin/ls /etc"}), set()),
+        (make("search", {"pattern": "a.*b", "path": "src"}), {"src"}),
+    ],
+)
+def test_paths_are_all_found(call: ToolCall, paths: set[str]) -> None:
+    assert set(inputs.read(call).paths) == paths
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (make("other", {}, "x", meta={"claudeCode": {"toolName": "mcp__a__b"}}), "mcp__a__b"),
+        (make("other", {}, "x", meta={"claudeCode": {"toolName": "Bash"}}), ""),
+        (make("other", {}, "x", meta={"a": None, "b": ["toolName"]}), ""),
+        (make("other", {}, "x", name="mcp__a__b"), "mcp__a__b"),
+        (make("other", {"server": "a", "tool": "b"}, "Tool: a/b"), "mcp__a__b"),
+        (make("other", {"server": "a", "tool": "b"}, "a/b"), "mcp__a__b"),
+        (make("other", {"server": "a", "tool": "b"}, "c"), ""),
+        (make("other", {"server": "a", "tool": ["b", "c"]}, "a/b"), ""),
+        (make("other", {}, "mcp__a__b"), ""),
+    ],
+)
+def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: str) -> None:
+    assert inputs.read(call).tool == name
+
+
+@pytest.mark.parametrize(
+    ("call", "aside"),
+    [
+        (run("ls", args=["a"]), "args"),
+        (run("ls", env={"A": "b"}), "env"),
+        (run("ls", env={}), ""),
+        (run("ls", more=[{"cmd": "rm"}]), "more"),
+        (run(["ls", "-l"]), ""),
+        (run("ls", timeout=5, description="x"), ""),
+    ],
+)
+def test_what_stands_beside_a_command(call: ToolCall, aside: str) -> None:
+    assert inputs.read(call).aside == aside
+
+
+def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
+    deep: Any = "/etc/passwd"
+    for _ in range(50_000):
+        deep = {"a": [deep]}
+    seen = inputs.read(make("edit", {"path": NOTES, "x": deep}))
+    assert seen.too_much
+    assert "more parts" in contradiction(make("edit", {"path": NOTES, "x": deep}), seen, None, ROOT)
+
+
+PROSE = ["Run the tests", "List files", "Make a folder", "find the needle", "", "Check git status", "npm", "Git status"]
+
+
+@pytest.mark.parametrize("title", PROSE)
+def test_prose_contradicts_nothing(title: str) -> None:
+    call = run("npm", title)
+    assert contradiction(call, inputs.read(call), None, ROOT) == ""
+
+
+COMMANDS = ["git push", "$ ls", "`ls -l`", "Running: `rm x`", "python x.py", "npm run…", "Bash: curl x"]
+
+
+@pytest.mark.parametrize("title", COMMANDS)
+def test_a_title_that_is_another_command_contradicts(title: str) -> None:
+    call = run("npm", title)
+    assert "its title says" in contradiction(call, inputs.read(call), None, ROOT)
+
+
+def test_words_say_what_contradicts_what() -> None:
+    call = run("git status", commands=["rm x"])
+    words = "its command is `git status`, but its list of commands says `rm x`"
+    assert contradiction(call, inputs.read(call), None, ROOT) == words
+    call = make("edit", {"path": NOTES}, locations=(Location("/etc/passwd"),))
+    assert contradiction(call, inputs.read(call), None, ROOT) == "it shows /etc/passwd, which its input does not name"

@@ -1,0 +1,102 @@
+"""What agents do without asking: labels that must not accuse the innocent."""
+
+import pytest
+from copilot_kernel.acp.messages import Diff
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.unasked import covered, unasked
+
+from .making import ROOT, around, at, delete, edit, fetch, make, move, run, tool, view
+
+LINKS = {f"{ROOT}/link": "/etc/passwd", f"{ROOT}/unknown": ""}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (run("ls"), "it ran a command without asking"),
+        (make("execute"), "it ran a command without asking"),
+        (edit("a"), "it changed a file without asking"),
+        (delete("a"), "it deleted a file without asking"),
+        (move("a", "b"), "it moved a file without asking"),
+        (make("other", {"command": "ls"}), "it ran a command without asking"),
+        (make("read", {"path": at("a")}, content=(Diff(at("a"), "a", "b"),)), "it changed a file without asking"),
+        (view("/etc/passwd"), "it went outside of the project without asking, to /etc/passwd"),
+        (view("link"), f"it went outside of the project without asking, to {ROOT}/link"),
+        (make("read", {"path": "../x"}), "it went outside of the project without asking, to ../x"),
+        (make("read", {"path": "~/x"}), "it went outside of the project without asking, to ~/x"),
+        (make("search", {"path": "/etc"}), "it went outside of the project without asking, to /etc"),
+    ],
+)
+def test_what_should_have_been_asked_about(call: ToolCall, words: str) -> None:
+    assert unasked(call, around(call, links=LINKS)) == words
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        view("a"),
+        view("unknown"),
+        make("read"),
+        make("search", {"pattern": "/api/v1"}),
+        make("read", {"path": ROOT}),
+        make("read", {"path": "src/../a"}),
+        make("think", {"thought": "x"}),
+        make("other", {"todos": ["x"]}),
+        fetch("https://example.com"),
+    ],
+)
+def test_what_need_not_be_asked_about(call: ToolCall) -> None:
+    assert unasked(call, around(call, links=LINKS)) == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "allow", "mode", "words"),
+    [
+        (run("git status"), "Bash(git *)", "default", "covered by the rule Bash(git *)"),
+        (edit("a"), "", "acceptEdits", "covered by the mode acceptEdits"),
+        (run("ls"), "", "bypassPermissions", "covered by the mode bypassPermissions"),
+        (run("ls"), "Bash(git *)", "default", ""),
+        (run("ls"), "Bash", "plan", ""),
+        (edit("copilot_kernel.json"), "", "bypassPermissions", ""),
+    ],
+)
+def test_covered_by_the_users_own_rules_and_mode(call: ToolCall, allow: str, mode: str, words: str) -> None:
+    assert covered(call, (), around(call, allow, mode=mode)) == words
+
+
+COMMAND = "covered by your earlier answer to the same command"
+EDIT = "covered by your earlier answer to an edit, which holds for later ones"
+
+
+@pytest.mark.parametrize(
+    ("call", "earlier", "words"),
+    [
+        (run("ls"), run("ls"), COMMAND),
+        (run("ls", description="x"), run("ls", commands=["ls"]), COMMAND),
+        (run("ls -l"), run("ls"), ""),
+        (run("ls", cwd="src"), run("ls"), ""),
+        (make("execute"), make("execute"), ""),
+        (run("ls"), edit("a"), ""),
+        (edit("b"), edit("a"), EDIT),
+        (edit("/etc/x"), edit("a"), ""),
+        (edit("link"), edit("a"), ""),
+        (make("edit"), edit("a"), ""),
+        (edit("copilot_kernel.json"), edit("a"), ""),
+        (delete("b"), edit("a"), ""),
+        (delete("b"), delete("b"), "covered by your earlier answer to the same paths"),
+        (view("/etc/x"), view("/etc/x"), "covered by your earlier answer to the same paths"),
+        (view("/etc/x"), view("/etc/y"), ""),
+        (view("/tmp/x"), view("/tmp/x", "Access paths outside trusted directories"), ""),
+        (tool("mcp__a__b", {"x": 1}), tool("mcp__a__b"), "covered by your earlier answer to the same tool"),
+        (tool("mcp__a__c"), tool("mcp__a__b"), ""),
+        (make("other", {"command": "ls"}, "x"), make("other", {"command": "rm"}, "x"), ""),
+        (make("other"), make("other"), ""),
+    ],
+)
+def test_covered_by_an_earlier_always(call: ToolCall, earlier: ToolCall, words: str) -> None:
+    assert covered(call, [run("other"), earlier], around(call, links=LINKS)) == words
+
+
+def test_what_is_denied_or_only_planned_is_covered_by_nothing() -> None:
+    assert covered(run("ls"), [run("ls")], around(run("ls"), deny="Bash(ls)")) == ""
+    assert covered(run("ls"), [run("ls")], around(run("ls"), mode="plan")) == ""
