@@ -225,7 +225,11 @@ def test_letters_and_signs_of_all_languages_are_seen(text: str) -> None:
     assert unseen(text) == ""
 
 
+BOUNDS = settings(deadline=None, database=None, max_examples=150)
+
+
 @given(st.text(max_size=200))
+@BOUNDS
 def test_it_never_raises(text: str) -> None:
     line = read(text)
     assert line.unclear or all(part and all(isinstance(word, str) for word in part) for part in line.parts)
@@ -236,7 +240,7 @@ def test_it_never_raises(text: str) -> None:
         st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=8), min_size=1, max_size=6
     )
 )
-@settings(max_examples=60)
+@BOUNDS
 def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in ["x", *words])
     assert parts(quoted) == (("x", *words),)

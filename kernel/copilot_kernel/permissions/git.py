@@ -45,8 +45,8 @@ SUBCOMMANDS = {
     "shortlog": "-s -n -e -c --summary --numbered --email --no-merges --since --until --all --group --author",
     "add": "-A -u -v -n -f -N --all --update --verbose --dry-run --force --intent-to-add --ignore-errors --no-all",
     "commit": """
-        -a -q -s -n -m: -F: -C: --all --quiet --signoff --no-verify --message --file --amend --no-edit --allow-empty
-        --allow-empty-message --author --date --dry-run --short --fixup --squash --reuse-message --no-gpg-sign --trailer
+        -a -q -v -s -n -m: -F: -C: --all --quiet --verbose --signoff --no-verify --message --file --amend --no-edit
+        --allow-empty --allow-empty-message --author --date --dry-run --short --fixup --squash --reuse-message --no-gpg-sign --trailer
     """,
     "branch": """
         -a -r -v -d -D -m -M -f -q -l -c -u: --all --remotes --verbose --delete --move --copy --force --list --quiet
