@@ -158,6 +158,13 @@ def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path
     assert (settings.origins["allow"], settings.origins["deny"]) == ("environment", f"{path}, environment")
 
 
+def test_what_is_allowed_in_several_files_adds_up(tmp_path: Path) -> None:
+    """Else a rule that is saved in the user's own file would take away those of the others."""
+    mine, ours = write(tmp_path / "mine.json", {"allow": ["Edit"]}), write(tmp_path / "ours.json", {"allow": ["Read"]})
+    settings = load({}, [mine, ours])
+    assert (settings.allow, settings.origins["allow"]) == (("Read", "Edit"), f"{ours}, {mine}")
+
+
 def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
     path = write(tmp_path / "copilot_kernel.json", {"agent": "demo"})

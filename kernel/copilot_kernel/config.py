@@ -1,8 +1,8 @@
 """One Settings value, and where each of its fields came from.
 
 Precedence: environment (`COPILOT_KERNEL_*`) over the config file (`copilot_kernel.json` in Jupyter's config path)
-over defaults; but rules that ask or deny hold wherever they stand. A value that cannot be read is reported in
-`Settings.problems` and the default stands.
+over defaults; but rules that ask or deny hold wherever they stand, and those that allow in whatever file. A value
+that cannot be read is reported in `Settings.problems` and the default stands.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .servers import McpServer, parse_servers
 
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
+_ENVIRONMENT = "environment"
 ANSWER_FORMS = ("nested", "flat")
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
 ON_UNASKED = ("badge", "cancel")
@@ -83,10 +84,17 @@ def notebook(environ: Mapping[str, str] | None = None) -> str:
 
 
 def config_files() -> list[Path]:
-    """Where a config file may stand, the most personal place first: there the user's own rules are saved."""
+    """Where a config file may stand, the place that counts most first."""
     from jupyter_core.paths import jupyter_config_path
 
     return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
+
+
+def user_file() -> Path:
+    """The user's own config file, in which rules are saved; it need not exist."""
+    from jupyter_core.paths import jupyter_config_dir
+
+    return Path(jupyter_config_dir(), CONFIG_FILE)
 
 
 def state_folder(settings: Settings) -> Path:
@@ -107,7 +115,7 @@ def _read(
         return
     try:
         value = reader(raw)
-        joins = name in _JOINED and name in found
+        joins = name in found and (name in _JOINED or (name == "allow" and origin != _ENVIRONMENT))
         found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
         origins[name] = f"{origins[name]}, {origin}" if joins else origin
     except _Partly as partly:
@@ -119,7 +127,7 @@ def _read(
 
 def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     names = {PREFIX + name.upper(): name for name in _READERS}
-    return "environment", {names[key]: value for key, value in environ.items() if key in names}
+    return _ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names}
 
 
 def _files(paths: list[Path], problems: list[str]) -> list[tuple[str, dict[str, Any]]]:

@@ -20,7 +20,9 @@ SCRIPT = "demo: think Hm.\nsay One,\nunasked echo out\nsay two."
 def test_the_answer_alone_goes_to_stdout(program):
     done = program("ask", SCRIPT)
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
-    assert done.stderr == "Hm.\n… Run echo out\n✓ Run echo out\n"
+    assert done.stderr == (
+        "Hm.\n… Run echo out\n✓ Run echo out (⚠ ran a command without asking)\n⚠ 1 ran without asking\n"
+    )
 
 
 def test_the_prompt_can_come_from_stdin(program):
@@ -31,12 +33,26 @@ def test_json_is_one_object_and_nothing_else(program):
     done = program("ask", "--json", SCRIPT)
     answer = json.loads(done.stdout)
     session, calls = answer.pop("session_id"), answer.pop("tool_calls")
-    assert (done.returncode, done.stderr, answer) == (0, "", {"text": "One,\n\ntwo.", "stop_reason": "end_turn"})
+    assert (done.returncode, done.stderr, answer) == (
+        0,
+        "",
+        {"text": "One,\n\ntwo.", "stop_reason": "end_turn", "unasked": 1},
+    )
     assert (bool(session), [(call["title"], call["kind"], call["status"]) for call in calls]) == (
         True,
         [("Run echo out", "execute", "completed")],
     )
-    assert set(calls[0]) == {"id", "title", "kind", "status", "decision", "locations", "raw_input", "raw_output"}
+    assert set(calls[0]) == {
+        "id",
+        "title",
+        "kind",
+        "status",
+        "decision",
+        "unasked",
+        "locations",
+        "raw_input",
+        "raw_output",
+    }
 
 
 def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it(program, tmp_path):
@@ -44,7 +60,7 @@ def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it
     done = program("ask", "demo: edit a.txt old => new")
     assert (done.returncode, (tmp_path / "a.txt").read_text()) == (0, "old")
     assert "Rejected: Edit" in done.stderr
-    assert """set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
+    assert """set COPILOT_KERNEL_ALLOW='["Edit(./a.txt)"]', or set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
 
 
 OUTSIDE = {
@@ -55,7 +71,19 @@ OUTSIDE = {
 
 def test_a_rule_that_would_not_allow_it_is_not_named(program):
     done = program("ask", f"demo: request session/request_permission {json.dumps(OUTSIDE)}")
-    assert "Rejected: Edit hosts. To allow it, run this in a terminal and answer." in done.stderr
+    assert """set COPILOT_KERNEL_ALLOW='["Edit(/etc/hosts)"]', or run this in a terminal""" in done.stderr
+
+
+def test_where_no_rule_would_allow_it_none_is_named(program):
+    done = program("ask", "demo: ask Anything")
+    assert "Rejected: Anything. To allow it, run this in a terminal and answer." in done.stderr
+
+
+def test_rules_that_match_nothing_or_mean_everything_are_told_and_not_obeyed(program):
+    done = program("ask", "demo: say hi", COPILOT_KERNEL_ALLOW='["Foo", "Bash(python *)"]')
+    assert (done.returncode, done.stdout) == (0, "hi\n")
+    assert "copilot-kernel: allow: 'Foo' is no rule and matches nothing" in done.stderr
+    assert "copilot-kernel: allow: Bash(python *): python can run any other program" in done.stderr
 
 
 def test_what_it_says_to_set_allows_it(program, tmp_path):

@@ -35,6 +35,9 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
         '  cwd              ""  (default)',
         '  permission_mode  "default"  (default)',
         '  allow            ["Read"]  (environment)',
+        "  ask              []  (default)",
+        "  deny             []  (default)",
+        '  on_unasked       "badge"  (default)',
         "  start_timeout    30.0  (default)",
         "  cancel_grace     5.0  (default)",
         "  mcp_servers      {}  (default)",
@@ -161,11 +164,11 @@ def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, man
     assert (check.state, bool(check.hint)) == (state, state != "ok")
 
 
-def test_rules_that_allow_nothing_are_told():
-    assert checks.check_settings(Settings(allow=("Foo",), problems=("x: y",))) == [
-        Check("settings", "broken", "x: y", "The default is used."),
-        Check("settings", "broken", "allow: 'Foo' allows nothing; the rules are Read, Edit, Bash"),
-    ]
+def test_rules_that_match_nothing_or_mean_everything_are_told():
+    unread, foo, bash = checks.check_settings(Settings(allow=("Bash",), deny=("Foo",), problems=("x: y",)))
+    assert unread == Check("settings", "broken", "x: y", "The default is used.")
+    assert (foo.state, foo.message.startswith("deny: 'Foo' is no rule and matches nothing")) == ("broken", True)
+    assert (bash.state, bash.message) == ("unknown", "careful: allow: Bash: this rule allows every command")
 
 
 def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):

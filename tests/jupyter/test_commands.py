@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from base64 import b64decode
@@ -129,6 +130,19 @@ def test_even_in_the_first_cell_a_slash_is_the_agents(fresh: FrontEnd) -> None:
         ("%mode plam", "UsageError", "There is no mode plam."),
         ("%options colour red", "UsageError", "There is no option colour."),
         ("%options effort highest", "UsageError", "There is no effort highest."),
+        ("%permissions allow", "UsageError", "%permissions allow needs a rule."),
+        (
+            "%permissions deny Bash()",
+            "UsageError",
+            "Bash(): nothing is in the brackets; write Bash for everything that it stands for.",
+        ),
+        (
+            "%permissions allow Shell(ls)",
+            "UsageError",
+            "'Shell(ls)' is no rule and matches nothing; rules begin with "
+            "Read, Grep, Edit, Bash, WebFetch, mcp__server__tool.",
+        ),
+        ("%permissions remove Read", "UsageError", "There is no rule Read."),
         ("%permissions what", "UsageError", "%permissions what means nothing."),
         ("%permissions mode bypass", "UsageError", "There is no permission mode bypass."),
         ("%sessions what", "UsageError", "%sessions what means nothing."),
@@ -267,10 +281,51 @@ def test_the_permission_mode_holds_for_one_conversation(fresh: FrontEnd) -> None
 
     assert "Rejected" in asked()
     warned = fresh.run("%permissions mode bypassPermissions").text
-    assert ("⚠ Everything is allowed" in warned, "Rejected" in asked()) == (True, False)
-    assert "⚠ Everything is allowed" in fresh.run("%status").text
+    assert ("⚠ Nobody is asked" in warned, "Rejected" in asked()) == (True, False)
+    assert "⚠ Nobody is asked" in fresh.run("%status").text
+    assert "permissions: bypassPermissions" in fresh.run("demo: say hi").text
     fresh.run("%new")
     assert "Rejected" in asked()
+
+
+def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(fresh: FrontEnd, tmp_path: Path) -> None:
+    def ran() -> str:
+        return fresh.run("demo: shell echo out", live=False).text
+
+    assert "Rejected" in ran()
+    assert fresh.run("%permissions allow Bash(echo *)").text == "✓ Allowed in this conversation: Bash(echo *)"
+    assert "allowed by the rule Bash(echo *)" in ran()
+    fresh.run("%permissions deny Bash(echo out)")
+    assert "denied by the rule Bash(echo out)" in ran()
+    shown = fresh.run("%permissions").text
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["allow", "Bash(echo", "*)", "this", "conversation"] in rows
+    decided = [line.split()[:7] for line in shown.splitlines() if "$ echo out" in line]
+    assert [(row[0], row[4], row[5]) for row in decided] == [
+        ("1", "rejected", "nobody"),
+        ("2", "allowed", "rule"),
+        ("3", "rejected", "rule"),
+    ]
+    assert "No longer in force" in fresh.run("%permissions remove Bash(echo out)").text
+    assert "allowed by the rule Bash(echo *)" in ran()
+    fresh.run("%new")
+    assert "Rejected" in ran()
+
+
+def test_a_rule_can_be_kept_in_the_config_file(start_kernel: StartKernel, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    front_end = start_kernel(**own(tmp_path, JUPYTER_CONFIG_DIR=str(config)))
+    said = front_end.run("%permissions allow Bash(echo out) --save").text
+    assert said == f"✓ Allowed from now on: Bash(echo out) (saved in {config / 'copilot_kernel.json'})."
+    assert json.loads((config / "copilot_kernel.json").read_text()) == {"allow": ["Bash(echo out)"]}
+    front_end.run("%new")
+    assert "allowed by the rule Bash(echo out)" in front_end.run("demo: shell echo out", live=False).text
+
+
+def test_a_rule_that_means_everything_is_set_with_a_warning(fresh: FrontEnd) -> None:
+    outcome = fresh.run("%permissions allow Bash(python *)")
+    assert "Careful: Bash(python *): python can run any other program" in outcome.text
+    assert "Bash(python *)" in fresh.run("%status").text
 
 
 # -- the agent ------------------------------------------------------------------------------------------------------

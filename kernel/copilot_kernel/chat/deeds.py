@@ -13,6 +13,7 @@ from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from ..acp.messages import ToolCallUpdate
 from ..acp.options import short_name
 from ..conversation.model import Entry, ToolCall
+from ..permissions.policy import PLAN
 from .ids import PREFIX
 from .permission import Permissions
 from .record import Record
@@ -31,7 +32,7 @@ class Deeds:
     ) -> str:
         """The id of the tool call in which the deed is to be shown: the agent's own, or a new one made of `call`.
 
-        Raises RequestFailed when it is rejected, in the agent's mode `plan`, and outside of turns, after a cancel too.
+        Raises RequestFailed when it is rejected, in a mode `plan`, the agent's or ours, and outside of turns, after a cancel too.
         """
         stop = self._permissions.stop
         if self._plans():
@@ -53,6 +54,9 @@ class Deeds:
         self._record.update(ToolCallUpdate(id, **more))
 
     def _plans(self) -> bool:
+        """By the agent's mode or by ours."""
+        if self._permissions.judge.book.mode == PLAN:
+            return True
         state = self._record.conversation.state
         return state is not None and short_name(state.mode or "") == "plan"
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..config import config_files
+from ..config import user_file
 from ..errors import UsageError
 
 NEW = 0o600
@@ -25,7 +25,7 @@ def keep(kind: str, rule: str, file: Path | None = None) -> Path:
     Every other member stays, and so do the mode bits and a link. Raises UsageError if the file cannot be read or
     written, or if what is in it is not understood: it is then as it was.
     """
-    file = Path(os.path.realpath(file or config_files()[0]))
+    file = Path(os.path.realpath(file or user_file()))
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(file.parent):

@@ -12,10 +12,11 @@ from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall, Unasked
 from ..permissions import inputs, policy
-from ..permissions.ledger import Ledger, Outcome
+from ..permissions.ledger import Ledger, Outcome, what
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
 from ..permissions.unasked import covered, unasked
+from ..rendering.plain import one_line
 from .ids import asked_by_agent
 from .judging import Judge
 from .record import Record
@@ -26,6 +27,8 @@ from .stop import Stop
 OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
 """What can be answered when we ask."""
 REFUSED = "done although it was refused"
+EARLY = "done before it was allowed"
+ANOTHER = "changed after it was allowed; allowed was {}"
 CANCELLED = "the turn was cancelled"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
@@ -74,13 +77,28 @@ class Permissions:
     def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
         """What is to be said of `call`, which went on without a question, or although it was refused."""
         now = self.judge.circumstances(call)
-        words = REFUSED if was_refused else unasked(call, now).removeprefix("it ")
+        words = REFUSED if was_refused else self._reproach(call, now)
         if not words:
             return None
         cover = "" if was_refused else covered(call, self.granted, now)
         outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
         self.ledger = self.ledger.acted(call, outcome, cover or words)
         return Unasked(cover or words, bool(cover))
+
+    def is_another(self, call: ToolCall) -> bool:
+        """Its agent names another command for it than the one that was allowed."""
+        allowed = self.allowed.get(call.id)
+        if allowed is None or allowed.raw_input is call.raw_input or call.standing.asked != "allowed":
+            return False
+        lines = inputs.read(call).lines
+        return bool(lines) and lines != inputs.read(allowed).lines
+
+    def _reproach(self, call: ToolCall, now: policy.Circumstances) -> str:
+        if call.standing.questions:
+            return EARLY
+        if self.is_another(call):
+            return ANOTHER.format(one_line(what(self.allowed[call.id])))
+        return unasked(call, now).removeprefix("it ")
 
     def forget(self) -> None:
         """The conversation is another one: what was allowed for it is over."""
@@ -145,7 +163,8 @@ class Permissions:
             self.granted += (call,)
         self.ledger = self.ledger.answered(call, answer, rule or answer.rule)
         allowed = None if answer.option is None else not answer.rejects
-        self._record.advance(reduce.decide(self._record.conversation, call.id, allowed, answer.words))
+        before = self._record.conversation
+        self._record.advance(self._record.judged(before, reduce.decide(before, call.id, allowed, answer.words)))
 
     async def _answer(self, asked: _Asked, decision: Decision) -> Answer:
         view, stop = self._record.view_of(asked.call.turn), self.stop

@@ -18,7 +18,7 @@ THREADS = anyio.CapacityLimiter(8)
 
 
 async def resolved(paths: Iterable[str]) -> Mapping[str, str]:
-    """For each path where it leads, links followed; of one that does not exist, its parents. Nothing if it takes long."""
+    """For each path where it leads, links followed; of one that does not exist, its parents. Nothing if that hangs."""
     with anyio.move_on_after(LIMIT):
         return await to_thread.run_sync(resolve, tuple(paths), abandon_on_cancel=True, limiter=THREADS)
     return {}

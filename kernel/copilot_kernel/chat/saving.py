@@ -50,12 +50,13 @@ class Saving:
             file = str(await to_thread.run_sync(partial(keep, kind, rule)))
         except UsageError as error:
             return f"{_VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
+        remark = self._remark(kind)
         self._judge.saved(kind, rule, file)
-        return " ".join(filter(None, (f"{_VERBS[kind]} from now on: {rule} (saved in {file}).", self._remark(kind))))
+        return " ".join(filter(None, (f"{_VERBS[kind]} from now on: {rule} (saved in {file}).", remark)))
 
     def _remark(self, kind: Kind) -> str:
         """The environment outranks the file; but not where what is denied and asked about adds up."""
-        is_outranked = kind == "allow" and self._judge.settings.origins.get(kind) == "environment"
+        is_outranked = kind == "allow" and self._judge.settings.origins.get(kind, "").startswith("environment")
         return IN_ENVIRONMENT.format(kind.upper()) if is_outranked else ""
 
 

@@ -70,6 +70,8 @@ class Watch:
                 return self._marked(now, call)
             case "no":
                 self._suspects.pop(call.id, None)
+                if call.unasked is None and self._permissions.is_another(call):
+                    return self._marked(now, call)
         return now
 
     def _convict(self, until: float) -> None:

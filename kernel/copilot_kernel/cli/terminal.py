@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +10,6 @@ from contextlib import asynccontextmanager
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..acp.messages import Option
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import Answer, Question
@@ -21,6 +18,8 @@ from ..rendering.entry import render
 from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import question_text
+from ..rendering.reasons import settings_for
+from ..rendering.typed import reason_hint, typed_answer
 from .paper import Paper
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
@@ -75,7 +74,7 @@ class Terminal:
     def finish(self, stop_reason: str, unasked: int = 0) -> None:
         """The end of the turn, why it stopped if not for the ordinary reason, how much was done without asking."""
         self._paper.end()
-        if unasked:
+        if unasked and not self._quiet:
             self._paper.line(f"⚠ {unasked} ran without asking")
         if stop_reason != "end_turn" and not self._quiet:
             self._paper.line(f"(stopped: {stop_reason})")
@@ -100,7 +99,7 @@ class Terminal:
             self._paper.line(line)
 
     def _nobody(self, question: Question) -> Answer:
-        how = "".join(f"set COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}, or " for rule in question.rules)
+        how = "".join(f"set {setting}, or " for setting in settings_for(question.rules))
         self._paper.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
         return Answer(policy.reject(question.options), "nobody", "nobody could be asked")
 
@@ -128,9 +127,11 @@ class Terminal:
         return answer
 
     async def _choose(self, question: Question) -> Answer:
-        self._paper.line("\n" + question_text(question))
+        self._paper.line("\n" + question_text(question, self._root))
         for number, option in enumerate(question.options, 1):
             self._paper.line(f"  {number}) {visible_text(one_line(option.name or option.id))}")
+        if hint := reason_hint(question):
+            self._paper.line(f" {hint}")
         _forget_typed()
         while True:
             self._paper.prompt(f"Answer 1-{len(question.options)}: ")
@@ -138,15 +139,8 @@ class Terminal:
             if not line:
                 return Answer(policy.reject(question.options), "you", "no answer")
             self._paper.entered()
-            if picked := chosen(line, question.options):
-                return Answer(picked, "you")
-
-
-def chosen(line: str, options: tuple[Option, ...]) -> Option | None:
-    """The option that a typed line names by its number."""
-    word = line.strip()
-    number = int(word) if word.isascii() and word.isdigit() and len(word) < 4 else 0
-    return options[number - 1] if 0 < number <= len(options) else None
+            if answer := typed_answer(line, question):
+                return answer
 
 
 def _name(call: ToolCall) -> str:

@@ -60,9 +60,10 @@ _ENTRIES = (
         "permissions",
         "Show what is allowed, asked about and denied, and what was decided; or change it.",
         "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
-        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, for example, Read, Edit(src/**), "
-        "Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. What is denied goes before what is asked "
-        "about, and that before what is allowed. With --save at the end, a rule is also kept in your config file.",
+        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, "
+        "for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. What is "
+        "denied goes before what is asked about, and that before what is allowed. With --save at the end, a rule is "
+        "also kept in your config file.",
     ),
     Entry(
         "agent",

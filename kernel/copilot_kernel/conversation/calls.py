@@ -67,6 +67,8 @@ def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
     """
     standing = call.standing
     completed = standing.reported == "completed"
+    if standing.questions and completed and not call.decision:
+        return "unasked"
     if standing.questions or standing.asked == "allowed":
         return "no"
     if standing.asked:

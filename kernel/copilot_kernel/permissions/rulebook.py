@@ -1,4 +1,4 @@
-"""What is in force: the mode, and every rule with where it came from. Settings fill it, commands and answers change it."""
+"""What is in force: the mode, and every rule with where it came from. Commands and answers change it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check(text: str) -> str:
     try:
         return warning(parse(text))
     except ValueError as error:
-        raise UsageError(f"This is no rule: {error}.", "For example: Read, Edit(src/**), Bash(git status).") from error
+        raise UsageError(f"{error}.", "For example: Read, Edit(src/**), Bash(git status).") from error
 
 
 def _key(each: Stated) -> tuple[Kind, str]:

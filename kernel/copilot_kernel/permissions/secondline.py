@@ -1,7 +1,7 @@
 """Our rules that deny, as far as GitHub Copilot CLI can be told of them when it starts (`copilot help permissions`).
 
-It is a second line: what is denied there, Copilot does not even ask about. A pattern that Copilot cannot read would keep
-it from starting, so that only what is certain to be one is expressed.
+It is a second line: what is denied there, Copilot does not even ask about. A pattern that Copilot cannot read would
+keep it from starting, so that only what is certain to be one is expressed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,361 @@
+"""Who decides about the demo agent's requests: rules, modes, a person; and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from copilot_kernel.acp.messages import Text
+from copilot_kernel.chat import Chat, places
+from copilot_kernel.chat.chat import OVER
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.question import Answer, Question
+
+from ..acp.scripted import OPTIONS, Script
+from .conftest import Open
+from .loopback import met
+from .people import LIMIT, Person, ask, cancelled
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+class Saver(Person):
+    """Allows once, with a rule that is to be kept."""
+
+    def __init__(self, rule: str, keep: str = "session", kind: str = "allow_once") -> None:
+        super().__init__(kind)
+        self.rule, self.keep = rule, keep
+
+    async def ask(self, question: Question) -> Answer:
+        return replace(await super().ask(question), rule=self.rule, keep=self.keep)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def project(settings: Settings) -> Path:
+    return Path(settings.cwd)
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's config file, which is not there yet."""
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
+    return tmp_path / "config" / "copilot_kernel.json"
+
+
+def decided(chat: Chat) -> list[tuple[str, str, str]]:
+    return [(each.outcome, each.by, each.rule) for each in chat.ledger.kept]
+
+
+# -- rules and modes ------------------------------------------------------------------------------------------------
+
+
+async def test_each_decision_is_logged_with_who_made_it_and_by_which_rule(opened: Open) -> None:
+    async with opened(allow=("Bash(echo *)",), deny=("Bash(rm *)",)) as chat:
+        await ask(chat, "demo: shell echo a", nobody := Person("reject_once"))
+        await ask(chat, "demo: shell rm a", nobody)
+        assert nobody.questions == []
+        await ask(chat, "demo: shell ls", Person())
+        await ask(chat, "demo: shell ls", Person("reject_once"))
+        await cancelled(chat, "demo: shell ls", late := Person(None), lambda: late.asked)
+        assert decided(chat) == [
+            ("allowed", "rule", "Bash(echo *)"),
+            ("rejected", "rule", "Bash(rm *)"),
+            ("allowed", "you", ""),
+            ("rejected", "you", ""),
+            ("cancelled", "cancel", ""),
+        ]
+        assert [(each.number, each.turn, each.what) for each in chat.ledger.kept][:3] == [
+            (1, 1, "$ echo a"),
+            (2, 2, "$ rm a"),
+            (3, 3, "$ ls"),
+        ]
+
+
+async def test_a_rule_that_asks_goes_before_one_that_allows(opened: Open) -> None:
+    async with opened(allow=("Bash(echo *)",), ask=("Bash(echo secret)",)) as chat:
+        await ask(chat, "demo: shell echo open\nshell echo secret", person := Person())
+    (question,) = person.questions
+    assert (question.call.raw_input["command"], question.why) == (
+        "echo secret",
+        "The rule Bash(echo secret) asks about it.",
+    )
+
+
+async def test_a_question_says_why_it_is_asked_and_which_rule_would_have_allowed_it(
+    opened: Open, project: Path
+) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell git status", person := Person("reject_once"))
+    (question,) = person.questions
+    assert (question.rules, question.suggestion, question.folder) == (
+        ("Bash(git status)", "Bash"),
+        "Bash(git status)",
+        str(project),
+    )
+    assert question.why
+
+
+async def test_in_plan_nothing_is_done_and_nobody_is_asked_whatever_the_rules(opened: Open, project: Path) -> None:
+    async with opened(permission_mode="plan", allow=("Edit", "Bash"), fs=True) as chat:
+        prompt = "demo: shell touch a"
+        await ask(chat, prompt, person := Person())
+        assert "the mode is plan" in (await ask(chat, "demo: fswrite b x", person)).text
+        assert (person.questions, decided(chat)) == ([], [("rejected", "mode", "")])
+        assert person.calls[0] == ("rejected", "Rejected: Deny (denied by the mode plan)")
+    assert list(project.iterdir()) == []
+
+
+async def test_in_accept_edits_files_of_the_project_change_and_commands_are_asked_about(
+    opened: Open, project: Path
+) -> None:
+    async with opened(permission_mode="acceptEdits") as chat:
+        await ask(chat, "demo: create a.txt x\nshell rm a.txt", person := Person("reject_once"))
+    assert ((project / "a.txt").read_text(), [question.call.kind for question in person.questions]) == (
+        "x",
+        ["execute"],
+    )
+
+
+async def test_a_mode_can_be_set_for_the_conversation_and_an_unknown_one_not(opened: Open) -> None:
+    async with opened() as chat:
+        chat.set_permission_mode("bypassPermissions")
+        turn = await ask(chat, "demo: shell ls", person := Person("reject_once"))
+        assert (person.questions, turn.permission_mode) == ([], "bypassPermissions")
+        with pytest.raises(UsageError, match="no permission mode yolo"):
+            chat.set_permission_mode("yolo")
+        assert chat.book.mode == "bypassPermissions"
+
+
+# -- paths ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_link_that_leads_out_of_the_project_is_asked_about(opened: Open, project: Path, tmp_path: Path) -> None:
+    (project / "out").symlink_to(tmp_path)
+    async with opened(allow=("Edit",)) as chat:
+        await ask(chat, "demo: create in.txt x", person := Person("reject_once"))
+        assert (person.questions, (project / "in.txt").exists()) == ([], True)
+        await ask(chat, _create("out/new.txt", project), person)
+    (question,) = person.questions
+    assert "which is outside of the project" in question.why
+
+
+async def test_a_disk_that_hangs_does_not_hold_up_the_question(
+    opened: Open, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = anyio.Event()
+
+    async def hangs(paths: object) -> dict[str, str]:
+        with anyio.move_on_after(places.LIMIT):
+            await release.wait()
+        return {}
+
+    monkeypatch.setattr(places, "LIMIT", 0.05)
+    monkeypatch.setattr("copilot_kernel.chat.judging.resolved", hangs)
+    async with opened(allow=("Edit",)) as chat:
+        await ask(chat, "demo: create a.txt x", person := Person("reject_once"))
+    (question,) = person.questions
+    assert "it is not known where" in question.why.lower()
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+async def test_our_own_settings_are_always_asked_about(opened: Open, project: Path, mode: str, tmp_path: Path) -> None:
+    state = project / "state"
+    async with opened(allow=("Edit",), permission_mode=mode, state=str(state)) as chat:
+        for place in ("copilot_kernel.json", "state/session.json"):
+            await ask(chat, _create(place, project), person := Person("reject_once"))
+            assert ["our own settings" in question.why for question in person.questions] == [True]
+    assert not (project / "copilot_kernel.json").exists()
+
+
+def _create(name: str, project: Path) -> str:
+    """A request of the demo agent, which by itself goes nowhere out of its folder."""
+    call = {"toolCallId": "x", "title": f"Create {name}", "kind": "edit", "rawInput": {"path": str(project / name)}}
+    options = [
+        {"optionId": "y", "name": "Y", "kind": "allow_once"},
+        {"optionId": "n", "name": "N", "kind": "reject_once"},
+    ]
+    return f"demo: request session/request_permission {json.dumps({'toolCall': call, 'options': options})}"
+
+
+# -- rules that a person keeps --------------------------------------------------------------------------------------
+
+
+async def test_a_rule_for_the_session_holds_until_the_conversation_is_another_one(opened: Open) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)"))
+        assert ("Allowed in this conversation: Bash(echo a)" in person.notices, len(person.questions)) == (True, 1)
+        await ask(chat, "demo: shell echo a", person)
+        assert (len(person.questions), decided(chat)[-1]) == (1, ("allowed", "rule", "Bash(echo a)"))
+        await chat.new()
+        await ask(chat, "demo: shell echo a", again := Person())
+        assert (len(again.questions), OVER in again.notices, chat.book.stated) == (1, True, ())
+
+
+async def test_a_rule_for_the_settings_goes_into_the_users_file_and_outlives_the_conversation(
+    opened: Open, config: Path
+) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+        await chat.new()
+        await ask(chat, "demo: shell echo a", person)
+        assert (len(person.questions), chat.settings.allow) == (1, ("Bash(echo a)",))
+        assert [(each.text, each.origin) for each in chat.book.stated] == [("Bash(echo a)", str(config))]
+    assert json.loads(config.read_text()) == {"allow": ["Bash(echo a)"]}
+    assert f"Allowed from now on: Bash(echo a) (saved in {config})." in person.notices
+
+
+async def test_where_the_environment_outranks_the_file_the_user_is_told(opened: Open, config: Path) -> None:
+    async with opened(origins={"allow": "environment"}) as chat:
+        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+    assert "COPILOT_KERNEL_ALLOW in the environment is used instead" in person.notices[-1]
+
+
+async def test_a_file_that_cannot_be_understood_is_left_alone_and_the_rule_holds_for_the_session(
+    opened: Open, config: Path
+) -> None:
+    config.parent.mkdir()
+    config.write_text('{"allow": [')
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+        await ask(chat, "demo: shell echo a", person)
+        assert len(person.questions) == 1
+    assert config.read_text() == '{"allow": ['
+    assert "in this conversation only" in person.notices[0]
+    assert "cannot be read as JSON" in person.notices[0]
+
+
+async def test_whoever_keeps_a_rule_gives_the_agent_no_standing_grant(opened: Open) -> None:
+    """Also if the answer says so."""
+    answers = []
+
+    async def prompt(script: Script, params: object) -> object:
+        call = {"toolCallId": "t", "title": "echo a", "kind": "execute", "rawInput": {"command": "echo a"}}
+        always = {"optionId": "always", "name": "Always", "kind": "allow_always"}
+        answers.append(await script.ask(sessionId="s1", toolCall=call, options=[always, *OPTIONS]))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", Saver("Bash(echo a)", kind="allow_always"))
+    assert answers == [{"outcome": {"outcome": "selected", "optionId": "yes-1"}}]
+
+
+async def test_a_rule_that_is_none_is_told_and_left_out(opened: Open) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo"))
+        assert (chat.book.stated, person.calls[-1][0]) == ((), "completed")
+    assert "is no rule and matches nothing" in person.notices[0]
+
+
+async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -> None:
+    async with opened(allow=("Bash(ls)",)) as chat:
+        assert await chat.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
+        await ask(chat, "demo: shell ls", person := Person())
+        assert (person.questions, decided(chat)) == ([], [("rejected", "rule", "Bash(ls)")])
+        chat.remove_rule("Bash(ls)")
+        await ask(chat, "demo: shell ls", person)
+        assert len(person.questions) == 1
+        for bad in ("", "Bash()", "Shell(ls)"):
+            with pytest.raises(UsageError):
+                await chat.add_rule("allow", bad)
+        with pytest.raises(UsageError, match="no rule Read"):
+            chat.remove_rule("Read")
+
+
+# -- another conversation -------------------------------------------------------------------------------------------
+
+
+async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(opened: Open) -> None:
+    """The chat begins a new one by itself: nobody typed %new."""
+    async with opened(agent="demo") as chat:
+        await ask(chat, "demo: say one")
+        chat.set_permission_mode("bypassPermissions")
+        await chat.add_rule("allow", "Bash(ls)")
+        (session,) = await chat.sessions()
+        link = chat.agent.link
+        assert link is not None
+        await link.delete(session.id)
+        await chat.restart()
+        await ask(chat, "demo: shell ls", person := Person())
+        assert (chat.book.mode, chat.book.stated, len(person.questions)) == ("default", (), 1)
+        assert person.notices[-1] == OVER
+
+
+async def test_what_was_allowed_stays_where_the_conversation_goes_on(opened: Open) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: say one")
+        await chat.add_rule("allow", "Bash(ls)")
+        await chat.restart()
+        await ask(chat, "demo: shell ls", person := Person())
+        assert (person.questions, OVER in person.notices) == ([], False)
+
+
+async def test_what_is_set_before_the_first_prompt_and_after_new_holds(opened: Open) -> None:
+    async with opened() as chat:
+        await chat.add_rule("allow", "Bash(ls)")
+        await ask(chat, "demo: shell ls", person := Person())
+        await chat.new()
+        await chat.add_rule("allow", "Bash(ls)")
+        await ask(chat, "demo: shell ls", person)
+        assert person.questions == []
+
+
+async def test_another_conversation_that_is_resumed_knows_nothing_of_it(opened: Open) -> None:
+    async with opened() as chat:
+        first = (await ask(chat, "demo: say one")).session_id
+        await chat.new()
+        await ask(chat, "demo: say two")
+        chat.set_permission_mode("bypassPermissions")
+        with anyio.fail_after(LIMIT):
+            await chat.resume(first, person := Person())
+        assert (chat.book.mode, OVER in person.notices) == ("default", True)
+
+
+# -- a word with a no -----------------------------------------------------------------------------------------------
+
+
+class Teacher(Person):
+    """Rejects the first question and says why."""
+
+    async def ask(self, question: Question) -> Answer:
+        answer = await super().ask(question)
+        return replace(answer, feedback="demo: say I see") if len(self.questions) == 1 else answer
+
+
+async def test_the_reason_of_a_no_is_the_next_prompt_in_the_same_cell(opened: Open) -> None:
+    async with opened() as chat:
+        turn = await ask(chat, "demo: say Look.\nshell ls", person := Teacher("reject_once"))
+        assert turn.text.startswith("Look.")
+        assert turn.text.endswith("\n\nI see")
+        assert (turn.number, [call.status for call in turn.tool_calls]) == (2, ["rejected"])
+        assert person.notices == ["You told the agent: demo: say I see"]
+        assert [text for speaker, text in person.said if speaker == "user"][1:] == ["demo: say I see"]
+        assert (await ask(chat, "demo: say alone", person)).text == "alone"
+
+
+async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_is_told(opened: Open) -> None:
+    async with opened() as chat:
+        both = "demo: together shell ls ;; slow 10000"
+        turn = await cancelled(chat, both, person := Teacher("reject_once"), lambda: person.asked)
+        assert (turn.stop_reason, turn.number) == ("cancelled", 1)
+        assert (await ask(chat, "demo: say after")).number == 2
+    assert person.notices[-1].startswith("The agent was not told, because the turn did not end by itself")
+
+
+async def test_a_prompt_waits_until_the_reason_was_told(opened: Open) -> None:
+    order: list[str] = []
+
+    async with opened() as chat:
+
+        async def also() -> None:
+            await person.asked.wait()
+            order.append((await chat.ask([Text("demo: say other")], Person())).text)
+
+        person = Teacher("reject_once")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(also)
+            order.append((await ask(chat, "demo: shell ls", person)).text)
+    assert ["I see" in order[0], order[1]] == [True, "other"]

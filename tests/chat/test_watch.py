@@ -1,0 +1,246 @@
+"""An agent that acts without asking is caught in the act; nobody else is accused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from copilot_kernel.chat import Chat, watch
+from copilot_kernel.config import Settings
+from copilot_kernel.conversation.model import ToolCall
+
+from ..acp.scripted import OPTIONS, Script
+from .conftest import Open
+from .loopback import met
+from .people import LIMIT, Person, ask
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+RAN = "ran a command without asking"
+Call = dict[str, Any]
+
+
+def call(status: str, kind: str = "execute", **more: Any) -> Call:
+    raw = {"command": "touch a"} if kind == "execute" else {}
+    return {"toolCallId": "t", "title": "Do it", "kind": kind, "status": status, "rawInput": raw, **more}
+
+
+def begun(status: str = "pending", **more: Any) -> Call:
+    return {"sessionUpdate": "tool_call", **call(status, **more)}
+
+
+def then(status: str, **more: Any) -> Call:
+    return {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": status, **more}
+
+
+def playing(*updates: Call, stop_reason: str = "end_turn") -> Any:
+    async def prompt(script: Script, params: Any) -> Any:
+        for update in updates:
+            await script.update(update)
+        return {"stopReason": stop_reason}
+
+    return prompt
+
+
+def marks(person: Person) -> list[tuple[str, bool]]:
+    found = [each.unasked for each in person.of(ToolCall) if isinstance(each, ToolCall)]
+    return [(mark.words, mark.covered) for mark in found if mark]
+
+
+async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tuple[str, bool]], int, Chat]:
+    async with met(opened, settings, session_prompt=playing(*updates)) as (_, chat):
+        turn = await ask(chat, "hello", person := Person())
+    return marks(person), turn.unasked, chat
+
+
+# -- who is accused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "words"),
+    [
+        ("execute", {}, RAN),
+        ("edit", {"locations": [{"path": "/etc/hosts"}]}, "changed a file without asking"),
+        ("delete", {}, "deleted a file without asking"),
+        ("move", {}, "moved a file without asking"),
+        ("other", {"rawInput": {"command": "ls"}}, RAN),
+        ("unheard_of", {"rawInput": {"cmd": ["ls", "-l"]}}, RAN),
+        (
+            "read",
+            {"locations": [{"path": "/etc/passwd"}]},
+            "went outside of the project without asking, to /etc/passwd",
+        ),
+    ],
+)
+async def test_an_act_without_a_question_is_marked_and_counted(opened: Open, kind: str, more: Call, words: str) -> None:
+    found, count, chat = await seen(opened, begun(kind=kind, **more), then("completed"))
+    assert (found, count) == ([(words, False)], 1)
+    assert [(each.outcome, each.by, each.reason) for each in chat.ledger.kept] == [
+        ("ran without asking", "nobody", words)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["read", "search", "think", "fetch", "switch_mode", "other"])
+async def test_what_need_not_be_asked_about_is_not_marked(opened: Open, settings: Settings, kind: str) -> None:
+    inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
+    found, count, chat = await seen(opened, begun(kind=kind, locations=inside), then("completed"))
+    assert (found, count, chat.ledger.count) == ([], 0, 0)
+
+
+async def test_a_link_in_the_project_that_leads_out_of_it_is_outside(opened: Open, settings: Settings) -> None:
+    Path(settings.cwd, "link").symlink_to("/etc")
+    place = [{"path": str(Path(settings.cwd, "link", "passwd"))}]
+    found, _, _ = await seen(opened, begun(kind="read", locations=place), then("completed"))
+    assert [covered for _, covered in found] == [False]
+
+
+async def test_what_the_agent_says_failed_may_be_what_it_did_not_permit_itself(opened: Open) -> None:
+    assert (await seen(opened, begun(), then("failed")))[:2] == ([], 0)
+
+
+async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update(begun())
+        await script.ask(sessionId="s1", toolCall=call("pending"), options=OPTIONS)
+        await script.update(then("completed"))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        turn = await ask(chat, "hello", person := Person("reject_once"))
+        assert [each.outcome for each in chat.ledger.kept] == ["rejected", "ran although refused"]
+    assert (marks(person), turn.unasked) == ([("done although it was refused", False)], 1)
+    assert person.notices == ["The agent reports as completed what was rejected: Do it"]
+
+
+async def test_an_act_that_was_allowed_is_not_marked(opened: Open) -> None:
+    async with opened() as chat:
+        turn = await ask(chat, "demo: shell echo a", person := Person())
+    assert (marks(person), turn.unasked) == ([], 0)
+
+
+async def test_what_we_do_for_the_agent_is_not_marked(opened: Open) -> None:
+    """It shows a call of its own besides, without a question, which is."""
+    async with opened(fs=True, terminal=True) as chat:
+        await ask(chat, "demo: fswrite-asked a.txt x\nterminal-asked echo a", person := Person())
+    assert marks(person) == []
+
+
+# -- in what order --------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_in_progress_just_before_its_question_is_not_accused(opened: Open) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update(begun())
+        await script.update(then("in_progress"))
+        await script.ask(sessionId="s1", toolCall=call("pending"), options=OPTIONS)
+        await script.update(then("completed"))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, {"on_unasked": "cancel"}, session_prompt=prompt) as (_, chat):
+        turn = await ask(chat, "hello", person := Person())
+    assert (marks(person), turn.stop_reason) == ([], "end_turn")
+
+
+async def test_one_that_stays_in_progress_is_accused_while_it_runs(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", 0.02)
+    marked = anyio.Event()
+
+    class Looker(Person):
+        def show(self, entry: Any) -> None:
+            super().show(entry)
+            if isinstance(entry, ToolCall) and entry.unasked:
+                marked.set()
+
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update(begun("in_progress"))
+        with anyio.fail_after(LIMIT):
+            await marked.wait()
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Looker())
+    assert marks(person) == [(RAN, False)]
+
+
+async def test_one_that_is_in_progress_when_the_turn_ends_is_accused(opened: Open) -> None:
+    assert (await seen(opened, begun("in_progress")))[:2] == ([(RAN, False)], 1)
+
+
+async def test_an_act_after_the_turn_is_accused_in_the_cell_that_owns_it(opened: Open) -> None:
+    async with met(opened, session_prompt=playing(begun())) as (script, chat):
+        await ask(chat, "hello", person := Person())
+        await script.update(then("completed"))
+        await ask(chat, "again", Person())
+    assert marks(person) == [(RAN, False)]
+
+
+# -- what covers it -------------------------------------------------------------------------------------------------
+
+
+async def test_an_act_that_a_rule_or_the_mode_would_allow_is_covered(opened: Open, settings: Settings) -> None:
+    inside = {"kind": "edit", "rawInput": {"path": str(Path(settings.cwd, "a.txt"))}}
+    for more, words in (
+        ({"allow": ("Edit",)}, "covered by the rule Edit"),
+        ({"permission_mode": "acceptEdits"}, "covered by the mode acceptEdits"),
+        ({"permission_mode": "bypassPermissions"}, "covered by the mode bypassPermissions"),
+    ):
+        found, count, chat = await seen(opened, begun(**inside), then("completed"), **more)
+        assert (found, count, chat.ledger.kept[0].outcome) == ([(words, True)], 0, "covered")
+
+
+async def test_an_act_that_a_rule_denies_is_not_covered_by_the_mode(opened: Open) -> None:
+    more: dict[str, Any] = {"permission_mode": "bypassPermissions", "deny": ("Bash(touch *)",)}
+    assert (await seen(opened, begun(), then("completed"), **more))[:2] == ([(RAN, False)], 1)
+
+
+async def test_the_same_command_again_after_always_is_covered_and_another_one_is_not(opened: Open) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", always := Person("allow_always"))
+        turn = await ask(chat, "demo: shell echo a\nunasked echo b", person := Person())
+    assert (len(always.questions), person.questions, turn.unasked) == (1, [], 1)
+    assert [covered for _, covered in marks(person)] == [True, False]
+    assert "your earlier answer" in marks(person)[0][0]
+
+
+async def test_what_was_always_allowed_in_another_conversation_covers_nothing(opened: Open) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: shell echo a", Person("allow_always"))
+        await chat.new()
+        await ask(chat, "demo: unasked echo a", person := Person())
+    assert marks(person) == [(RAN, False)]
+
+
+async def test_what_is_shown_again_is_not_accused(opened: Open) -> None:
+    async with opened() as chat:
+        session = (await ask(chat, "demo: unasked echo a", before := Person())).session_id
+        await chat.new()
+        with anyio.fail_after(LIMIT):
+            turn = await chat.resume(session, person := Person())
+        assert chat.ledger.count == 1
+    assert (len(marks(before)), len(person.calls), marks(person), turn.unasked) == (1, 1, [], 0)
+
+
+# -- on_unasked -----------------------------------------------------------------------------------------------------
+
+
+async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(opened: Open) -> None:
+    async with opened(on_unasked="cancel") as chat:
+        turn = await ask(chat, "demo: unasked echo a\nslow 10000", person := Person())
+        assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
+        assert person.notices == [f"The turn was cancelled, because the agent {RAN}: $ echo a"]
+        assert (await ask(chat, "demo: say alive")).text == "alive"
+
+
+async def test_a_turn_that_ended_by_itself_all_the_same_counts_as_cancelled(opened: Open) -> None:
+    more = {"on_unasked": "cancel"}
+    async with met(opened, more, session_prompt=playing(begun(), then("completed"))) as (_, chat):
+        assert (await ask(chat, "hello", Person())).stop_reason == "cancelled"
+
+
+async def test_what_is_covered_does_not_cancel(opened: Open) -> None:
+    async with opened(on_unasked="cancel", allow=("Bash(echo *)",)) as chat:
+        assert (await ask(chat, "demo: unasked echo a\nsay on", Person())).stop_reason == "end_turn"
