@@ -16,25 +16,12 @@ from . import inputs, limits
 from .circumstances import Circumstances
 from .contradictions import contradiction
 from .grants import ACCEPT_EDITS, granted
-from .question import Answer
 from .request import Request, paths
 from .rules import KINDS, Rules, parse, warning
 from .suggestions import LONGEST as LONGEST_WORTH
 from .suggestions import suggestion
 
-__all__ = [
-    "BYPASS",
-    "PLAN",
-    "Circumstances",
-    "Decision",
-    "Rules",
-    "answer",
-    "decide",
-    "paths",
-    "problems",
-    "reject",
-    "rules_for",
-]
+__all__ = ["BYPASS", "PLAN", "Circumstances", "Decision", "Rules", "decide", "paths", "reject"]
 
 PLAN = "plan"
 BYPASS = "bypassPermissions"
@@ -93,11 +80,6 @@ def decide(
 def reject(options: Sequence[Option]) -> Option | None:
     """How to say no when nobody can answer; None: only `cancelled` is left."""
     return _first(options, "reject_once") or _first(options, "reject_always")
-
-
-def problems(allow: Sequence[str]) -> list[str]:
-    """What in the setting `allow` matches nothing, in words for the user."""
-    return list(Rules.read(allow)[1])
 
 
 def _find(request: Request, earlier: ToolCall | None) -> _Finding:
@@ -178,22 +160,3 @@ def _first(options: Sequence[Option], kind: str) -> Option | None:
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
-
-
-# -- for callers that do not know their circumstances yet ------------------------------------------------------------
-
-
-def answer(call: ToolCall, options: Sequence[Option], mode: str, allow: Sequence[str], root: str = "") -> Answer | None:
-    """As `decide`, with paths as they are written and no other rules; None to ask."""
-    decision = decide(call, options, _unresolved(call, mode, allow, root))
-    return None if decision.outcome == "ask" else Answer(decision.option, decision.by, decision.reason)
-
-
-def rules_for(call: ToolCall, options: Sequence[Option], root: str) -> tuple[str, ...]:
-    """Rules of which each one alone would allow the call, its paths as they are written."""
-    return decide(call, options, _unresolved(call, "default", (), root)).would
-
-
-def _unresolved(call: ToolCall, mode: str, allow: Sequence[str], root: str) -> Circumstances:
-    known = Circumstances(mode, Rules.read(allow)[0], root, root)
-    return replace(known, real={path: path for path in paths(call, known)})
