@@ -46,7 +46,8 @@ SUBCOMMANDS = {
     "add": "-A -u -v -n -f -N --all --update --verbose --dry-run --force --intent-to-add --ignore-errors --no-all",
     "commit": """
         -a -q -v -s -n -m: -F: -C: --all --quiet --verbose --signoff --no-verify --message --file --amend --no-edit
-        --allow-empty --allow-empty-message --author --date --dry-run --short --fixup --squash --reuse-message --no-gpg-sign --trailer
+        --allow-empty --allow-empty-message --author --date --dry-run --short --fixup --squash --reuse-message
+        --no-gpg-sign --trailer
     """,
     "branch": """
         -a -r -v -d -D -m -M -f -q -l -c -u: --all --remotes --verbose --delete --move --copy --force --list --quiet
