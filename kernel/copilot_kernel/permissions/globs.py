@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Literal
 
-from .parts import DEEPEST, below
+from .parts import below, is_huge
 from .sensitive import plain
 from .unseen import unseen
 
@@ -60,7 +60,7 @@ class Glob:
         parts = below(path, folder)
         if parts is None:
             return False
-        return len(parts) > DEEPEST or self._touches(tuple(map(plain, parts)), is_tree)
+        return is_huge(parts) or self._touches(tuple(map(plain, parts)), is_tree)
 
     def _touches(self, named: tuple[str, ...], is_tree: bool) -> bool:
         literal = takewhile(lambda part: "*" not in part and "?" not in part, self.wide)

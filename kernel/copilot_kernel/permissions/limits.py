@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .globs import Glob
-from .parts import DEEPEST, absolute
+from .parts import absolute, is_huge
 from .request import Request
 from .rules import KINDS, Rule
 from .sensitive import OURS, plain
@@ -62,7 +62,7 @@ def _is_named(rule: Rule, line: str, request: Request) -> bool:
     if rule.path is None or not rule.path.fixed or rule.path.fixed not in plain(line):
         return False
     words = {word for word in _AROUND.split(line) if word}
-    if len(words) > MOST or len(line) > LONGEST or any(word.count("/") > DEEPEST for word in words):
+    if len(words) > MOST or len(line) > LONGEST or any(is_huge(word.split("/")) for word in words):
         return True
     return any(
         _touches(rule.path, absolute(word, request.folder, request.circumstances.home), request) for word in words

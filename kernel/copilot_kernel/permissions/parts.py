@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from functools import lru_cache
 
 LONGEST = 4096
 """Characters of a path."""
 DEEPEST = 100
 """Folders in a path."""
+LONGEST_NAME = 255
+"""Characters of a name in it; no usual disk takes more."""
 
 
 @lru_cache(maxsize=4096)
@@ -35,10 +38,15 @@ def absolute(text: str, folder: str, home: str = "") -> str:
 
 def unclear(text: str) -> str:
     """Why nobody can say where a path leads that is spelled so; empty: its spelling is clear."""
-    if not text or len(text) > LONGEST or text.count("/") > DEEPEST or "\0" in text:
+    if not text or len(text) > LONGEST or is_huge(text.split("/")) or "\0" in text:
         return f"{text[:100]!r} cannot be a path"
     if "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\":
         return f"{text} is no path from the root of the file system or in the project"
     if ".." in text.split("/"):
         return f"{text} has .. in it, and where that leads depends on links"
     return ""
+
+
+def is_huge(parts: Sequence[str]) -> bool:
+    """No disk has such a path, and comparing it would take long."""
+    return len(parts) > DEEPEST or any(len(part) > LONGEST_NAME for part in parts)
