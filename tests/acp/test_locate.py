@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from copilot_kernel.acp.locate import INSTALL, Launch, locate
+from copilot_kernel.acp.locate import INSTALL, Launch, denying, locate
 from copilot_kernel.errors import AgentNotFound, UsageError
 
 
@@ -173,3 +173,12 @@ def test_anything_else_that_looks_like_an_address_is_refused(environ, agent):
         locate(agent, environ)
     assert str(caught.value) == f"The agent's address cannot be read: {agent}"
     assert caught.value.hint == "Write tcp://HOST:PORT, with a port from 1 to 65535."
+
+
+def test_only_a_copilot_that_we_start_is_told_what_to_deny(program, environ):
+    path, other = program("bin/copilot"), program("bin/opencode")
+    patterns = ("shell(rm:*)", "write")
+    told = copilot(path, "--acp", "--deny-tool=shell(rm:*)", "--deny-tool=write")
+    assert denying(locate("copilot --acp", environ), patterns) == told
+    for agent in (f"{other} acp", "tcp://localhost:1234", "demo"):
+        assert denying(locate(agent, environ), patterns) == locate(agent, environ)

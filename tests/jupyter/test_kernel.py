@@ -152,7 +152,14 @@ def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
     ("setting", "value", "words"),
     [
         ("COPILOT_KERNEL_START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
-        ("COPILOT_KERNEL_ALLOW", '["Bash(git *)"]', "Setting ignored: allow: 'Bash(git *)' allows nothing"),
+        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is no rule"),
+        ("COPILOT_KERNEL_DENY", '[""]', "Setting ignored: deny: a rule is empty, and matches nothing"),
+        (
+            "COPILOT_KERNEL_PERMISSION_MODE",
+            "yolo",
+            "Setting ignored: environment: permission_mode: 'yolo' is not one of",
+        ),
+        ("COPILOT_KERNEL_ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): npx can run any other program"),
     ],
 )
 def test_settings_that_cannot_be_read_are_named_in_the_first_cell_before_its_answer(
@@ -161,6 +168,14 @@ def test_settings_that_cannot_be_read_are_named_in_the_first_cell_before_its_ans
     front_end = start_kernel(**{setting: value})
     first, second = (front_end.run("demo: say It is said.").text for _ in range(2))
     assert (0 <= first.find(words) < first.find("It is said."), words in second) == (True, False)
+
+
+def test_where_nobody_watches_rules_that_mean_everything_are_not_warned_of(start_kernel: StartKernel) -> None:
+    """What a run without a person puts out is recorded and compared."""
+    front_end = start_kernel(COPILOT_KERNEL_ALLOW='["Bash(npx *)", "Foo"]')
+    unwatched = front_end.run("demo: say It is said.", live=False).text
+    assert ("Careful" in unwatched, "Setting ignored: allow: 'Foo'" in unwatched) == (False, True)
+    assert "Careful: allow: Bash(npx *)" in front_end.run("demo: say It is said.").text
 
 
 def test_a_sign_in_card_has_the_agents_own_command_and_no_traceback(start_kernel: StartKernel) -> None:

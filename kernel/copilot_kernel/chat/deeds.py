@@ -32,7 +32,8 @@ class Deeds:
     ) -> str:
         """The id of the tool call in which the deed is to be shown: the agent's own, or a new one made of `call`.
 
-        Raises RequestFailed when it is rejected, in a mode `plan`, the agent's or ours, and outside of turns, after a cancel too.
+        Raises RequestFailed when it is rejected, in a mode `plan`, the agent's or ours, and outside of turns, after a
+        cancel too.
         """
         stop = self._permissions.stop
         if self._plans():

@@ -61,6 +61,8 @@ class CopilotKernel(ConcurrentKernel):
         self._watched = False
         """Somebody watches the cell that ran last."""
         self._notices: list[str] = []
+        self._warnings: list[str] = []
+        """For the first who watches a cell: nobody else can heed them."""
         if not self.widgets_work:
             self._notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
@@ -136,11 +138,13 @@ class CopilotKernel(ConcurrentKernel):
         settings = config.load()
         book = Rulebook.of(settings)
         self._notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
-        self._notices += [f"Careful: {warning}\n" for warning in book.warnings]
+        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
 
     def _tell_notices(self, cell: Cell) -> None:
         notices, self._notices = self._notices, []
+        if cell.live:
+            notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
             cell.stream(notice, "stderr")
 

@@ -1,0 +1,56 @@
+"""What of our rules that deny GitHub Copilot CLI can be told in its own words."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.permissions.rules import parse
+from copilot_kernel.permissions.secondline import expressed
+
+EXPRESSED = [
+    ("Bash", ("shell",)),
+    ("Bash(*)", ("shell",)),
+    ("Bash(rm *)", ("shell(rm:*)",)),
+    ("Bash(git push:*)", ("shell(git push:*)",)),
+    ("Bash(npm test)", ("shell(npm test)",)),
+    ("Edit", ("write",)),
+    ("Edit(src/**)", ("write(/p/src/**)",)),
+    ("Edit(src/a.py)", ("write(/p/src/a.py)",)),
+    ("Edit(./a.py)", ("write(/p/a.py)",)),
+    ("Edit(.env)", ("write(.env)",)),
+    ("Edit(*.lock)", ("write(*.lock)",)),
+    ("Edit(/etc/**)", ("write(/etc/**)",)),
+    ("Read", ("read",)),
+    ("Read(~/.ssh/**)", ("read(/h/.ssh/**)",)),
+    ("WebFetch", ("url",)),
+    ("WebFetch(domain:example.com)", ("url(https://example.com)", "url(http://example.com)")),
+    ("WebFetch(domain:*.example.com)", ("url(https://*.example.com)", "url(http://*.example.com)")),
+    ("mcp__files", ("files",)),
+    ("mcp__files__delete", ("files(delete)",)),
+]
+
+
+@pytest.mark.parametrize(("rule", "patterns"), EXPRESSED)
+def test_a_rule_in_the_words_of_copilot(rule: str, patterns: tuple[str, ...]) -> None:
+    assert expressed([parse(rule)], "/p", "/h") == patterns
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Grep",  # it has no word for searching
+        "Bash(git * main)",  # a * in the middle
+        "Bash(git commit -m 'a b')",  # blanks inside of a word
+        "Bash(echo 'a)b')",  # brackets would end the pattern
+        "Bash(echo 'a:*')",
+        "Edit(a(b).py)",
+        "Edit(file?.py)",  # what ? means to it is not known
+        "mcp__shell__x",  # a server that is called as one of its own words
+        "mcp__write",
+    ],
+)
+def test_what_cannot_be_said_for_certain_is_not_said(rule: str) -> None:
+    assert expressed([parse(rule)], "/p", "/h") == ()
+
+
+def test_each_pattern_is_told_once() -> None:
+    assert expressed([parse("Bash"), parse("Bash(*)")], "/p", "/h") == ("shell",)
