@@ -10,6 +10,7 @@ the verdict names. A run that approves less than a fifth fails: it must not pass
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import time
@@ -138,7 +139,8 @@ def _fits_behind(words: Sequence[str]) -> bool:
 
 def _wrong_files(verdict: Verdict, deed: Deed) -> list[str]:
     """A file that the verdict names is to be allowed by whoever judges edits; here it is."""
-    wrong = [name for name in deed.changed if name not in verdict.writes and name not in (".", "src", "data")]
+    named = {os.path.normpath(file) for file in verdict.writes}
+    wrong = [name for name in deed.changed if name not in named and name not in (".", "src", "data")]
     return [f"changed {wrong}"] if wrong else []
 
 

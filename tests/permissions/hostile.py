@@ -127,7 +127,7 @@ daemon -S -uevil
 -i.* --in.* -n?i -f --file.* e~evil 1\{e~evil .*[~/]w.*w\.txt s/a/b/[ew] 1e.*
 """,
     "awk": r"""
-.*(system|getline|\|\"evil|evil\"\||@load|print.*w\.txt).* -f --file -i -e -l.*
+.*(system|getline|\|\"evil|evil\"\||@load|print[^}]*w\.txt).* -f --file -i -e -l.*
 """,
     "sort": r"""
 -\w*o.* --o.* --c.* -T.*
@@ -139,7 +139,7 @@ daemon -S -uevil
 --pre.* -z --search-zip --hostname.*
 """,
     "uniq": r"""
-w\.txt
+a\.txt~w\.txt
 """,
     "diff": r"""
 -l --paginate

@@ -256,6 +256,7 @@ MUST_ASK = [
         ("nohup rm x", "what is wrapped has no rule"),
         ("stdbuf -x pytest", "not the plain form of the wrapper"),
         ("time -o x pytest", "not the plain form of the wrapper"),
+        ("ls | time pytest", "after a pipe, time is another program"),
         ("flock x pytest", "never looked through"),
         ("parallel pytest", "never looked through"),
         ("ls | xargs cat", "never looked through"),

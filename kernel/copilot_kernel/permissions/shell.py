@@ -245,6 +245,8 @@ class _Reader:
         if separator in (";;", ";&"):
             raise _Unclear(f"it holds {separator}, which belongs to a script")
         if part.words:
+            if part.words[0] == "time" and self.separator in ("|", "|&"):
+                raise _Unclear("after a pipe, time is another program")
             self.parts.append(_checked_part(tuple(part.words)))
             self.separator = separator
         elif part.redirected or separator != "\n":
