@@ -146,9 +146,19 @@ def _wrong_files(verdict: Verdict, deed: Deed) -> list[str]:
 
 def _wrong_words(deed: Deed) -> list[str]:
     found = [
-        words for words in deed.ran if words[0] in NEVER and any(map(NEVER[words[0]].fullmatch, _and_pairs(words[1:])))
+        words
+        for words in deed.ran
+        if words[0] in NEVER and any(map(NEVER[words[0]].fullmatch, _and_pairs(_telling(words[0], words[1:]))))
     ]
     return [f"ran {found[0]}, which may start another program or write a file"] if found else []
+
+
+def _telling(program: str, words: Sequence[str]) -> Sequence[str]:
+    """Without -e, the first word for sed that is no option is the script; the others are names of files."""
+    if program != "sed" or any(word.startswith(("-e", "--e")) for word in words):
+        return words
+    script = next((word for word in words if not word.startswith("-")), "")
+    return [word for word in words if word == script or word.startswith("-")]
 
 
 def _and_pairs(words: Sequence[str]) -> list[str]:
