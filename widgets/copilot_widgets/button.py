@@ -28,17 +28,18 @@ class Choice:
 
 def button(choice: Choice, on_click: Callable[[], None]) -> Button:
     """The button of `choice`; one that is guarded begins disabled."""
-    name = f"{shortened(choice.name)} ({choice.remark})" if choice.remark else shortened(choice.name)
+    words = f"{shortened(choice.name)} ({choice.remark})" if choice.remark else shortened(choice.name)
     made = Button(
-        description=name,
+        description=words,
         tooltip=f"{choice.name}: {choice.hint}" if choice.hint else choice.name,
         button_style=choice.style,
         disabled=choice.guarded,
         layout=Layout(width="auto", max_width="100%"),
     )
     made.on_click(lambda _: on_click())
-    if choice.quiet:
-        made.add_class("copilot-quiet")
+    for name, is_so in (("copilot-quiet", choice.quiet), ("copilot-guarded", choice.guarded)):
+        if is_so:
+            made.add_class(name)
     return made
 
 

@@ -13,6 +13,8 @@ STYLE = f"""<style>
   padding: 2px 10px }}
 .{CLASS} .jupyter-button.copilot-quiet:hover {{ background: #8882 }}
 .{CLASS} .jupyter-button:disabled {{ cursor: default }}
+@keyframes copilot-appear {{ from {{ pointer-events: none }} }}
+.{CLASS} .copilot-guarded {{ animation: copilot-appear 0.7s step-end }}
 .{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{CLASS} input:focus-visible,
 .{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 .{CLASS} .copilot-entry {{ border-left: 3px solid #8886; padding-left: 10px }}
@@ -33,5 +35,8 @@ STYLE = f"""<style>
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
 }}
 </style>"""
-"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is. Where
-there is room, a change has two columns with its lines level, and what is the same on both sides."""
+"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is.
+
+Where there is room, a change has two columns with its lines level, and what is the same on both sides. A page that lags
+behind the kernel still takes no click on a guarded answer that it has only just drawn.
+"""

@@ -42,15 +42,16 @@ class PermissionQuestion:
         entries: Sequence[Entry] = (),
         on_move: Callable[[], None] = _nothing,
     ) -> None:
-        self._choices, self._on_choice, self._on_move = choices, on_choice, on_move
+        self._on_choice, self._on_move = on_choice, on_move
         self._held = True
-        self._buttons = [self._button(number, choice) for number, choice in enumerate(choices)]
-        self._editors = [self._editor(number, entry) for number, entry in enumerate(entries)]
-        self._openers = [self._opener(number, entry) for number, entry in enumerate(entries)]
+        self._answers = [(choice, self._button(number, choice)) for number, choice in enumerate(choices)]
+        self._entries = [
+            (self._editor(number, entry), self._opener(number, entry)) for number, entry in enumerate(entries)
+        ]
         self._rows = list(self._made_rows())
         flush = Layout(width="auto", max_width="100%", margin="0")
         details_widget = HTML(STYLE + details, layout=flush)
-        self._box = VBox([details_widget, *self._rows, *(each.box for each in self._editors)], layout=flush)
+        self._box = VBox([details_widget, *self._rows, *(editor.box for editor, _ in self._entries)], layout=flush)
         self._box.add_class(CLASS)
 
     def bundle(self) -> dict[str, Any]:
@@ -76,15 +77,14 @@ class PermissionQuestion:
             each.disabled = held
 
     def _guarded(self) -> Iterable[Button]:
-        yield from (each for each, choice in zip(self._buttons, self._choices, strict=True) if choice.guarded)
-        for editor in self._editors:
+        yield from (each for choice, each in self._answers if choice.guarded)
+        for editor, _ in self._entries:
             yield from editor.guarded
 
     def _made_rows(self) -> Iterable[HBox]:
         """The answers, and below them what stands back."""
-        pairs = list(zip(self._buttons, self._choices, strict=True))
-        first = [each for each, choice in pairs if not choice.quiet]
-        second = [*(each for each, choice in pairs if choice.quiet), *self._openers]
+        first = [each for choice, each in self._answers if not choice.quiet]
+        second = [*(each for choice, each in self._answers if choice.quiet), *(opener for _, opener in self._entries)]
         for row, margin in ((first, "4px 0 2px 11px"), (second, "0 0 6px 11px")):
             if row:
                 yield HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
@@ -97,19 +97,20 @@ class PermissionQuestion:
 
     def _editor(self, number: int, entry: Entry) -> Editor:
         def submit() -> None:
-            self._do(entry.submit, lambda: self._editors[number].take(), "an entry")
+            self._do(entry.submit, lambda: self._entries[number][0].take(), "an entry")
 
         return Editor(entry, submit, lambda: self._do(entry.opens, lambda: self._back(number), "back"))
 
     def _open(self, number: int) -> None:
         self._show_rows(False)
-        self._editors[number].open()
+        self._entries[number][0].open()
         self._on_move()
 
     def _back(self, number: int) -> None:
-        self._editors[number].close()
+        editor, opener = self._entries[number]
+        editor.close()
         self._show_rows(True)
-        self._openers[number].focus()
+        opener.focus()
         self._on_move()
 
     def _show_rows(self, shown: bool) -> None:

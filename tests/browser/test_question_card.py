@@ -1,0 +1,269 @@
+"""The question card in JupyterLab: what is seen at which width, what can be pressed when, what is left in the end."""
+
+from __future__ import annotations
+
+import re
+from pickle import dumps
+
+import nbformat
+import pytest
+from copilot_kernel.acp.messages import Diff, Location, Option
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.question import render_question
+from copilot_kernel.rendering.reasons import OPEN
+from playwright.sync_api import Browser, BrowserContext, Locator, expect
+
+from .lab import Lab, Notebook
+from .test_hostile import PAYLOADS
+
+pytestmark = pytest.mark.browser
+
+WIDE, NARROW = 1400, 480
+OPTIONS = (
+    Option("once", "Allow once", "allow_once"),
+    Option("always", "Always allow", "allow_always"),
+    Option("no", "Deny", "reject_once"),
+)
+EDIT = ToolCall(
+    1, 1, "x", "Edit", kind="edit", content=(Diff("a.py", "one\ntwo\nthree\n" * 3, "one\nTWO\nthree\n" * 3),)
+)
+HARNESS = """
+from contextlib import nullcontext
+from types import SimpleNamespace
+from IPython.display import display
+from copilot_kernel.cells.card import Card
+from pickle import loads
+
+def show(question, root="/project"):
+    card = Card(SimpleNamespace(owning=nullcontext), question, root)
+    card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
+    display(card.bundle() | {"text/plain": ""}, raw=True)
+    card.guard()
+    return card
+"""
+"""In a Python kernel: a card by itself, for questions that no agent can ask."""
+
+
+def question(call: ToolCall = EDIT, **more: object) -> Question:
+    return Question(1, call, OPTIONS, **more)  # type: ignore[arg-type]
+
+
+def card(context: BrowserContext, lab: Lab, asked: Question, name: str) -> Notebook:
+    """The card of `asked` in a notebook, ready to be pressed."""
+    lab.write(name, f"{HARNESS}\ncard = show(loads({dumps(asked)!r}))", kernel="python3")
+    notebook = Notebook.open(context, lab, name)
+    notebook.run(0)
+    notebook.cell(0).evaluate("cell => cell.querySelector('.jp-Cell-inputWrapper').remove()")
+    expect(notebook.button(0, "Allow once")).to_be_enabled()
+    return notebook
+
+
+def tops(sides: Locator) -> list[float]:
+    """Where the first line of each begins."""
+    script = "sides => sides.map(side => Math.round(side.firstElementChild?.getBoundingClientRect().top ?? -1))"
+    return [float(top) for top in sides.evaluate_all(script)]
+
+
+# -- old and new side by side ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
+def test_old_and_new_stand_side_by_side_where_there_is_room(
+    context: BrowserContext, lab: Lab, width: int, beside: bool
+) -> None:
+    notebook = card(context, lab, question(), f"card-live-{width}.ipynb")
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.command("application:toggle-left-area")
+    box = notebook.output(0).get_by_role("region", name="Change of /project/a.py")
+    expect(box.locator(".cq-twin").first).to_be_visible() if beside else expect(
+        box.locator(".cq-twin").first
+    ).to_be_hidden()
+    old, new = tops(box.locator(".cq-old:not(:has(+ .cq-twin))")), tops(box.locator(".cq-new:not(.cq-twin)"))
+    assert len(old) == len(new) == 3
+    assert [above == below for above, below in zip(old, new, strict=True)] == [beside] * 3
+
+
+@pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
+def test_so_they_do_in_a_saved_notebook_that_is_not_trusted(
+    context: BrowserContext, lab: Lab, width: int, beside: bool
+) -> None:
+    path = lab.write(f"card-saved-{width}.ipynb", "What was asked")
+    saved = nbformat.read(path, 4)
+    view = {"application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"}}
+    bundle = render_question(question(why="No rule allows it."), "/project")
+    saved.cells[0].outputs = [nbformat.v4.new_output("display_data", data={**view, **bundle})]
+    nbformat.write(saved, path)
+    notebook = Notebook.open(context, lab, path.name)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.command("application:toggle-left-area")
+    output = notebook.output(0)
+    expect(output).to_contain_text(OPEN)
+    expect(output).to_contain_text("No rule allows it.")
+    old, new = tops(output.locator(".cq-old")), tops(output.locator(".cq-new"))
+    assert len(old) == len(new) == 3
+    assert [above == below for above, below in zip(old, new, strict=True)] == [beside] * 3
+    assert output.locator("style, button").count() == 0
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab: Lab, width: int) -> None:
+    word = "x" * 400
+    call = ToolCall(1, 1, "x", word, kind="execute", raw_input={"command": f"{word} --{word}", word: word})
+    asked = question(call, why=word, rules=(word,), suggestion=word, folder=f"/{word}")
+    notebook = card(context, lab, asked, f"card-long-{width}.ipynb")
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.command("application:toggle-left-area")
+    wider = """output => [...output.querySelectorAll('*')].filter(
+      each => each.getBoundingClientRect().right > output.getBoundingClientRect().right + 1).length"""
+    notebook.page.wait_for_function(f"output => ({wider})(output) === 0", arg=notebook.output(0).element_handle())
+
+
+# -- pressing --------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: BrowserContext, lab: Lab) -> None:
+    lab.write("card-guard.ipynb", "demo: ask\nsay Over.")
+    notebook = Notebook.open(context, lab, "card-guard.ipynb")
+    watch = """() => { window.seen = []; const look = () => {
+      const all = [...document.querySelectorAll('.copilot-question button')].filter(b => b.offsetParent);
+      const isOff = b => b.disabled || getComputedStyle(b).pointerEvents === 'none';
+      if (all.length) window.seen.push([performance.now(), all.map(b => [b.textContent, isOff(b)])]);
+      requestAnimationFrame(look);
+    }; look(); }"""
+    notebook.page.evaluate(watch)
+    notebook.run(0, wait=False)
+    allow = notebook.button(0, "Allow once")
+    notebook.page.wait_for_function(
+        "() => window.seen.at(-1)?.[1].some(([name, off]) => name === 'Allow once' && !off)"
+    )
+    seen = [(at, dict(buttons)) for at, buttons in notebook.page.evaluate("() => window.seen")]
+    complete = [(at, buttons) for at, buttons in seen if "Deny" in buttons and "Allow once" in buttons]
+    assert not any(buttons["Deny"] for _, buttons in complete)
+    released = next(at for at, buttons in complete if not buttons["Allow once"])
+    assert released - complete[0][0] > 600
+    assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
+    allow.dblclick()
+    expect(notebook.output(0)).to_contain_text("Over.")
+    expect(notebook.output(0)).to_contain_text("Allowed: Allow once (you)")
+
+
+def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(context: BrowserContext, lab: Lab) -> None:
+    lab.write("card-again.ipynb", "demo: ask First\nask Second\nsay Over.")
+    notebook = Notebook.open(context, lab, "card-again.ipynb")
+    notebook.run(0, wait=False)
+    allow = notebook.button(0, "Allow once")
+    expect(allow).to_be_enabled()
+    place = allow.bounding_box()
+    assert place is not None
+    for _ in range(6):
+        notebook.page.mouse.click(place["x"] + 5, place["y"] + 5)
+    expect(notebook.output(0)).to_contain_text("Second")
+    for _ in range(6):
+        notebook.page.mouse.click(place["x"] + 5, place["y"] + 5)
+    expect(notebook.button(0, "Deny")).to_be_visible()
+    notebook.button(0, "Deny").click()
+    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you)")
+
+
+def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
+    lab.write("card-reason.ipynb", "demo: ask\nsay Over.")
+    notebook = Notebook.open(context, lab, "card-reason.ipynb")
+    notebook.run(0, wait=False)
+    notebook.button(0, "Reject with a reason…").press("Enter")
+    field = notebook.output(0).get_by_label("Tell the agent why")
+    expect(field).to_be_focused()
+    expect(notebook.button(0, "Allow once")).to_be_hidden()
+    notebook.page.keyboard.type("Not today.")
+    notebook.page.keyboard.press("Tab")
+    expect(notebook.button(0, "Reject & tell")).to_be_focused()
+    notebook.page.keyboard.press("Enter")
+    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); the agent is told: Not today.")
+
+
+def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:
+    call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls -l"})
+    notebook = card(context, lab, question(call, suggestion="Bash(ls -l)", folder="/project"), "card-rule.ipynb")
+    output, save = notebook.output(0), notebook.button(0, "Save & allow")
+    notebook.button(0, "Always allow by a rule…").click()
+    field = output.get_by_label("Rule", exact=True)
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Bash(ls -l)")
+    expect(save).to_be_disabled()
+    notebook.button(0, "Back").click()
+    expect(notebook.button(0, "Always allow by a rule…")).to_be_focused()
+    notebook.button(0, "Always allow by a rule…").click()
+    for rule, words in (("Bash(", "is no rule"), ("Bash(cat *)", "does not allow this call")):
+        field.fill(rule)
+        save.click()
+        expect(output.get_by_role("alert")).to_contain_text(words)
+    field.fill("Bash(ls *)")
+    output.get_by_label("in my settings").check()
+    save.dblclick()
+    expect(output).to_contain_text("rule='Bash(ls *)', keep='settings'")
+    expect(output).to_contain_text(re.compile("^(?!.*ANSWERED.*ANSWERED)", re.DOTALL))
+
+
+def test_the_end_of_a_long_command_is_reached_by_keyboard(context: BrowserContext, lab: Lab) -> None:
+    command = "\n".join(f"echo {number}" for number in range(200)) + "\nrm -r build"
+    call = ToolCall(1, 1, "x", "Count", kind="execute", raw_input={"command": command})
+    notebook = card(context, lab, question(call), "card-end.ipynb")
+    box = notebook.output(0).get_by_role("region", name="Command, 201 lines")
+    box.focus()
+    notebook.page.keyboard.press("End")
+    notebook.page.wait_for_function(
+        "box => box.scrollTop + box.clientHeight >= box.scrollHeight - 2", arg=box.element_handle()
+    )
+    expect(box).to_be_focused()
+
+
+def test_everything_that_can_be_pressed_or_entered_has_a_name(context: BrowserContext, lab: Lab) -> None:
+    notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-names.ipynb")
+    output = notebook.output(0)
+    for opener in ("Always allow by a rule…", "Reject with a reason…"):
+        notebook.button(0, opener).click()
+        expect(notebook.button(0, "Back")).to_be_visible()
+        expect(notebook.button(0, opener)).to_be_hidden()
+        for role in ("button", "textbox", "radio", "region"):
+            for each in output.get_by_role(role).all():  # type: ignore[arg-type]
+                expect(each).to_have_accessible_name(re.compile(r"\S"))
+        notebook.button(0, "Back").click()
+        expect(notebook.button(0, opener)).to_be_visible()
+
+
+# -- hostile text ----------------------------------------------------------------------------------------------------
+
+
+def hostile(text: str) -> Question:
+    """`text` in every field, those too that we fill."""
+    call = ToolCall(
+        1, 1, text, text, kind=text, raw_input={"command": text, "cwd": text, text: text},
+        locations=(Location(text),), content=(Diff(text, text, f"{text}{text}"),),
+    )  # fmt: skip
+    options = (Option(text, "Allow once", "allow_once"), *(Option(text, text, k) for k in ("reject_always", text)))
+    return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
+
+
+def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: BrowserContext, lab: Lab) -> None:
+    asked = [hostile(f"readable-{index} {payload}") for index, payload in enumerate(PAYLOADS)]
+    lab.write(
+        "card-fields.ipynb", f"{HARNESS}\ncards = [show(each) for each in loads({dumps(asked)!r})]", kernel="python3"
+    )
+    notebook = Notebook.open(context, lab, "card-fields.ipynb")
+    dialogs: list[str] = []
+    notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    notebook.run(0)
+    for index in range(len(PAYLOADS)):
+        standing = notebook.output(0).locator(".copilot-question", has_text=re.compile(rf"readable-{index}\D"))
+        standing.scroll_into_view_if_needed()
+        assert standing.locator("script, img, iframe, form, object, embed, link, video, a, svg, details").count() == 0
+        assert "\u202e" not in standing.inner_text()
+        expect(standing.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
+        standing.get_by_role("button", name="Always allow by a rule…").click()
+        save = standing.get_by_role("button", name="Save & allow")
+        expect(save).to_be_enabled()
+        save.click()
+        expect(standing.get_by_role("alert")).to_contain_text(f"readable-{index}")
+        assert standing.locator("script, img, iframe, form, a, svg").count() == 0
+    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
+    assert dialogs == []
