@@ -1,0 +1,53 @@
+"""Real agents' questions, as recorded: with the rules for what they do, nothing in them looks like a contradiction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.calls import parse_permission
+from copilot_kernel.acp.parse import parse_update
+from copilot_kernel.conversation import reduce
+from copilot_kernel.conversation.model import Conversation, ToolCall
+from copilot_kernel.permissions.policy import Circumstances, Rules, decide, paths
+
+TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+ALLOW = ("Bash(echo *)", "Bash(touch never)", "Bash(sleep 50)", "Bash(exit 3)", "Edit")
+
+
+def _asked(path: Path) -> Iterator[tuple[ToolCall, ToolCall | None]]:
+    """Each call that was asked about, with what was shown of it before."""
+    now = Conversation(turn=1, live=True)
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        message, params = row["message"], row["message"].get("params", {})
+        if row["from"] == "agent" and message.get("method") == "session/update":
+            now = reduce.reduce(now, parse_update(params.get("update")))
+        elif row["from"] == "agent" and message.get("method") == "session/request_permission":
+            before = now
+            now, number = reduce.ask(now, parse_permission(params).tool_call)
+            earlier = before.entries[number] if number < len(before.entries) else None
+            call = now.entries[number]
+            assert isinstance(call, ToolCall)
+            yield call, earlier if isinstance(earlier, ToolCall) else None
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_recorded_question_is_answered_by_the_rules_for_it(path: Path) -> None:
+    rules, problems, _ = Rules.read(ALLOW)
+    assert problems == ()
+    for call, earlier in _asked(path):
+        start = Circumstances("default", rules, "/project", "/project")
+        known = replace(start, real={each: each for each in paths(call, start)})
+        decision = decide(call, (), known, earlier)
+        says_nothing = (call.kind == "execute" and call.raw_input is None) or call.kind in ("other", "switch_mode")
+        expected = "no answer that allows it only once" if not says_nothing else "which"
+        assert expected in decision.reason, (call, decision.reason)
+
+
+def test_there_are_questions_of_every_kind() -> None:
+    kinds = {(path.stem.split("-")[0], call.kind) for path in TRANSCRIPTS for call, _ in _asked(path)}
+    assert {(agent, kind) for agent in ("copilot", "opencode", "gemini") for kind in ("edit", "execute")} <= kinds
