@@ -20,7 +20,11 @@ def copilot(tmp_path: Path) -> Path:
     """A program of that name, which writes down how it was started, and is the demo agent."""
     program = tmp_path / "bin" / "copilot"
     program.parent.mkdir()
-    script = f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{tmp_path / "started"}"\nexec "{sys.executable}" -P -m copilot_kernel.demo\n'
+    writes, becomes = (
+        f'printf "%s\\n" "$@" >> "{tmp_path / "started"}"',
+        f'exec "{sys.executable}" -P -m copilot_kernel.demo',
+    )
+    script = f"#!/bin/sh\n{writes}\n{becomes}\n"
     program.write_text(script)
     program.chmod(0o755)
     return program

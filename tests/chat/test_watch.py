@@ -120,11 +120,36 @@ async def test_an_act_that_was_allowed_is_not_marked(opened: Open) -> None:
     assert (marks(person), turn.unasked) == ([], 0)
 
 
-async def test_what_we_do_for_the_agent_is_not_marked(opened: Open) -> None:
-    """It shows a call of its own besides, without a question, which is."""
-    async with opened(fs=True, terminal=True) as chat:
-        await ask(chat, "demo: fswrite-asked a.txt x\nterminal-asked echo a", person := Person())
-    assert marks(person) == []
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "demo: fswrite a.txt x",
+        "demo: fswrite-asked a.txt x",
+        "demo: terminal echo a",
+        "demo: terminal-asked echo a",
+        "demo: fswrite a.txt x\nfswrite a.txt y\nterminal echo a\nterminal echo a",
+    ],
+)
+async def test_what_we_do_for_the_agent_is_not_marked_nor_is_the_call_that_shows_it(opened: Open, prompt: str) -> None:
+    async with opened(fs=True, terminal=True, on_unasked="cancel") as chat:
+        turn = await ask(chat, prompt, person := Person())
+    assert (marks(person), turn.stop_reason, len(person.questions) > 0) == ([], "end_turn", True)
+
+
+async def test_a_deed_of_ours_is_no_excuse_for_another_one_of_the_agents(opened: Open) -> None:
+    """It runs a harmless command in a terminal of ours, and shows that terminal with another command."""
+
+    async def prompt(script: Script, params: Any) -> Any:
+        run = {"sessionId": "s1", "command": "/bin/echo", "args": ["a"]}
+        made = await script.connection.request("terminal/create", run)
+        shown = {"content": [{"type": "terminal", "terminalId": made["terminalId"]}]}
+        await script.update(begun(**shown))
+        await script.update(then("completed"))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, {"terminal": True}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Person())
+    assert marks(person) == [(RAN, False)]
 
 
 # -- in what order --------------------------------------------------------------------------------------------------

@@ -48,6 +48,10 @@ class Deeds:
             raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
         return id
 
+    def did(self, is_shown_by: Callable[[ToolCall], bool]) -> None:
+        """A call of the agent's that shows just this needs no question of its own: the deed had one."""
+        self._permissions.deeds.append((self._record.conversation.turn, is_shown_by))
+
     def tell(self, id: str, **more: Any) -> None:
         """How a deed goes on. The agent tells the status of its own calls."""
         if not id.startswith(PREFIX):

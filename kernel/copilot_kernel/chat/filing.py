@@ -9,6 +9,7 @@ from ..acp.messages import Diff, Json, Location
 from ..conversation.model import ToolCall
 from ..errors import HostError, HostMissing, HostRefused
 from ..host import Files, Place
+from ..permissions import inputs
 from .deeds import Deeds
 
 
@@ -38,6 +39,7 @@ class Filing:
             call, lambda asked: _writes(asked, place, before, content), by_rule=not place.sensitive
         )
         await self._write(id, place, content)
+        self._deeds.did(lambda call: _writes(call, place, before, content) or _shows(call, place, content))
         return {}
 
     async def _write(self, id: str, place: Place, content: str) -> None:
@@ -67,6 +69,15 @@ def _writes(asked: ToolCall, place: Place, before: str | None, content: str) -> 
     if not old or not before:
         return False
     return before.count(old) == 1 and before.replace(old, new) == content
+
+
+def _shows(call: ToolCall, place: Place, content: str) -> bool:
+    """What became of the file: all that it holds now, or no more than its path."""
+    diffs = [part for part in call.content if isinstance(part, Diff)]
+    if call.kind != "edit" or any(diff.new_text != content for diff in diffs):
+        return False
+    paths = inputs.read(call).paths
+    return bool(paths) and all(os.path.realpath(path) == place.path for path in paths)
 
 
 def _reads(asked: ToolCall, place: Place) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -30,6 +30,7 @@ REFUSED = "done although it was refused"
 EARLY = "done before it was allowed"
 ANOTHER = "changed after it was allowed; allowed was {}"
 CANCELLED = "the turn was cancelled"
+OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
 
@@ -60,6 +61,8 @@ class Permissions:
         """By their numbers, the calls that were asked about and allowed, as they were shown then."""
         self.granted: tuple[ToolCall, ...] = ()
         """The calls that the user allowed for always, by an option of the agent's."""
+        self.deeds: list[tuple[int, Callable[[ToolCall], bool]]] = []
+        """What we did for the agent: in which turn, and whether a call shows just that."""
         self.saving = Saving(self.judge, record)
         self._record = record
         self._keys = count(1)
@@ -76,6 +79,8 @@ class Permissions:
 
     def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
         """What is to be said of `call`, which went on without a question, or although it was refused."""
+        if not was_refused and self._was_our_deed(call):
+            return None
         now = self.judge.circumstances(call)
         words = REFUSED if was_refused else self._reproach(call, now)
         if not words:
@@ -84,6 +89,13 @@ class Permissions:
         outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
         self.ledger = self.ledger.acted(call, outcome, cover or words)
         return Unasked(cover or words, bool(cover))
+
+    def _was_our_deed(self, call: ToolCall) -> bool:
+        """Each deed is shown by one call."""
+        deed = next((deed for deed in self.deeds if deed[0] == call.turn and deed[1](call)), None)
+        if deed is not None:
+            self.deeds.remove(deed)
+        return deed is not None
 
     def is_another(self, call: ToolCall) -> bool:
         """Its agent names another command for it than the one that was allowed."""
@@ -172,10 +184,10 @@ class Permissions:
             return Answer(decision.option, decision.by, self._words(decision))
         if view is None or stop is None:
             return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
-        answer = Answer(None, "cancel", CANCELLED)
         with stop.scope():
             answer = await view.ask(_question(asked, decision, self.judge.settings.folder))
-        return _once(answer, asked.options)
+            return _once(answer, asked.options)
+        return Answer(None, "cancel", CANCELLED if stop.pressed else OVER)
 
     def _words(self, decision: Decision) -> str:
         verb = "allowed" if decision.outcome == "allow" else "denied"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..acp.lenient import items, members, whole
-from ..acp.messages import Json
+from ..acp.messages import Json, Terminal
 from ..conversation.model import ToolCall
 from ..errors import HostRefused
 from ..host import Command, Exit, Terminals, prepare
+from ..permissions import inputs
 from .deeds import Deeds
 
 
@@ -35,6 +36,7 @@ class Running:
             self._deeds.tell(id, status="failed")
             raise
         self._calls[terminal] = id
+        self._deeds.did(lambda call: _embeds(call, terminal, command))
         early, self._early = self._early, []
         for each in early:
             self.heard(*each)
@@ -85,6 +87,12 @@ def _runs(asked: ToolCall, command: Command, cwd: str) -> bool:
     """It showed this very command, to be run in this folder."""
     shown = members(asked.raw_input)
     return asked.kind == "execute" and shown.get("command") == command.line and shown.get("cwd", cwd) == command.cwd
+
+
+def _embeds(call: ToolCall, terminal: str, command: Command) -> bool:
+    """It shows this terminal, and names no other command than what runs there, or what a shell is given to run."""
+    shown = [part.terminal_id for part in call.content if isinstance(part, Terminal)]
+    return shown == [terminal] and set(inputs.commands(call.raw_input)) <= {command.line, *command.argv[-1:]}
 
 
 def _end(end: Exit | None) -> Json:

@@ -47,7 +47,10 @@ class Watch:
             self._suspected = anyio.Event()
             while self._suspects:
                 await anyio.sleep(max(0.0, min(self._suspects.values()) + PATIENCE - time.monotonic()))
-                self._convict(time.monotonic() - PATIENCE)
+                if self._permissions.open:
+                    await anyio.sleep(PATIENCE)  # what is in progress may be what we are asking about
+                else:
+                    self._convict(time.monotonic() - PATIENCE)
 
     def end(self) -> None:
         """The turn is about to end, and no question can come any more."""
