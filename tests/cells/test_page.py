@@ -348,6 +348,34 @@ def passing(words: str) -> dict[str, Any]:
     return render(notice(0, words))
 
 
+def test_a_cell_that_is_over_asks_nothing_and_what_was_decided_may_come_later() -> None:
+    sheet, cell, loop = page()
+    gone: list[str] = []
+    sheet.put(call(1))
+    sheet.open_question(1, {"text/plain": "May I?"}, lambda: gone.append("one"))
+    second = sheet.open_question(1, {"text/plain": "And this?"}, lambda: gone.append("two"))
+    loop.pass_time(LONG_AGO)
+    sheet.settle()
+    assert (gone, cell.outputs[0]) == (["one", "two"], group(call(1)))
+    assert all("this?" not in str(bundle) for bundle in cell.outputs)
+    second(notice(-1, "It was cancelled."))
+    loop.pass_time(LONG_AGO)
+    assert "It was cancelled." in cell.outputs[1]["text/plain"]
+
+
+def test_a_question_that_takes_the_place_of_another_at_once_withdraws_that_one() -> None:
+    sheet, cell, loop = page()
+    gone: list[str] = []
+    sheet.put(call(1))
+    close = sheet.open_question(1, {"text/plain": "May I?"}, lambda: gone.append("one"))
+    loop.pass_time(LONG_AGO)
+    close(notice(-1, "withdrawn"))
+    sheet.open_question(1, {"text/plain": "May I do this?"}, lambda: gone.append("two"))
+    assert gone == ["one"]
+    loop.pass_time(LONG_AGO)
+    assert (gone, cell.outputs) == (["one"], [{"text/plain": "May I do this?"}])
+
+
 def test_a_passing_line_stands_below_until_something_new_takes_its_place() -> None:
     sheet, cell, loop = page()
     sheet.put(call(1))

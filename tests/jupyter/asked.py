@@ -57,7 +57,16 @@ class Asked:
         """Click as soon as that can be done; at once if the button has gone."""
         button = self.button(name, question)
         self.ready(button)
-        return self.front_end.click(button)
+        return self.front_end.press(button)
+
+    def insist(self, name: str, question: int = 0) -> None:
+        """Click until it counts: the others are held for a moment when a question has gone."""
+        button = self.button(name, question)
+        while button in self.models():
+            self.ready(button)
+            seen = len(self.front_end.published)
+            self.front_end.press(button)
+            self.front_end.see(lambda m: _about(m, button), start=seen)
 
     def ready(self, button: str) -> None:
         """Wait until a click on it would count, or it has gone."""

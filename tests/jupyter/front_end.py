@@ -157,6 +157,10 @@ class FrontEnd:
         """As soon as the button can be pressed; one that is gone is pressed all the same."""
         if self._state(model).get("disabled"):
             self.see(lambda m: m["content"].get("comm_id") == model and _is_pressable(m))
+        return self.press(model)
+
+    def press(self, model: str) -> str:
+        """At once, whatever the state of the button."""
         return self.comm(model, {"method": "custom", "content": {"event": "click"}})
 
     def _state(self, model: str) -> Message:

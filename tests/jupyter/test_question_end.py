@@ -84,9 +84,9 @@ def test_after_a_restart_old_buttons_are_dead_and_the_next_cell_works(notebook: 
     by_restart(notebook)
     notebook.client.wait_for_ready(timeout=START_LIMIT)
     notebook.open_control()
-    notebook.idle(notebook.click(old))
+    notebook.idle(notebook.press(old))
     again = Asked(notebook, "demo: ask")
-    notebook.idle(notebook.click(old))
+    notebook.idle(notebook.press(old))
     again.click(DENY)
     assert "Rejected: Deny (you)" in again.finish().text
     assert notebook.complaints() == []

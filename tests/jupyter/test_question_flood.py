@@ -83,7 +83,7 @@ def test_twenty_questions_at_once_are_each_answered_once(notebook: FrontEnd, wir
     for number in range(20):
         if number:
             asked.look(1)
-        asked.click((ALLOW, DENY)[number % 2])
+        asked.insist((ALLOW, DENY)[number % 2])
         wire.answers(number + 1)
     outcome = asked.finish(LONG)
     outcomes = wire.outcomes(20)

@@ -11,6 +11,7 @@ import pytest
 from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, Wire
 from .front_end import FrontEnd, connected, kernel_process
 
+ALWAYS = "Always allow (kept by the agent)"
 ALLOWED, REJECTED = "Allowed: Allow once (you)", "Rejected: Deny (you)"
 
 
@@ -32,7 +33,7 @@ def notebook(kernel: FrontEnd, wire: Wire) -> Iterator[FrontEnd]:
     """A front end with widgets; `wire` has heard of nothing yet. A test that fails leaves the kernel idle, too."""
     wire.mark()
     yield kernel
-    kernel.manager.interrupt_kernel()
+    kernel.control("interrupt_request")
     kernel.run("%help")
 
 
@@ -54,8 +55,9 @@ def chosen(text: str) -> str:
 
 def test_a_double_click_is_one_answer(notebook: FrontEnd, wire: Wire) -> None:
     asked = Asked(notebook, "demo: ask\nask again")
+    asked.ready(asked.button(ALLOW))
     for _ in range(2):
-        asked.click(ALLOW)
+        notebook.press(asked.button(ALLOW))
     asked.look(1)
     asked.click(DENY)
     text = asked.finish().text
@@ -65,8 +67,9 @@ def test_a_double_click_is_one_answer(notebook: FrontEnd, wire: Wire) -> None:
 
 def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
     asked = Asked(notebook, "demo: ask\nask again")
-    for name in (DENY, "Always allow", ALLOW, DENY):
-        asked.click(name)
+    asked.ready(asked.button(ALLOW))
+    for name in (DENY, ALWAYS, ALLOW, DENY):
+        notebook.press(asked.button(name))
     assert REJECTED in asked.finish().text
     assert wire.outcomes(1) == ["reject_once"]
 
@@ -94,6 +97,15 @@ def test_a_click_after_a_cancel_says_nothing_to_the_agent(notebook: FrontEnd, wi
 # -- interrupts -----------------------------------------------------------------------------------------------------
 
 
+def test_a_click_before_the_buttons_are_released_is_nothing(notebook: FrontEnd, wire: Wire) -> None:
+    asked = Asked(notebook, "demo: ask")
+    held = asked.models()[asked.button(ALLOW)]["disabled"]
+    notebook.idle(notebook.press(asked.button(ALLOW)))
+    assert (held, wire.answers(), asked.standing()) == (True, [], asked.views)
+    asked.click(DENY)
+    assert REJECTED in asked.finish().text
+
+
 @pytest.mark.parametrize("presses", [1, 2])
 def test_an_interrupt_answers_each_open_question_once_with_cancelled(
     notebook: FrontEnd, wire: Wire, presses: int
@@ -115,7 +127,6 @@ def test_a_click_and_an_interrupt_at_the_same_time_are_one_answer(notebook: Fron
     for _ in range(10):
         wire.mark()
         asked = Asked(notebook, "demo: ask\nwait")
-        asked.ready(asked.button(ALLOW))
         asked.click(ALLOW)
         notebook.manager.interrupt_kernel()
         outcome = asked.finish()
@@ -163,7 +174,7 @@ def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
             each.ready(each.button(ALLOW))
         clicks = [(asked, ALLOW), (seen, DENY)]
         for each, name in clicks if count % 2 else reversed(clicks):
-            each.click(name)
+            each.front_end.press(each.button(name))
         assert wire.outcomes(1) == [chosen(asked.finish().text)]
 
 

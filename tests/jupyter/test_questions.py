@@ -107,7 +107,11 @@ def test_the_agents_own_options_are_the_buttons(notebook: FrontEnd) -> None:
     options = "options allow_once=<b>Sure</b>;reject_once=Not now;reject_always=Never"
     asked = Asked(notebook, f"demo: {options}\nask")
     ours = ["Reject with a reason…", "Reject & tell", "Back"]
-    assert [name for name in asked.names() if name not in ours] == ["<b>Sure</b>", "Not now", "Never (kept by the agent)"]
+    assert [name for name in asked.names() if name not in ours] == [
+        "<b>Sure</b>",
+        "Not now",
+        "Never (kept by the agent)",
+    ]
     asked.click("Never (kept by the agent)")
     assert "Rejected: Never (you)" in asked.finish().text
 

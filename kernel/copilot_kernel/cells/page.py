@@ -63,8 +63,9 @@ class Page:
         self._wake(slot)
 
     def settle(self) -> None:
-        """Send everything that waits; what was said is complete, as far as anybody knows."""
+        """Send everything that waits; as far as anybody knows, nothing more is said, and nothing asked."""
         self._slots.end_streams()
+        self._slots.close_questions()
         self._draw(everything=True)
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:

@@ -86,6 +86,8 @@ class Slots:
     def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Slot:
         """A question about an entry stands where the entry does; what shares its slot moves, or else the entry does."""
         slot = self._place_of_question(entry_id)
+        if slot.withdraw is not None:
+            slot.withdraw()
         slot.question, slot.withdraw, slot.dirty = bundle, withdraw, True
         return slot
 
@@ -94,6 +96,12 @@ class Slots:
         slot.question, slot.dirty = None, True
         if not slot.items:
             slot.put(object(), line)
+
+    def close_questions(self) -> None:
+        """Nobody can answer any more; what was decided comes with `close_question`."""
+        for slot in self:
+            if slot.question is not None:
+                slot.question, slot.dirty = None, True
 
     def _put_text(self, entry: Message) -> None:
         """Each piece in a slot of its own; a finished one stays where it grew."""

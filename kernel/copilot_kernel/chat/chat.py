@@ -172,6 +172,7 @@ class Chat:
             result = await self._run(blocks, view, stop, session_id)
         finally:
             self._stop = self._permissions.stop = self._elicitations.stop = None
+            stop.end()
         return self._ended(result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:

@@ -22,6 +22,10 @@ class Stop:
             self._twice.set()
         self.pressed = True
         self._once.set()
+        self.end()
+
+    def end(self) -> None:
+        """The turn is over: break off what still waits in an open scope, without a press."""
         for scope in self._scopes:
             scope.cancel()
 

@@ -1,0 +1,105 @@
+"""An agent that asks about one thing and does another: what was not shown is not allowed by a click, and is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .asked import ALLOW, DENY, Asked, Wire
+from .front_end import FrontEnd, kernel_process
+
+CHANGED = "The agent has changed this call since it was shown."
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    return Wire(tmp_path_factory.mktemp("wire"))
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
+        front_end.open_control()
+        yield front_end
+        assert front_end.complaints() == []
+
+
+def question(asked: Asked) -> str:
+    """What stands in the cell, in plain text."""
+    return "\n".join(bundle["text/plain"] for bundle in asked.outputs())
+
+
+@pytest.mark.parametrize(("name", "outcome"), [(ALLOW, "allow_once"), (DENY, "reject_once")])
+def test_a_command_that_changes_under_its_question_is_shown_before_it_can_be_allowed(
+    notebook: FrontEnd, wire: Wire, name: str, outcome: str
+) -> None:
+    folder = Path(notebook.process.cwd())
+    wire.mark()
+    asked = Asked(notebook, "demo: swap echo one > one.txt => echo two > two.txt")
+    assert ("echo one > one.txt" in question(asked), "two.txt" in question(asked)) == (True, False)
+    old = asked.button(ALLOW)
+    asked.look(1)
+    assert (CHANGED in question(asked), "echo two > two.txt" in question(asked)) == (True, True)
+    notebook.idle(notebook.press(old))
+    assert (wire.answers(), asked.standing()) == ([], asked.views)
+    asked.click(name)
+    text = asked.finish().text
+    assert wire.outcomes(1) == [outcome]
+    assert [(folder / name).exists() for name in ("one.txt", "two.txt")] == [False, outcome == "allow_once"]
+    assert "Cancelled" not in text
+    (folder / "two.txt").unlink(missing_ok=True)
+
+
+def test_a_command_that_changes_after_the_answer_is_told(notebook: FrontEnd, wire: Wire) -> None:
+    folder = Path(notebook.process.cwd())
+    wire.mark()
+    asked = Asked(notebook, "demo: swap-late echo one > one.txt => echo two > two.txt")
+    asked.click(ALLOW)
+    text = asked.finish().text
+    assert (wire.outcomes(1), (folder / "two.txt").exists()) == (["allow_once"], True)
+    assert "changed after it was allowed; allowed was $ echo one > one.txt" in text
+    (folder / "two.txt").unlink()
+
+
+def asking(wire: Wire) -> str:
+    """A line of script: asks, and does not wait for the answer."""
+    names = (("allow_once", ALLOW), ("reject_once", DENY))
+    options = [{"optionId": kind, "kind": kind, "name": name} for kind, name in names]
+    call = {"toolCallId": "call_x", "title": "Run ls", "kind": "execute", "rawInput": {"command": "ls"}}
+    params = {"sessionId": wire.session, "toolCall": call, "options": options}
+    request = {"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": params}
+    return f"rawline {json.dumps(request)}"
+
+
+@pytest.mark.parametrize("name", [ALLOW, DENY])
+def test_an_agent_that_does_not_wait_for_the_answer_is_told_so(notebook: FrontEnd, wire: Wire, name: str) -> None:
+    notebook.run("demo: say The session is known.")
+    wire.mark()
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "call_x", "status": "completed"}
+    asked = Asked(notebook, f"demo: {asking(wire)}\nraw {json.dumps(done)}\nwait")
+    asked.click(name)
+    wire.answers(1)
+    notebook.manager.interrupt_kernel()
+    assert "done before it was allowed" in asked.finish().text
+
+
+def test_a_question_that_is_open_when_its_turn_ends_is_answered_with_cancelled(notebook: FrontEnd, wire: Wire) -> None:
+    """Nobody is to find a button in a cell that does not run."""
+    notebook.run("demo: say The session is known.")
+    wire.mark()
+    asked = Asked(notebook, f"demo: {asking(wire)}\nwait 1")
+    outcome = asked.finish()
+    assert (outcome.status, wire.outcomes(1)) == ("ok", ["cancelled"])
+    notebook.idle(asked.click(ALLOW))
+    assert notebook.run("demo: say Alive.").status == "ok"
+    assert len(wire.answers()) == 1
+
+
+def test_an_agent_cannot_speak_of_what_the_kernel_does_for_it(notebook: FrontEnd) -> None:
+    """Its own calls may have any id, and are caught like others."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "copilot-kernel-1", "title": "Run rm", "kind": "execute"}
+    text = notebook.run(f"demo: raw {json.dumps(call | {'rawInput': {'command': 'rm x'}, 'status': 'completed'})}").text
+    assert "without asking" in text
