@@ -23,8 +23,8 @@ from tests.permissions.making import run as command
 
 from .report import Report, percentile
 
-ROUNDS = 20
-FUZZED = 3_000
+ROUNDS = 8
+FUZZED = 2_000
 
 Case = tuple[ToolCall, Circumstances, ToolCall | None]
 
@@ -103,6 +103,7 @@ def _floor(case: Case) -> Callable[[], object]:
 
 
 def _timed(act: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    """Seconds of processor time: a decision waits for nothing, and what else the machine does is no part of it."""
+    start = time.thread_time()
     act()
-    return time.perf_counter() - start
+    return time.thread_time() - start
