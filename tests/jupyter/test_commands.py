@@ -328,21 +328,6 @@ def test_a_rule_that_means_everything_is_set_with_a_warning(fresh: FrontEnd) -> 
     assert "Bash(python *)" in fresh.run("%status").text
 
 
-@pytest.mark.parametrize("live", [True, False])
-def test_a_saved_notebook_tells_what_ran_without_asking(fresh: FrontEnd, live: bool) -> None:
-    outcome = fresh.run("demo: unasked echo out", live=live)
-    assert "✓ Run echo out · done, exit code 0 · ⚠ ran a command without asking" in outcome.text
-    assert outcome.text.splitlines()[-1].startswith("⚠ 1 ran without asking · demo agent")
-    assert "ran without asking" in fresh.run("%permissions").text
-
-
-def test_acting_without_asking_can_cancel_the_turn(start_kernel: StartKernel, tmp_path: Path) -> None:
-    front_end = start_kernel(**own(tmp_path, COPILOT_KERNEL_ON_UNASKED="cancel"))
-    outcome = front_end.run("demo: unasked echo out\nslow 10000")
-    assert (outcome.status, outcome.error[0]) == ("error", "Cancelled")
-    assert "The turn was cancelled, because the agent ran a command without asking: $ echo out" in outcome.text
-
-
 # -- the agent ------------------------------------------------------------------------------------------------------
 
 
