@@ -291,6 +291,7 @@ def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None
         kernel = psutil.Process(int(starter.stdout.readline()))
         client = BlockingKernelClient(connection_file=file)
         client.load_connection_file()
+        client.hb_channel.time_to_dead = 30  # by itself it takes a kernel for dead that needs a second to start
         client.start_channels()
         client.wait_for_ready(timeout=30)
         client.execute("demo: wait")
