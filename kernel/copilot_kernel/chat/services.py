@@ -18,7 +18,6 @@ from .permission import Permissions
 from .record import Record
 from .running import Running
 
-
 FILES = ("fs/read_text_file", "fs/write_text_file")
 COMMANDS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
 """The methods, by the setting that switches them on."""

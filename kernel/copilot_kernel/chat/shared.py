@@ -22,7 +22,7 @@ Hears = Callable[[str], bool]
 
 
 class Shared:
-    """`async with Shared(settings) as shared`: seats belong inside the block. `settings` say what is started, and where.
+    """`async with Shared(settings) as shared`: seats belong inside the block. `settings` say what to start, and where.
 
     `worn`: a session did not end when it was told to, or the agent refused for want of a sign-in. Those who sit there
     may stay; the next conversation is better begun with another one. `on_options` is told what sessions can be set to.
