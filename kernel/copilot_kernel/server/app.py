@@ -16,7 +16,9 @@ from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
 from .catalogue import Catalogue, Model
+from .dialogue import Dialogues
 from .limits import Limits
+from .lobby import Lobby
 from .metrics import Metrics
 from .pool import Pool
 from .routes import routes
@@ -64,6 +66,8 @@ class CopilotApp(ExtensionApp):
         self.base_settings = replace(loaded := config.load(), cwd=loaded.cwd or str(self._serverapp().root_dir))
         self.pool = Pool(self.base_settings, self.pool_size, self._options)
         self.metrics = Metrics(lambda: self._count("seats"), lambda: self._count("lives"), lambda: self.limits.running)
+        self.lobby = Lobby(self, self._serverapp().base_url)
+        self.dialogues = Dialogues(self)
         self._asking = asyncio.Lock()
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
 
@@ -86,7 +90,7 @@ class CopilotApp(ExtensionApp):
     async def models(self) -> tuple[Model, ...]:
         """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
         async with self._asking:
-            if not self.catalogue.is_of(self.pool.link):
+            if not any(self.catalogue.is_of(process.link) for process in self.pool.processes):
                 await self._ask_for_models()
         return self.catalogue.models
 
@@ -116,15 +120,21 @@ class CopilotApp(ExtensionApp):
             "turns": self.limits.running,
         }
 
+    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
+        """The loop runs."""
+        self._sweeper.start()
+
     async def stop_extension(self) -> None:
         """Every agent is ended."""
         self._sweeper.stop()
+        await self.lobby.close()
         await self.pool.close()
 
     def _options(self, update: ConfigUpdate) -> None:
         self.catalogue.heard(update)
 
     async def _sweep(self) -> None:
+        await self.dialogues.sweep(self.idle_seconds)
         await self.pool.sweep(self.idle_seconds)
 
     def _count(self, what: str) -> int:

@@ -16,10 +16,17 @@ from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import url_path_join
 from tornado import web
 
+from ..acp.messages import SessionInfo
+from ..commands.sessions import newest_first
+from ..desk.home import CLOSE_LIMIT
+from ..errors import CopilotError
+from ..rendering.plain import one_line, visible_text
 from .catalogue import choose
 from .errors import ApiError
 from .handler import Handler
 from .models import Models
+
+MOST_RECENT = 30
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -108,9 +115,33 @@ class ChatModels(Models):
         self.answer_json({"models": [model.as_json() for model in models], "active": active})
 
 
+class Recent(Handler):
+    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first."""
+
+    async def get(self) -> None:
+        """An empty list where the agent does not run, or lists none."""
+        self.answer_json([_told(each) for each in newest_first(await self._listed())[:MOST_RECENT]])
+
+    async def _listed(self) -> tuple[SessionInfo, ...]:
+        if self.app.pool.link is None:
+            return ()
+        home = await self.app.pool.home(self.app.base_settings)
+        try:
+            return await home.do(lambda chat: chat.sessions())
+        except CopilotError:
+            return ()
+        finally:
+            await home.close(CLOSE_LIMIT)
+
+
+def _told(session: SessionInfo) -> dict[str, str]:
+    title = one_line(visible_text(session.title))
+    return {"id": session.id, "title": title, "updated_at": session.updated_at}
+
+
 ROUTES = [
     (r"/api/chat/suggestions", Suggestions),
     (r"/api/chat/models", ChatModels),
     (r"/api/models", ChatModels),
 ]
-OWN_ROUTES = [(r"/chat/?", Page), (r"/chat/static/([^/]+)", Asset)]
+OWN_ROUTES = [(r"/chat/?", Page), (r"/chat/static/([^/]+)", Asset), (r"/chat/sessions", Recent)]
