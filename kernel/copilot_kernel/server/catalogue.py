@@ -58,9 +58,10 @@ class Catalogue:
 
     def learn(self, state: SessionState, info: AgentInfo, link: object) -> None:
         """From a session that has just been opened. The model that it begins with comes first."""
-        self._told, self._owner = link, sanitised(info.name) or "agent"
-        found = tuple(_with_current_first(state.models, state.model))
-        self.current = state.model
+        if self._told is not link:
+            self._told, self.current = link, state.model
+        self._owner = sanitised(info.name) or "agent"
+        found = tuple(_with_current_first(state.models, self.current))
         alone = Mode(self._owner, info.title or info.name)
         self._replace(found or (alone,), state.raw)
 

@@ -1,6 +1,7 @@
 """What all our handlers share: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
 
-`Handler` is for GET and WebSockets; `Posted` for POST with a JSON body, which is capped while it comes in.
+No body is taken whole before it is known who sends it and how much it is: `Handler` reads past it, `Posted` takes a
+JSON object, capped while it comes in.
 """
 
 from __future__ import annotations
@@ -24,10 +25,17 @@ LINGER = 4
 """So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
 
 
+@stream_request_body
 class Handler(ExtensionHandlerMixin, JupyterHandler):
     """`everyone`: no login is needed. Methods raise ApiError or CopilotError's `for_client`."""
 
     auth_resource = "copilot"
+    route: ClassVar[str] = "other"
+    """In figures and logs."""
+    received = 0
+    """Bytes of the body."""
+    failed = 0
+    """The status that an answer would have had, which had begun before it went wrong."""
     everyone: ClassVar[bool] = False
 
     @property
@@ -40,6 +48,9 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     async def prepare(self) -> None:  # type: ignore[override]
         """Host, login, XSRF (Jupyter's), then origin and authorisation. Raises ApiError."""
         self.request.uri = self.request.path  # whatever is logged of a request, its query string is not
+        connection: Any = self.request.connection
+        connection.set_max_body_size(sys.maxsize)  # counted here, where there are words for it
+        connection.set_body_timeout(self.app.body_seconds)
         if self.is_preflight():
             return
         await super().prepare()
@@ -73,6 +84,22 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     def _unknown_user(self) -> ApiError:
         words = "Give the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
         return ApiError(401, words, WWW_Authenticate="Bearer")
+
+    # -- bodies ------------------------------------------------------------------------------------------------------
+
+    def data_received(self, chunk: bytes) -> None:
+        """A piece of the body."""
+        self.received += len(chunk)
+        self.keep(chunk)
+        if self.received > LINGER * self.app.body_limit and not self._finished:
+            self.answer_json(self.too_large().body, 413)
+
+    def keep(self, chunk: bytes) -> None:
+        """Nobody wants it."""
+
+    def too_large(self) -> ApiError:
+        """What the client is told."""
+        return ApiError(413, f"The body may have {self.app.body_limit} bytes at most.")
 
     # -- pages of other origins ------------------------------------------------------------------------------------
 
@@ -125,6 +152,14 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         self.set_cors_headers()
         self.answer_json(error_body(status_code, f"{phrase(status_code)}."), status_code)
 
+    def on_finish(self) -> None:
+        """For the figures, and the log if it is wanted."""
+        status, seconds = self.failed or self.get_status(), self.request.request_time()
+        self.app.metrics.requests.labels(self.route, str(status)).inc()
+        self.app.metrics.duration.labels(self.route).observe(seconds)
+        if self.app.request_log:
+            self.log.info("%s %s: %d in %.3f s", self.request.method, self.route, status, seconds)
+
     def _methods(self) -> list[str]:
         return [name for name in ("GET", "POST") if _is_own(getattr(type(self), name.lower()))]
 
@@ -140,7 +175,6 @@ def _is_own(method: Any) -> bool:
     return getattr(method, "__qualname__", "").partition(".")[0] != "RequestHandler"
 
 
-@stream_request_body
 class Posted(Handler):
     """A subclass has `answer`, which gets the body, a JSON object. A problem is told when the body was read."""
 
@@ -148,13 +182,10 @@ class Posted(Handler):
 
     def initialize(self, name: str, *args: Any, **kwargs: Any) -> None:
         super().initialize(name, *args, **kwargs)
-        self._body, self._received = bytearray(), 0
+        self._body = bytearray()
 
     async def prepare(self) -> None:  # type: ignore[override]
-        """See `Handler`; the body may take so much time and room."""
-        connection: Any = self.request.connection
-        connection.set_max_body_size(sys.maxsize)  # counted here, where there are words for it
-        connection.set_body_timeout(self.app.body_seconds)
+        """See `Handler`; a problem waits for the end of the body."""
         try:
             await super().prepare()
         except HTTPError as problem:
@@ -162,13 +193,10 @@ class Posted(Handler):
                 raise
             self._problem = problem
 
-    def data_received(self, chunk: bytes) -> None:
-        """A piece of the body."""
-        self._received += len(chunk)
-        if self._received <= self.app.body_limit and self._problem is None:
+    def keep(self, chunk: bytes) -> None:
+        """As much as there may be."""
+        if self.received <= self.app.body_limit and self._problem is None:
             self._body += chunk
-        elif self._received > LINGER * self.app.body_limit and not self._finished:
-            self.answer_json(self._too_large().body, 413)
 
     async def post(self, *args: str) -> None:
         """Read the body, then `answer`. Raises ApiError."""
@@ -182,8 +210,8 @@ class Posted(Handler):
         raise NotImplementedError
 
     def _read(self) -> dict[str, Any]:
-        if self._received > self.app.body_limit:
-            raise self._too_large()
+        if self.received > self.app.body_limit:
+            raise self.too_large()
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
@@ -194,6 +222,3 @@ class Posted(Handler):
         if not isinstance(body, dict):
             raise ApiError(400, "The body must be a JSON object.")
         return body
-
-    def _too_large(self) -> ApiError:
-        return ApiError(413, f"The body may have {self.app.body_limit} bytes at most.")

@@ -11,7 +11,7 @@ from .metrics import CONTENT_TYPE_LATEST
 class Health(Handler):
     """`GET /health`: without a login, and never starts an agent."""
 
-    everyone = True
+    everyone, route = True, "/health"
 
     @allow_unauthenticated
     def get(self) -> None:
@@ -22,6 +22,8 @@ class Health(Handler):
 class Status(Handler):
     """`GET copilot/status`: what `copilot-kernel serve status` shows."""
 
+    route = "/copilot/status"
+
     def get(self) -> None:
         """State, models, and how many conversations, agents and turns there are. Never starts an agent."""
         self.answer_json(self.app.status())
@@ -29,6 +31,8 @@ class Status(Handler):
 
 class Figures(Handler):
     """`GET copilot/metrics`, for Prometheus."""
+
+    route = "/copilot/metrics"
 
     def get(self) -> None:
         """The text format."""

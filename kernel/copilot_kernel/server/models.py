@@ -11,6 +11,8 @@ from .handler import Handler
 class Models(Handler):
     """The list."""
 
+    route = "/v1/models"
+
     async def get(self) -> None:
         """OpenAI's list, with what the agent tells of each."""
         self.answer_json({"object": "list", "data": [model.as_json() for model in await self.known()]})
@@ -25,6 +27,8 @@ class Models(Handler):
 
 class OneModel(Models):
     """One of them, by its whole id."""
+
+    route = "/v1/models/{id}"
 
     async def get(self, id: str) -> None:  # type: ignore[override]
         """Raises ApiError for one that there is not."""

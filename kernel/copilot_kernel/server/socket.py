@@ -26,6 +26,7 @@ SLOW = "this reader is too slow; connect again and resume"
 class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     """A `voice.Reader`. With `?view=html` it gets entries as safe HTML instead of deltas."""
 
+    _stream_request_body = False
     talk: Talk | None = None
     pictures = False
 
