@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from jupyter_server.base.websocket import WebSocketMixin
+from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..errors import CopilotError, UsageError
@@ -51,9 +51,18 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         """The handshake."""
         await WebSocketHandler.get(self, *args, **kwargs)
 
+    @property
+    def ping_interval(self) -> float:
+        """Seconds between two pings; tornado's own, since Jupyter counts in milliseconds and tornado does not."""
+        return float(self.settings.get("ws_ping_interval", WS_PING_INTERVAL)) / 1000
+
+    @property
+    def ping_timeout(self) -> float:
+        """Seconds until a reader that does not answer them is gone."""
+        return self.ping_interval
+
     def open(self, *args: str, **kwargs: str) -> None:
         """Connected."""
-        super().open(*args, **kwargs)
         self.pictures = self.get_query_argument("view", "") == "html"
         self._box = Outbox()
         self._writing = asyncio.create_task(self._write())

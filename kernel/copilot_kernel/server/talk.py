@@ -196,6 +196,7 @@ class Talk:
         command = slash.parse(text, names)
         if command is None:
             return await self._prompt(slash.to_agent(text))
+        self._tell(Event("command", {"content": text}))
         self._tell(await slash.run(self.desk, command))
         return Done("command")
 

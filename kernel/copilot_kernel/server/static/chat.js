@@ -80,6 +80,7 @@ const EVENTS = {
   usage({ used, size }) {
     $('usage').textContent = size > 0 ? `context ${Math.round((100 * used) / size)} %` : used ? `context ${used}` : '';
   },
+  command({ content }) { keepingEnd(() => log.add('prompt', '', content)); },
   queued({ waiting }) { $('waiting').textContent = waiting ? `${waiting} waiting` : ''; },
 };
 
@@ -181,13 +182,13 @@ function say(words) { $('said').textContent = words; }
 function cry(words) { $('alert').textContent = words; }
 
 const main = document.querySelector('main');
+let following = true; // the reader is at the end, and wants to stay there
 function atEnd() { return main.scrollHeight - main.scrollTop - main.clientHeight < NEAR; }
-function toEnd() { main.scrollTop = main.scrollHeight; $('down').hidden = true; }
+function toEnd() { following = true; main.scrollTop = main.scrollHeight; $('down').hidden = true; }
 
 function keepingEnd(change) {
-  const stay = atEnd();
   change();
-  if (stay) toEnd(); else $('down').hidden = false;
+  if (following) toEnd(); else $('down').hidden = false;
 }
 
 function grow() {
@@ -213,9 +214,13 @@ field.onkeydown = (event) => {
 $('stop').onclick = () => { act({ action: 'stop' }); field.focus(); };
 $('new').onclick = () => begin();
 $('down').onclick = () => { toEnd(); field.focus(); };
-main.onscroll = () => { if (atEnd()) $('down').hidden = true; };
-// A picture that has just come makes the page longer.
-$('log').addEventListener('load', () => { if (atEnd()) toEnd(); }, true);
+main.onscroll = () => {
+  following = atEnd();
+  if (following) $('down').hidden = true;
+};
+// Pictures that come, and windows that change, must not take the end away.
+new ResizeObserver(() => { if (following) toEnd(); }).observe($('log'));
+new ResizeObserver(() => { if (following) toEnd(); }).observe(main);
 
 $('recent').onclick = async () => {
   const list = $('sessions').querySelector('ul');
