@@ -15,6 +15,7 @@ from .. import config
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
+from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
 from .limits import Limits
@@ -34,6 +35,7 @@ class CopilotApp(ExtensionApp):
     description = __doc__
     load_other_extensions = False
     extension_url = "/copilot/chat"
+    serverapp_class = Alone
 
     port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
@@ -70,6 +72,14 @@ class CopilotApp(ExtensionApp):
         self.dialogues = Dialogues(self)
         self._asking = asyncio.Lock()
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
+
+    def _jupyter_server_config(self) -> dict[str, Any]:
+        """For a server of its own: one port, or none; what the user says of the server wins."""
+        told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
+        own = {"port": self.port, "port_retries": 0, "open_browser": False}
+        said = self._serverapp().config.ServerApp
+        told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
+        return told
 
     def initialize_handlers(self) -> None:
         """Under `copilot/` always, and at the root unless a setting turns that off."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
+from weakref import WeakSet
 
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat, Shared
@@ -76,6 +77,7 @@ class Pool:
         self.settings = settings
         self._size, self._on_options = size, on_options
         self.processes: list[Process] = []
+        self._homes: WeakSet[Home] = WeakSet()
 
     @property
     def link(self) -> object | None:
@@ -85,7 +87,9 @@ class Pool:
     async def home(self, settings: Settings) -> Home:
         """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it."""
         await self._ready()
-        return Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared))
+        home = Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared))
+        self._homes.add(home)
+        return home
 
     async def leave(self, home: Home) -> None:
         """A conversation is over: the agent may forget it."""
@@ -93,6 +97,7 @@ class Pool:
             with suppress(CopilotError, TimeoutError, asyncio.CancelledError):
                 await asyncio.wait_for(home.do(lambda chat: chat.new()), CLOSE_LIMIT)
         await home.close(CLOSE_LIMIT)
+        self._homes.discard(home)
 
     async def sweep(self, seconds: float) -> None:
         """End the agents that nobody has talked to for so long; worn ones at once."""
@@ -105,7 +110,9 @@ class Pool:
                 await process.shared.agent.end()
 
     async def close(self) -> None:
-        """End all agents, at the same time."""
+        """End all conversations, then all agents, each at the same time."""
+        homes, self._homes = [*self._homes], WeakSet()
+        await asyncio.gather(*(home.close(CLOSE_LIMIT) for home in homes))
         closing, self.processes = self.processes, []
         await asyncio.gather(*(process.close() for process in closing))
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import completions, files, health, models, page, responses, socket, unknown
+from . import completions, files, health, models, openapi, page, responses, socket, unknown
 
-MODULES: tuple[Any, ...] = (completions, responses, models, health, socket, page, files)
+MODULES: tuple[Any, ...] = (completions, responses, models, health, openapi, socket, page, files)
 """Whose routes there are; the first one that fits counts."""
 
 Route = tuple[str, type[Any]]
