@@ -51,6 +51,11 @@ class Listener:
     async def event(self, name: str) -> Told:
         return await self.until(lambda told: told.get("event") == name)
 
+    async def nth(self, name: str, number: int) -> Told:
+        """The event of this name that comes as number `number`, from 1."""
+        await self.until(lambda told: len(self.events(name)) >= number)
+        return self.events(name)[number - 1]
+
     def of(self, kind: str) -> list[Told]:
         return [told for told in self.heard if told["type"] == kind]
 

@@ -15,7 +15,7 @@ LONGEST = 20_000
 """Characters of one message; of a longer one the two ends are kept."""
 
 _HEAD = "<earlier_messages>\nThis is what was said before in this conversation, which you no longer have:\n\n"
-_TAIL = "\n</earlier_messages>\n\n"
+_TAIL = "\n</earlier_messages>"
 _CONTEXT = re.compile(rf"\A{re.escape(_HEAD)}.*{re.escape(_TAIL)}\n*", re.DOTALL)
 
 
@@ -50,7 +50,7 @@ def spoken(entry: Message) -> str:
 
 
 def as_context(lines: Sequence[Line]) -> str:
-    """The text that goes before the next prompt."""
+    """The block of text that goes before the next prompt."""
     told = "\n\n".join(f"{each.role}: {each.content}".replace(_TAIL.strip(), "") for each in lines)
     return _HEAD + told + _TAIL
 

@@ -88,8 +88,10 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         self._writing.cancel()
 
     def put(self, message: Message) -> None:
-        """See `Reader`."""
+        """See `Reader`. Who has let too much wait is sent away; what is lost, it finds when it comes back."""
         self._box.put(message)
+        if self._box.full:
+            self._send_away()
 
     # -- actions ------------------------------------------------------------------------------------------------------
 
@@ -144,10 +146,13 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
             while (message := await self._box.next()) is not None:
                 async with asyncio.timeout(STALLED):
                     await self.write_message(compose(message, self.pictures))
+        except TimeoutError:
+            self._send_away()
         except WebSocketClosedError:
             return
-        except TimeoutError:
-            pass
+
+    def _send_away(self) -> None:
+        self._leave()
         self.close(TRY_AGAIN, SLOW)
 
 

@@ -203,8 +203,8 @@ class Talk:
     async def _prompt(self, text: str) -> Done:
         await self._ensure_session()
         due, self._due = self._due, False
-        prompt = history.as_context(self._earlier) + text if due else text
-        blocks: list[Block] = [Text(prompt), *mentions(text, self.desk.settings.folder)]
+        context = [Text(history.as_context(self._earlier))] if due else []
+        blocks: list[Block] = [*context, Text(text), *mentions(text, self.desk.settings.folder)]
         turn = await self.desk.home.ask(blocks, self.voice)
         return Done(turn.stop_reason, turn.usage)
 

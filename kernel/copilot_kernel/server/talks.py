@@ -130,5 +130,5 @@ class Talks:
 
     async def _sweep_always(self) -> None:
         while True:
-            await asyncio.sleep(min(SWEEP, self.limits.idle))
+            await asyncio.sleep(min(SWEEP, max(1.0, self.limits.idle)))
             await self.sweep()
