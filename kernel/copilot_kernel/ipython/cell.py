@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from ..cells.cell import Cell, Request
-from .front_end import Widgets, clicks_arrive
+from ..cells.cell import Cell
+from .front_end import Widgets, clicks_arrive, request
 
 Errand = Callable[[], None]
 Errands = SimpleQueue[Errand | None]
@@ -38,9 +38,8 @@ class NotebookCell(Cell):
     """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
 
     def __init__(self, kernel: Any, widgets: Widgets, loop: asyncio.AbstractEventLoop | None) -> None:
-        parent = kernel.get_parent("shell")
-        self.request = Request(kernel._parent_ident["shell"], parent)
-        content, metadata = parent.get("content", {}), parent.get("metadata") or {}
+        self.request = request(kernel)
+        content, metadata = self.request.parent.get("content", {}), self.request.parent.get("metadata") or {}
         live = bool(content.get("allow_stdin"))
         stock = _Stock(kernel, widgets, clicks=loop is not None)
         super().__init__(stock, self.request, live=live, cell_id=metadata.get("cellId"))

@@ -19,7 +19,7 @@ from ..desk.home import CLOSE_LIMIT, Home
 from ..errors import CopilotError
 from .engine import Engine
 from .failing import REPORT, Cancelled, brief
-from .front_end import Widgets
+from .front_end import Parents, Widgets
 from .turn import Turn
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Door:
         self._watched = False
         self._notices: list[str] = []
         self._task: Ended | None = None
+        self._parents: Parents | None = None
 
     async def run(self, cell: Cell, text: str) -> Ended:
         """What `text` asks for, until it is over, however it ends. On the engine's loop."""
@@ -57,10 +58,19 @@ class Door:
         """Cancel at the agent, a second time end it; or cancel whatever else the cell waits for."""
         self.engine.call(self._interrupt)
 
+    def watch_parents(self, kernel: Any, events: Any) -> None:
+        """See `Parents`; `kernel` is ipykernel's."""
+        if self._parents is None:
+            self._parents = Parents(kernel, events)
+            self._parents.watch()
+
     def close(self) -> None:
         """End the agent, in bounded time. A child process that was forked off leaves the agent to its parent."""
         if os.getpid() != self._process:
             return
+        if self._parents is not None:
+            self._parents.leave()
+            self._parents = None
         if self.engine.runs:
             self._bounded(self._close())
         self.engine.stop()

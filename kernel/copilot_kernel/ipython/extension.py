@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
+from .failing import Cancelled
 from .transform import NAME, CopilotLine, rewrite
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ class Copilot:
         """Like `answer`, where nothing can be awaited. `names` are the variables of the caller."""
         from .waiting import blocking
 
-        return self._finish(blocking(self._door, self._shell, *self._expanded(text, names)))
+        try:
+            ended = blocking(self._door, self._shell, *self._expanded(text, names))
+        except KeyboardInterrupt:  # before or after the waiting, which hears it itself
+            self._door.interrupt()
+            raise Cancelled from None
+        return self._finish(ended)
 
     def transform(self, lines: list[str]) -> list[str]:
         """See `rewrite`. Only a cell that the kernel itself runs may be a coroutine, not one that a magic runs."""

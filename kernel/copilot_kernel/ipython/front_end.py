@@ -1,8 +1,8 @@
 """What a stock Python kernel lacks for widgets while a cell waits, and whether its front end has widgets at all.
 
 ipykernel 7.4 handles comm messages while an asynchronous cell runs, but publishes neither busy nor idle for them, so
-that ipywidgets sends no second change of an input; and it may put back the parent of the cell before, so that the
-cell's own idle goes astray. Both are mended from outside, and only as long as one of our cells waits.
+that ipywidgets sends no second change of an input; and after a message it may put back the parent of the cell before,
+so that the next cell's idle goes astray. Both are mended from outside.
 """
 
 from __future__ import annotations
@@ -33,11 +33,16 @@ def clicks_arrive(kernel: Any) -> bool:
     return concurrent and isinstance(getattr(kernel, "_shell_parent", None), ContextVar)
 
 
+def request(kernel: Any) -> Request:
+    """The one whose cell runs in this context."""
+    return Request(kernel._parent_ident["shell"], kernel.get_parent("shell"))
+
+
 @contextmanager
-def attended(kernel: Any, shell: Any, request: Request) -> Iterator[None]:
-    """The cell of `request` waits inside: comm messages have their busy and idle, and then the cell is busy again."""
+def attended(kernel: Any, cell: Request) -> Iterator[None]:
+    """`cell` waits inside: comm messages have their busy and idle, and then the cell is busy again."""
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
-    ours = {name: partial(_handle, kernel, request, handler) for name, handler in handlers.items()}
+    ours = {name: partial(_handle, kernel, cell, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
     try:
         yield
@@ -45,7 +50,6 @@ def attended(kernel: Any, shell: Any, request: Request) -> Iterator[None]:
         for name, handler in handlers.items():
             if kernel.shell_handlers[name] is ours[name]:
                 kernel.shell_handlers[name] = handler
-        _restore_after_cell(kernel, shell, request)
 
 
 async def _handle(kernel: Any, cell: Request, handler: Handler, stream: Any, ident: Any, message: Any) -> None:
@@ -68,15 +72,40 @@ def _publish(kernel: Any, state: str, parent: Any) -> None:
     kernel.session.send(kernel.iopub_socket, "status", content, parent, ident=kernel._topic("status"))
 
 
-def _restore_after_cell(kernel: Any, shell: Any, cell: Request) -> None:
-    """IPython calls back where the kernel will publish the cell's idle: in that context the parent must be right."""
+class Parents:
+    """Puts right whose idle comes at the end of a cell, of the user's own asynchronous cells too.
 
-    def restore() -> None:
-        shell.events.unregister("post_execute", restore)
-        if kernel.get_parent("shell") is not cell.parent:
-            kernel.set_parent(cell.ident, cell.parent, channel="shell")
+    IPython calls `begin` in the cell's own context, where the parent is never wrong, and `end` in the one in which the
+    kernel publishes the idle, just before it does.
+    """
 
-    shell.events.register("post_execute", restore)
+    def __init__(self, kernel: Any, events: Any) -> None:
+        self._kernel, self._events = kernel, events
+        self._cell: Request | None = None
+
+    def watch(self) -> None:
+        """From the cell that runs now on."""
+        self.begin()
+        self._events.register("pre_run_cell", self.begin)
+        self._events.register("post_run_cell", self.end)
+
+    def leave(self) -> None:
+        """No longer."""
+        self._events.unregister("pre_run_cell", self.begin)
+        self._events.unregister("post_run_cell", self.end)
+
+    def begin(self, info: Any = None) -> None:
+        """A cell begins. Those of subshells run in other threads, and nothing comes between them."""
+        if threading.current_thread() is threading.main_thread():
+            self._cell = request(self._kernel)
+
+    def end(self, result: Any = None) -> None:
+        """It is over."""
+        cell = self._cell
+        if cell is None or threading.current_thread() is not threading.main_thread():
+            return
+        if self._kernel.get_parent("shell") is not cell.parent:
+            self._kernel.set_parent(cell.ident, cell.parent, channel="shell")
 
 
 class Widgets:

@@ -19,9 +19,10 @@ from .front_end import attended
 async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
     """In a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks go on."""
     kernel = shell.kernel
+    door.watch_parents(kernel, shell.events)
     cell = NotebookCell(kernel, door.widgets, asyncio.get_running_loop())
     _warn(cell, note)
-    with attended(kernel, shell, cell.request), _interrupts(door.interrupt):
+    with attended(kernel, cell.request), _interrupts(door.interrupt):
         working = asyncio.wrap_future(door.engine.submit(door.run(cell, text)))
         try:
             return await asyncio.shield(working)
