@@ -141,7 +141,7 @@ async def test_deltas_add_up_and_done_ends_the_response(settings: Settings) -> N
         listener = Listener()
         told = await said(await talks.new(listener), listener, "demo: say Here\nsay  it is\nthink why\nsay more")
         assert _text(told) == "Hereit is\n\nmore"
-        assert [each for each in told if each["type"] == "delta"][0] == {"type": "delta", "content": "Here"}
+        assert next(each for each in told if each["type"] == "delta") == {"type": "delta", "content": "Here"}
         assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
         assert listener.events("thought")[0]["content"] == "why"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from jupyter_server.utils import url_path_join
@@ -11,6 +12,7 @@ from tornado.websocket import WebSocketHandler
 from ..desk.desk import Desk
 from ..errors import UsageError
 from .catalogue import choose
+from .errors import ApiError
 from .media import Shelf
 from .talk import Host, Limits
 from .talks import Talks
@@ -32,7 +34,7 @@ class Lobby:
         self._app = app
         self.shelf = Shelf(url_path_join(base_url, "" if app.root_paths else "copilot", MEDIA))
         limits = Limits(question=app.approval_seconds, idle=app.idle_seconds, talks=app.kept_sessions)
-        host = Host(self._desk, self._meet, app.pool.leave, self.shelf.keep)
+        host = Host(self._desk, self._meet, app.pool.leave, self.shelf.keep, self._turn)
         self.talks = Talks(host, limits)
         self._sockets: set[WebSocketHandler] = set()
 
@@ -56,6 +58,16 @@ class Lobby:
     async def _desk(self) -> Desk:
         settings = self._app.base_settings
         return Desk(await self._app.pool.home(settings), lambda: settings)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Counted with the turns over HTTP. Raises UsageError when there are too many."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._app.limits.turn())
+            except ApiError as error:
+                raise UsageError(error.message, "Send it again in a while.") from error
+            yield
 
     async def _meet(self, chat: Chat) -> None:
         """A new session begins with the model that the server is set to."""

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +48,13 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Host:
     """What a conversation needs of its server: a desk, what to do with a chat whose session was opened, what to do
-    with a home that is not needed any more, and where files go."""
+    with a home that is not needed any more, where files go, and leave for one turn (raises CopilotError)."""
 
     desk: Callable[[], Awaitable[Desk]]
     meet: Callable[[Chat], Coroutine[Any, Any, None]]
     leave: Callable[[Home], Awaitable[None]]
     keep: Keep
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Talk:
@@ -205,7 +207,8 @@ class Talk:
         due, self._due = self._due, False
         context = [Text(history.as_context(self._earlier))] if due else []
         blocks: list[Block] = [*context, Text(text), *mentions(text, self.desk.settings.folder)]
-        turn = await self.desk.home.ask(blocks, self.voice)
+        with self._host.turn():
+            turn = await self.desk.home.ask(blocks, self.voice)
         return Done(turn.stop_reason, turn.usage)
 
     async def _ensure_session(self) -> None:
