@@ -191,6 +191,18 @@ def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
     )
 
 
+def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, context: BrowserContext) -> None:
+    chat.send("demo: say together\nask")
+    expect(chat.button("Allow once")).to_be_visible()
+    other = chat.page.context.new_page()
+    other.goto(chat.page.url)
+    expect(other.get_by_role("button", name="Allow once")).to_be_visible()
+    other.get_by_label("Stop the turn").click()
+    chat.ready()
+    expect(chat.button("Allow once")).to_have_count(0)
+    expect(other.get_by_label("Stop the turn")).to_be_hidden()
+
+
 def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
     chat.send("Explain the plum project")
     chat.ready()
@@ -270,19 +282,22 @@ def test_text_can_be_read_in_both_themes(chromium: Browser, server: Server, sche
 CONTRAST = """() => {
   const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length > 3 ? n : [...n, 1]; };
   const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const back = (each) => { const chain = []; for (let e = each; e; e = e.parentElement) chain.unshift(parse(getComputedStyle(e).backgroundColor));
-    return chain.reduce((below, top) => over(top, below), [255, 255, 255, 1]); };
+  const part = (v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const back = (each) => {
+    const chain = [];
+    for (let e = each; e; e = e.parentElement) chain.unshift(parse(getComputedStyle(e).backgroundColor));
+    return chain.reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
   const found = [];
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
-    const each = walk.currentNode.parentElement;
-    if (!walk.currentNode.textContent.trim() || !each.checkVisibility() || each.closest('.unseen, .skip, :disabled')) continue;
+    const each = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    if (!text || !each.checkVisibility() || each.closest('.unseen, .skip, :disabled')) continue;
     const ground = back(each), ink = over(parse(getComputedStyle(each).color), ground);
     const [a, b] = [light(ink), light(ground)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${walk.currentNode.textContent.trim().slice(0, 40)}`);
+    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${text.slice(0, 40)}`);
   }
   return found;
 }"""

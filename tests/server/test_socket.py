@@ -77,6 +77,11 @@ async def _refused(door: Door, headers: dict[str, str] | None = None) -> int:
     return error.value.response.status_code
 
 
+async def _sent_and_heard(client: Client, frame: str) -> None:
+    await client.raw(frame)
+    await client.kind("never")
+
+
 # -- what a connection survives ---------------------------------------------------------------------------------------
 
 
@@ -113,9 +118,8 @@ async def test_a_message_that_is_too_long_is_an_error_and_a_huge_one_ends_the_co
         await client.act("send", text="x" * LONGEST)
         assert "more than" in (await client.kind("error"))["content"]
         assert text_of(await client.say("demo: say still here")) == "still here"
-        await client.raw("x" * (8 * LONGEST + 1))
         with pytest.raises(ConnectionClosed):
-            await client.kind("never")
+            await _sent_and_heard(client, "x" * (8 * LONGEST + 1))
 
 
 async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(door: Door) -> None:
@@ -149,14 +153,13 @@ async def test_two_sockets_see_one_session_and_either_may_answer(door: Door) -> 
     assert text_of(one.heard) == text_of(other.heard) != ""
 
 
-async def test_fifty_sockets_at_once_hear_only_their_own(door: Door, jp_serverapp: Any) -> None:
+@pytest.mark.parametrize("extension", [{"rate_limit": 0}], indirect=True)
+async def test_fifty_sockets_at_once_hear_only_their_own(door: Door) -> None:
     count = 50
 
     async def talk(number: int) -> None:
         async with door.client() as client:
             await client.begin()
-            told = await client.say(f"demo: say <{number}> \nsay {number} \nshell-free")
-            assert told[-1]["type"] == "done"
             told = await client.say(f"demo: long 2000 20 0\nsay <{number}>")
             assert text_of(told).endswith(f"<{number}>")
             told = await client.say(f"demo: say mine is {number}")
@@ -194,3 +197,43 @@ async def test_what_the_agent_cannot_do_is_told_and_the_page_is_not(door: Door) 
         await client.act("resume_session", session_id="nobody")
         assert "Session not found" in (await client.kind("error"))["content"]
         assert json.dumps(client.heard).count("Traceback") == 0
+
+
+@pytest.mark.parametrize("extension", [{"rate_limit": 1}], indirect=True)
+async def test_turns_count_with_those_over_http_and_too_many_are_an_error(door: Door) -> None:
+    async with door.client() as client:
+        await client.begin()
+        assert text_of(await client.say("demo: say one")) == "one"
+        told = await client.say("demo: say two")
+        assert "requests a minute" in next(each["content"] for each in told if each["type"] == "error")
+        assert told[-1] == {"type": "done", "stop_reason": "error"}
+
+
+@pytest.mark.parametrize("extension", [{"approval_seconds": 0.2}], indirect=True)
+async def test_the_limit_of_questions_is_a_setting(door: Door) -> None:
+    async with door.client() as client:
+        await client.begin()
+        await client.act("send", text=QUESTION)
+        resolved = await client.event("approval_resolved")
+        assert (resolved["approved"], "0.2 s" in resolved["reason"]) == (False, True)
+
+
+@pytest.mark.parametrize("extension", [{"defaultModel": "large"}], indirect=True)
+async def test_the_model_is_that_of_the_server(door: Door) -> None:
+    async with door.client() as client:
+        await client.act("new_session")
+        assert (await client.kind("session_created"))["model"] == "scripted-large"
+
+
+async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: Door) -> None:
+    async with door.client() as client:
+        first = await client.begin()
+        await client.say("demo: say in the first")
+        await client.act("send", text="/new")
+        second = (await client.kind("session_created"))["session_id"]
+        assert second != first
+        await client.say("demo: say in the second")
+        await client.act("send", text=f"/resume {first[:13]}")
+        assert (await client.kind("session_created"))["session_id"] == first
+        history = await client.event("history")
+        assert history["messages"][-1]["content"] == "in the first"

@@ -16,7 +16,7 @@ MOST = 8 * 2**20
 MOST_MESSAGES = 5_000
 GROWING = frozenset({"thought"})
 """Events whose `content` goes on where the one before ended."""
-PASSING = frozenset({"status", "usage", "plan", "mode", "queued"})
+PASSING = frozenset({"status", "usage", "plan", "mode", "queued", "running"})
 """Events of which only the newest matters."""
 
 

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
+from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import url_path_join
@@ -68,6 +69,7 @@ class Page(ExtensionHandlerMixin, JupyterHandler):
         return "; ".join(f"{name} {value}" for name, value in POLICY.items())
 
     @web.authenticated
+    @authorized
     def get(self) -> None:
         """The page; where it is, it learns from two attributes."""
         page = (STATIC / "chat.html").read_text("utf-8")

@@ -177,6 +177,7 @@ class Talk:
     async def _run(self) -> None:
         while self._queue:
             text = self._queue.popleft()
+            self._tell(Event("running", {"running": True}))
             await self._one(text)
         self.used = time.monotonic()
 
@@ -191,6 +192,8 @@ class Talk:
             self._tell(Failed(BROKEN))
         finally:
             self.voice.settle()
+            if not self._queue and asyncio.current_task() is self._work:
+                self._tell(Event("running", {"running": False}))
             self._tell(done)
 
     async def _respond(self, text: str) -> Done:
@@ -232,4 +235,5 @@ class Talk:
 def failed(error: CopilotError) -> Failed:
     """The one form of an error: what happened and what to do, as text and as a picture."""
     text = "\n".join(filter(None, (str(error), error.hint)))
-    return Failed(slash.ours(text), slash.ours(render_failure(error)["text/html"]))
+    html = render_failure(error)["text/html"].replace("run this cell again", "try again")
+    return Failed(slash.ours(text), slash.ours(html))

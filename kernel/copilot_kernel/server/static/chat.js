@@ -17,22 +17,22 @@ const wire = new Wire(`${base.replace(/^/, location.origin.replace(/^http/, 'ws'
 
 let session = remembered();
 let opening = '';
-let running = 0;
+let running = false; // as the server says
+let sending = false; // before it says so
 let unsent = [];
 
 // -- what the server tells ---------------------------------------------------------------------------------------------
 
 const HEAR = {
   session_created(message) {
-    const changed = session !== message.session_id;
     opening = ''; session = message.session_id;
     remember(session);
     log.clear();
-    running = message.running ? 1 : 0;
+    running = message.running; sending = false;
     $('agent').textContent = message.agent ?? '';
     for (const id of ['model', 'mode', 'usage', 'waiting']) $(id).textContent = '';
     $('model').textContent = message.model ?? '';
-    if (changed) passing('');
+    passing(running ? ' ' : '');
     for (const text of unsent.splice(0)) send(text);
     settle();
   },
@@ -42,14 +42,13 @@ const HEAR = {
   message({ html, content }) { keepingEnd(() => log.add('command', html, content)); say(content.slice(0, 300)); },
   error({ html, content }) {
     if (opening) return refused(content, html);
+    sending = false;
     keepingEnd(() => log.add('error', html, content));
     cry(content);
+    settle();
   },
   done({ stop_reason: reason }) {
-    running = Math.max(0, running - 1);
-    if (!running) passing('');
     if (reason !== 'error') say(reason === 'cancelled' ? 'Stopped.' : 'The answer is complete.');
-    settle();
   },
 };
 
@@ -75,12 +74,17 @@ const EVENTS = {
     keepingEnd(() => log.add(`line ${severity}`, '', [title, description].filter(Boolean).join(' · ')));
     say(title);
   },
-  status({ content }) { passing(content); },
+  status({ content }) { passing(content || (running ? ' ' : '')); },
   mode({ mode, model }) { $('mode').textContent = short(mode); $('model').textContent = short(model); },
   usage({ used, size }) {
     $('usage').textContent = size > 0 ? `context ${Math.round((100 * used) / size)} %` : used ? `context ${used}` : '';
   },
   command({ content }) { keepingEnd(() => log.add('prompt', '', content)); },
+  running(message) {
+    running = message.running; sending = false;
+    passing(running ? ' ' : '');
+    settle();
+  },
   queued({ waiting }) { $('waiting').textContent = waiting ? `${waiting} waiting` : ''; },
 };
 
@@ -142,7 +146,7 @@ function act(action) { return wire.send(action); }
 
 function send(text) {
   if (opening || !session || !act({ action: 'send', text })) { unsent.push(text); return; }
-  running += 1;
+  sending = true;
   passing(' ');
   settle();
 }
@@ -152,7 +156,7 @@ function send(text) {
 const field = $('text');
 
 function settle() {
-  const idle = log.empty && !running;
+  const idle = log.empty && !running && !sending;
   $('welcome').hidden = !idle || !session;
   $('stop').hidden = !running;
   $('send').disabled = !field.value.trim();
