@@ -14,6 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from .lab import Lab, Notebook, running_browser, running_lab
+from .serving import Server, running_server
 
 RECORDING = Path(__file__).parents[1] / "store" / "data" / "events.jsonl"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -121,9 +122,37 @@ def exported(browser: Browser, lab: Lab) -> None:
     context.close()
 
 
+def chat_page(browser: Browser, server: Server) -> None:
+    """The chat page while it asks, in both themes and on a small screen."""
+    for scheme, size, name in (("light", WIDE, "light"), ("dark", WIDE, "dark"), ("light", NARROW, "narrow")):
+        screen = {"viewport": {"width": size[0], "height": size[1]}, "device_scale_factor": 2, "color_scheme": scheme}
+        context = browser.new_context(**screen)  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto(server.page)
+        page.get_by_role("button", name="Run the tests").wait_for()
+        if name == "light":
+            page.screenshot(path=str(IMAGES / "chat-page-welcome.png"))
+        page.get_by_label("Message").fill("Fix the bug in fibonacci.py")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Allow once").wait_for()
+        page.evaluate("() => new Promise(done => setTimeout(done, 300))")
+        page.screenshot(path=str(IMAGES / f"chat-page-{name}.png"))
+        page.get_by_label("Stop the turn").click()
+        page.get_by_label("Stop the turn").wait_for(state="hidden")
+        context.close()
+
+
 def main() -> None:
-    """Both themes, wide and narrow."""
+    """Both themes, wide and narrow; with the word `chat-page`, only that."""
     IMAGES.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder) / "server") as server,
+        running_browser() as browser,
+    ):
+        chat_page(browser, server)
+    if "chat-page" in sys.argv:
+        return
     with (
         tempfile.TemporaryDirectory() as folder,
         running_lab(Path(folder) / "lab") as lab,

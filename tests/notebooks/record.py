@@ -17,7 +17,7 @@ def record(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         NotebookClient(notebook, timeout=60, record_timing=False, resources=resources).execute()
-    notebook.metadata["language_info"] = {"name": "copilot"}
+    notebook.metadata["language_info"] = {"name": notebook.metadata["kernelspec"]["language"]}
     nbformat.write(notebook, path)
 
 

@@ -35,10 +35,10 @@ def copies(folder: Path) -> list[Path]:
     return made
 
 
-def test_there_are_three_notebooks_and_each_code_cell_is_recorded() -> None:
-    assert len(TOUR) == 3
+def test_there_are_four_notebooks_and_each_code_cell_is_recorded() -> None:
+    assert len(TOUR) == 4
     cells = [cell for path in TOUR for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-    assert all(cell.outputs for cell in cells)
+    assert all(cell.outputs for cell in cells if not cell.source.startswith("%load_ext"))
 
 
 @pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
@@ -47,5 +47,5 @@ def test_a_recorded_output_can_be_read_without_a_kernel(path: Path) -> None:
     assert "widgets" not in notebook.metadata
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            assert output.output_type == "error" or output.data["text/plain"].strip()
+            assert output.output_type == "error" or (output.get("text") or output.data["text/plain"]).strip()
             assert "application/vnd.jupyter.widget-view+json" not in output.get("data", {})

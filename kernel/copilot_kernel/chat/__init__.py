@@ -1,6 +1,7 @@
 """One conversation with one agent; the only room that knows the wire, the conversation and the permissions."""
 
 from .chat import Chat
+from .shared import Shared
 from .view import Turn, View
 
-__all__ = ["Chat", "Turn", "View"]
+__all__ = ["Chat", "Shared", "Turn", "View"]

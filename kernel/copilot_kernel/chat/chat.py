@@ -39,6 +39,7 @@ from .record import Record
 from .retry import Retry
 from .services import Services
 from .sessions import Sessions
+from .shared import Seat, Shared
 from .signin import method_for
 from .stop import Stop
 from .view import Turn, View
@@ -55,10 +56,13 @@ class Chat:
 
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path goes on with it.
     Where nobody watches, and without a notebook, there is none, and each chat begins a new session.
+    With `shared`, the chat is one of several on that agent, which outlives it.
     All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
     """
 
-    def __init__(self, settings: Settings, notebook: str = "", retry: Retry | None = None) -> None:
+    def __init__(
+        self, settings: Settings, notebook: str = "", retry: Retry | None = None, shared: Shared | None = None
+    ) -> None:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
@@ -66,7 +70,11 @@ class Chat:
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions)
-        self.agent = Agent(settings, self._doors(), self._services.serve, self._denied)
+        self.agent: Agent | Seat = (
+            shared.seat(self._doors(), self._services.serve, self._hears)
+            if shared
+            else Agent(settings, self._doors(), self._services.serve, self._denied)
+        )
         folder = state_folder(settings) if notebook else None
         self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
         self._sessions.on_another = self._another
@@ -245,6 +253,7 @@ class Chat:
             await stop.wait_again()
         self._record.update(NoticeUpdate("warning", ENDED))
         await self.agent.end()
+        self._sessions.drop()
         prompt.cancel()
 
     def _said(self) -> list[str]:
@@ -364,6 +373,9 @@ class Chat:
             heard={"elicitation/complete": self._elicitations.complete},
             answer_form=self.settings.answer_form,
         )
+
+    def _hears(self, session_id: str) -> bool:
+        return self._sessions.hears(session_id)
 
     def _update(self, session_id: str, update: Update) -> None:
         self._sessions.update(session_id, of_agent(update))

@@ -25,14 +25,15 @@ Work = Callable[[], Coroutine[Any, Any, T]]
 
 
 class Retry:
-    """The patience with one agent. `sleep` and `clock` count in seconds."""
+    """The patience with one agent. `sleep` and `clock` count in seconds; nothing is tried more than `most` times."""
 
     def __init__(
         self,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = anyio.current_time,
+        most: int = ATTEMPTS,
     ) -> None:
-        self._sleep, self._clock = sleep, clock
+        self._sleep, self._clock, self._most = sleep, clock, most
         self._crashes: deque[float] = deque(maxlen=CRASHES)
         self._last: AgentError | None = None
         self._open = False
@@ -42,7 +43,7 @@ class Retry:
 
         Raises what `work` raised last, and AgentStartFailed while the agent is not to be started.
         """
-        for attempt in range(1, attempts):
+        for attempt in range(1, min(attempts, self._most)):
             try:
                 return await self._once(work)
             except AgentError as error:

@@ -18,6 +18,10 @@ from .permission import Permissions
 from .record import Record
 from .running import Running
 
+FILES = ("fs/read_text_file", "fs/write_text_file")
+COMMANDS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
+"""The methods, by the setting that switches them on."""
+
 
 class Services:
     """`serve` makes them anew for each agent: what one began ends with it."""
@@ -46,16 +50,11 @@ class Services:
 
     def _files(self, deeds: Deeds) -> dict[str, Service]:
         filing = Filing(Files(self._settings.folder, [state_folder(self._settings)]), deeds)
-        return {"fs/read_text_file": _served(filing.read), "fs/write_text_file": _served(filing.write)}
+        return dict(zip(FILES, map(_served, (filing.read, filing.write)), strict=True))
 
     def _commands(self, running: Running) -> dict[str, Service]:
-        return {
-            "terminal/create": _served(running.create),
-            "terminal/output": _served(running.output),
-            "terminal/wait_for_exit": _served(running.wait_for_exit),
-            "terminal/kill": _served(running.kill),
-            "terminal/release": _served(running.release),
-        }
+        works = (running.create, running.output, running.wait_for_exit, running.kill, running.release)
+        return dict(zip(COMMANDS, map(_served, works), strict=True))
 
 
 def _served(work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:

@@ -33,6 +33,7 @@ from .agent import Agent
 from .record import Record
 from .retry import Retry
 from .saved import Lock, Past, Saved, lock
+from .shared import Seat
 
 SAID = Chunk | ToolCallUpdate | PlanUpdate | NoticeUpdate | CompactionUpdate | CompactionChunk | Unknown
 """What a replay would draw again; the other updates say how the session is now."""
@@ -51,7 +52,7 @@ UNSHOWN = "The conversation goes on; the agent cannot show what was said before.
 class Sessions:
     """At most one session is open. `saved` and the locks are in `folder`; without one, nothing is remembered."""
 
-    def __init__(self, agent: Agent, record: Record, retry: Retry, folder: Path | None, notebook: str) -> None:
+    def __init__(self, agent: Agent | Seat, record: Record, retry: Retry, folder: Path | None, notebook: str) -> None:
         self._agent, self._record, self._retry = agent, record, retry
         self._folder = folder
         key = (notebook, agent.settings.agent or "copilot", agent.cwd)
@@ -147,6 +148,11 @@ class Sessions:
         """The agent said so; True if a session had been refused before."""
         refused, self._refused = self._refused, False
         return refused
+
+    def hears(self, session_id: str) -> bool:
+        """It is the session that is open, or that is being opened by its id."""
+        current = self._session.id if self._session else ""
+        return bool(session_id) and session_id in (current, self._awaited)
 
     def update(self, session_id: str, update: Update) -> None:
         """From the wire. Agents speak of a session before they have told its id; over TCP also of somebody else's."""

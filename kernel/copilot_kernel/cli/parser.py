@@ -13,6 +13,7 @@ examples:
   copilot-kernel demo                              the tour in JupyterLab, with a built-in demo agent
   copilot-kernel doctor                            is everything there, and what is set?
   copilot-kernel ask "What does this folder hold?"
+  copilot-kernel serve --port 8080                 an OpenAI-compatible API, and a chat page
   copilot-kernel export last -o chat.ipynb         the last conversation as a notebook
   copilot-kernel install --user --name claude --display-name Claude --agent claude-agent-acp
 
@@ -29,7 +30,7 @@ def build(version: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("copilot-kernel", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_Formatter)
     parser.add_argument("--version", action="version", version=f"copilot-kernel {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _ask, _install, _doctor, _sessions, _export):
+    for add in (_demo, _ask, _serve, _install, _doctor, _sessions, _export):
         add(commands)
     return parser
 
@@ -75,6 +76,23 @@ def _ask(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: text, stop_reason, tool_calls, session_id"
     )
+
+
+def _serve(commands: _Commands[argparse.ArgumentParser]) -> None:
+    more = (
+        "\nOn this machine only, and with Jupyter's token as API key. In Jupyter's own server the same is there"
+        "\nwithout this command. Settings: `jupyter copilot --help-all`."
+        "\nThe exit code of stop and status is 1 if there is no such server."
+    )
+    parser = _add(commands, "serve", "serve the OpenAI-compatible API and the chat", more)
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("start", "stop", "status"),
+        help="start it in the background, stop it, or show state, port, models and sessions (default: serve here)",
+    )
+    parser.add_argument("--port", type=_port, help="port (default: 8080, or CopilotApp.port; stop, status: all)")
+    parser.add_argument("--json", action="store_true", help="status: print one JSON object")
 
 
 def _install(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -63,7 +63,7 @@ def _client(notebook: Any, folder: Path, say: Callable[[str], None]) -> Notebook
 
     return NotebookClient(
         notebook,
-        km=_manager(folder),
+        km=_manager(folder, notebook.metadata.kernelspec.name),
         timeout=CELL_LIMIT,
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
@@ -89,9 +89,10 @@ def _say_all(say: Callable[[str], None], texts: list[str]) -> None:
         say(f"\n{text}")
 
 
-def _manager(folder: Path) -> AsyncKernelManager:
+def _manager(folder: Path, kernel: str) -> AsyncKernelManager:
+    """Besides ours there is the Python kernel of this very environment."""
     specs = KernelSpecManager(kernel_dirs=[str(folder / ".jupyter" / "kernels")])
-    manager = AsyncKernelManager(kernel_name="copilot", kernel_spec_manager=specs)
+    manager = AsyncKernelManager(kernel_name=kernel, kernel_spec_manager=specs)
     if can_encrypt():
         manager.transport_encryption = "auto"
     return manager

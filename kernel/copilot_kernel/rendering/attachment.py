@@ -114,11 +114,11 @@ def _save_html(data: str, uri: str, mime_type: str) -> str:
     valid = _valid(data) if len(data) <= _LARGEST_SAVED else ""
     if not valid:
         return ""
-    name = escape(_file_name(uri, mime_type))
+    name = escape(file_name(uri, mime_type))
     return f'<a href="data:application/octet-stream;base64,{valid}" download="{name}">save {name}</a>'
 
 
-def _file_name(uri: str, mime_type: str) -> str:
+def file_name(uri: str, mime_type: str) -> str:
     """A harmless name, from the last part of the address or from the type."""
     try:
         last = unquote(urlsplit(uri).path.rstrip("/").rpartition("/")[2])

@@ -64,6 +64,11 @@ def _shown(call: ToolCall, cwd: str) -> _Shown:
     )
 
 
+def output_of(call: ToolCall) -> str:
+    """What came out of the call, as plain text; empty if nothing did."""
+    return _output(call)
+
+
 def _output(call: ToolCall) -> str:
     """Text among the content, else in the raw output; of a failed call both, for one may hold the reason."""
     texts = [text for part in call.content if (text := _content_text(call, part))]

@@ -1,0 +1,150 @@
+"""One agent process for many conversations: each has a seat, and hears only what is said in its own session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Self
+
+from ..acp.doors import Doors, Service
+from ..acp.jsonrpc import method_not_found
+from ..acp.link import Link
+from ..acp.mcp import Offered
+from ..acp.messages import ConfigUpdate, Json, Option, PermissionRequest, Update
+from ..acp.wirelog import WireLog
+from ..config import Settings
+from ..permissions import policy
+from .agent import Agent, Serving
+from .services import COMMANDS, FILES
+
+Hears = Callable[[str], bool]
+"""Whether the conversation is in the session of this id, or about to open it."""
+
+
+class Shared:
+    """`async with Shared(settings) as shared`: seats belong inside the block. `settings` say what to start, and where.
+
+    `worn`: a session did not end when it was told to, or the agent refused for want of a sign-in. Those who sit there
+    may stay; the next conversation is better begun with another one. `on_options` is told what sessions can be set to.
+    """
+
+    def __init__(self, settings: Settings, on_options: Callable[[ConfigUpdate], None] = lambda update: None) -> None:
+        self.seats: list[Seat] = []
+        self.worn = False
+        self._on_options = on_options
+        names = (*(FILES if settings.fs else ()), *(COMMANDS if settings.terminal else ()), "elicitation/create")
+        self.agent = Agent(settings, self._doors(names, settings.answer_form))
+
+    async def __aenter__(self) -> Self:
+        await self.agent.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self.agent.__aexit__(*error)
+
+    def seat(self, doors: Doors, serving: Serving, hears: Hears) -> Seat:
+        """Like an agent of its own, for one conversation."""
+        return Seat(self, doors, serving, hears)
+
+    # -- what comes from the agent --------------------------------------------------------------------------------
+
+    def _doors(self, names: tuple[str, ...], answer_form: str) -> Doors:
+        services = {name: self._service(name) for name in names}
+        heard = {"elicitation/complete": self._complete}
+        return Doors(self._update, self._permit, services, heard, answer_form)
+
+    def _owners(self, session_id: str) -> list[Seat]:
+        """An agent speaks of a session before it has told its id; whoever opens one sorts that out.
+
+        What names no session is for the only conversation; with several, it could be anybody's, and is nobody's.
+        """
+        owners = [seat for seat in self.seats if seat.hears(session_id)]
+        return owners or (self.seats if session_id or len(self.seats) == 1 else [])
+
+    def _owner(self, session_id: str) -> Seat | None:
+        owners = [seat for seat in self.seats if seat.hears(session_id)]
+        return owners[0] if owners else self.seats[0] if len(self.seats) == 1 and not session_id else None
+
+    def _update(self, session_id: str, update: Update) -> None:
+        if isinstance(update, ConfigUpdate):
+            self._on_options(update)
+        for seat in self._owners(session_id):
+            seat.doors.on_update(session_id, update)
+
+    def _permit(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
+        seat = self._owner(request.session_id or "")
+        return seat.doors.on_permission(request) if seat else _reject(request)
+
+    def _complete(self, params: Any) -> None:
+        for seat in self.seats:
+            for hear in seat.doors.heard.values():
+                hear(params)
+
+    def _service(self, name: str) -> Service:
+        def serve(params: Json) -> Coroutine[Any, Any, Any]:
+            seat = self._owner(str(params.get("sessionId", "")))
+            service = seat.services.get(name) if seat else None
+            if service is None:
+                raise method_not_found(name)
+            return service(params)
+
+        return serve
+
+
+class Seat:
+    """What a conversation knows of its agent; the same as `Agent`, whose process it shares."""
+
+    def __init__(self, shared: Shared, doors: Doors, serving: Serving, hears: Hears) -> None:
+        self.doors, self.hears = doors, hears
+        self.services: Mapping[str, Service] = doors.services
+        self._shared, self._serving, self._stack = shared, serving, AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self.services = {**self.doors.services, **await self._stack.enter_async_context(self._serving())}
+        self._shared.seats.append(self)
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        self._shared.seats.remove(self)
+        return await self._stack.__aexit__(*error)
+
+    @property
+    def settings(self) -> Settings:
+        return self._shared.agent.settings
+
+    @property
+    def cwd(self) -> str:
+        return self._shared.agent.cwd
+
+    @property
+    def log(self) -> WireLog:
+        """That of all conversations."""
+        return self._shared.agent.log
+
+    @property
+    def offered(self) -> Offered:
+        return self._shared.agent.offered
+
+    @property
+    def link(self) -> Link | None:
+        """See `Agent.link`."""
+        return self._shared.agent.link
+
+    async def ready(self) -> Link:
+        """See `Agent.ready`."""
+        return await self._shared.agent.ready()
+
+    async def end(self) -> None:
+        """End the agent if nobody else sits there; else it is only worn."""
+        if list(self._others()):
+            self._shared.worn = True
+        else:
+            await self._shared.agent.end()
+
+    def _others(self) -> Iterator[Seat]:
+        return (seat for seat in self._shared.seats if seat is not self)
+
+
+async def _reject(request: PermissionRequest) -> Option | None:
+    """Nobody who could be asked."""
+    return policy.reject(request.options)

@@ -1,0 +1,158 @@
+"""`copilot-kernel serve`: the OpenAI-compatible API and the chat in a server of their own; start, stop, status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import CopilotError, UsageError
+from .exits import FAILED
+
+START_LIMIT = 30.0
+ASK_LIMIT = 5.0
+"""Seconds."""
+PAUSE = 0.1
+DEFAULT_PORT = 8080
+MAIN = "from copilot_kernel.server.app import main; main()"
+
+Server = dict[str, Any]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve, or do what is asked with servers that run; the exit code."""
+    match arguments.action:
+        case "start":
+            return _start(arguments.port or DEFAULT_PORT)
+        case "stop":
+            return _stop(arguments.port)
+        case "status":
+            return _status(arguments.port, arguments.json)
+    return _serve(arguments.port)
+
+
+def _serve(port: int | None) -> int:
+    from ..server.app import CopilotApp
+
+    if port is not None:
+        _require_free(port)
+    CopilotApp.launch_instance(_options(port))  # type: ignore[no-untyped-call]
+    return 0
+
+
+def _start(port: int) -> int:
+    """In the background, in a session of its own; what it says goes to a file that only the user can read."""
+    if found := [server for server in _servers() if server["port"] == port and server["alone"]]:
+        print(f"It runs already: {_line(found[0])}")
+        return 0
+    _require_free(port)
+    path = _log_file(port)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as log:
+        command = [sys.executable, "-P", "-c", MAIN, *_options(port)]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    server = _wait_for(port, process, path)
+    print(f"{_line(server)}\nThe API key is the server's token: jupyter server list")
+    return 0
+
+
+def _options(port: int | None) -> list[str]:
+    as_root = ["--allow-root"] if os.geteuid() == 0 else []
+    return [*([f"--port={port}"] if port is not None else []), *as_root]
+
+
+def _stop(port: int | None) -> int:
+    """Only servers of their own: Jupyter's are not ours to stop."""
+    from jupyter_server.serverapp import shutdown_server
+
+    found = [server for server in _servers() if server["alone"] and port in (None, server["port"])]
+    for server in found:
+        if not shutdown_server(server["info"]):  # type: ignore[no-untyped-call]
+            raise CopilotError(f"The server at port {server['port']} does not stop.")
+        print(f"Stopped: port {server['port']}")
+    if not found:
+        print("Nothing to stop: no such server runs.", file=sys.stderr)
+    return 0 if found else FAILED
+
+
+def _status(port: int | None, as_json: bool) -> int:
+    found = [server for server in _servers() if port in (None, server["port"])]
+    if as_json:
+        told = [{name: value for name, value in server.items() if name != "info"} for server in found]
+        print(json.dumps({"servers": told}))
+    else:
+        print("\n".join(map(_line, found)) or "stopped: no server with this extension runs")
+    return 0 if found else FAILED
+
+
+def _servers() -> Iterator[Server]:
+    """The user's Jupyter servers that have the extension, with what each tells of itself."""
+    from jupyter_server.serverapp import list_running_servers
+
+    for info in list_running_servers():
+        try:
+            status = _ask(info)
+        except (OSError, ValueError):
+            continue
+        if isinstance(status, dict) and "turns" in status:
+            yield {**status, "url": info["url"], "pid": info["pid"], "port": info["port"], "info": info}
+
+
+def _ask(info: Server) -> Any:
+    """Through no proxy: it is on this machine."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    headers = {"Authorization": f"token {info['token']}"}
+    request = urllib.request.Request(f"{info['url']}copilot/status", headers=headers)
+    with opener.open(request, timeout=ASK_LIMIT) as answer:
+        return json.load(answer)
+
+
+def _line(server: Server) -> str:
+    models = ", ".join(server["models"]) or "not asked for yet"
+    kind = "on its own" if server["alone"] else "in Jupyter"
+    return (
+        f"{server['state']} {kind}: {server['url']} (port {server['port']}), models: {models}, "
+        f"sessions: {server['sessions']}, agents: {server['agents']}, turns: {server['turns']}"
+    )
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            hint = "`copilot-kernel serve status` shows what runs; another port: --port N"
+            raise UsageError(f"Port {port} cannot be used: {error.strerror}.", hint) from error
+
+
+def _log_file(port: int) -> Path:
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    folder = Path(jupyter_runtime_dir())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"copilot-serve-{port}.log"
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> Server:
+    """Raises CopilotError."""
+    deadline = time.monotonic() + START_LIMIT
+    while process.poll() is None and time.monotonic() < deadline:
+        for server in _servers():
+            if server["pid"] == process.pid:
+                return server
+        time.sleep(PAUSE)
+    process.kill()
+    process.wait()
+    last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-5:])
+    raise CopilotError(f"The server did not start at port {port}.", f"Its last words, from {log}:\n{last}")

@@ -1,0 +1,112 @@
+"""What one cell of a Python notebook, or of IPython's terminal, may send and ask."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+from ..cells.cell import Cell
+from .front_end import Widgets, clicks_arrive, request
+
+Errand = Callable[[], None]
+Errands = SimpleQueue[Errand | None]
+"""What the thread that waits for the agent does meanwhile; None ends the waiting."""
+
+
+class _Stock:
+    """ipykernel's own kernel, as cells see theirs. `clicks`: the cell waits in a way that lets them arrive."""
+
+    def __init__(self, kernel: Any, widgets: Widgets, clicks: bool) -> None:
+        self.session, self.iopub_socket, self.stdin_socket = kernel.session, kernel.iopub_socket, kernel.stdin_socket
+        self.comm_manager, self._kernel = widgets, kernel
+        self._clicks = clicks and clicks_arrive(kernel)
+
+    @property
+    def widgets_work(self) -> bool:
+        return self._clicks
+
+    def _topic(self, topic: str) -> bytes:
+        name: bytes = self._kernel._topic(topic)
+        return name
+
+
+class NotebookCell(Cell):
+    """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
+
+    def __init__(self, kernel: Any, widgets: Widgets, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.request = request(kernel)
+        content, metadata = self.request.parent.get("content", {}), self.request.parent.get("metadata") or {}
+        live = bool(content.get("allow_stdin"))
+        stock = _Stock(kernel, widgets, clicks=loop is not None)
+        super().__init__(stock, self.request, live=live, cell_id=metadata.get("cellId"))
+        self._ipykernel, self._loop = kernel, loop
+
+    @contextmanager
+    def owning(self) -> Iterator[None]:
+        """ipykernel's comms look into the context for the request that they belong to."""
+        parent = self._ipykernel._shell_parent
+        token = parent.set(self.request.parent)
+        try:
+            yield
+        finally:
+            parent.reset(token)
+
+    async def _answer(self, prompt: str) -> str:
+        """Where the kernel's loop runs, on it: the socket is not for two threads."""
+        if self._loop is None:
+            return await super()._answer(prompt)
+        asking = asyncio.run_coroutine_threadsafe(super()._answer(prompt), self._loop)
+        return await asyncio.wrap_future(asking)
+
+
+class ShellCell(Cell):
+    """A cell whose output IPython prints or captures. `errands` are done by the thread that waits."""
+
+    def __init__(self, shell: Any, errands: Errands, *, live: bool) -> None:
+        self._shell, self._errands = shell, errands
+        self._asking = asyncio.Lock()
+        self.live, self.cell_id, self.widgets = live, None, False
+
+    @contextmanager
+    def owning(self) -> Iterator[None]:
+        """There are no widgets."""
+        yield
+
+    def _send(self, msg_type: str, content: dict[str, Any]) -> None:
+        if msg_type == "stream":
+            stream = sys.stderr if content["name"] == "stderr" else sys.stdout
+            print(content["text"], end="", file=stream, flush=True)
+        elif msg_type in ("display_data", "update_display_data"):
+            self._shell.display_pub.publish(content["data"], content["metadata"])
+
+    async def _answer(self, prompt: str) -> str:
+        """Ask on the thread that waits, where Ctrl-C arrives."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[str] = loop.create_future()
+
+        def ask() -> None:
+            if answer.done():
+                return
+            try:
+                value = input(prompt)
+            except EOFError as end:
+                loop.call_soon_threadsafe(_fail, answer, end)
+            else:
+                loop.call_soon_threadsafe(_settle, answer, value)
+
+        self._errands.put(ask)
+        return await answer
+
+
+def _settle(answer: asyncio.Future[str], value: str) -> None:
+    if not answer.done():
+        answer.set_result(value)
+
+
+def _fail(answer: asyncio.Future[str], end: EOFError) -> None:
+    if not answer.done():
+        answer.set_exception(end)

@@ -1,0 +1,91 @@
+"""An answer as a value: `_copilot` in the user's namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..acp.messages import Diff
+from ..conversation.model import ToolCall
+
+if TYPE_CHECKING:
+    from ..chat import Turn as ChatTurn
+
+
+class CodeBlock(NamedTuple):
+    """A block of code in an answer. `language` is the first word after the fence; empty if there is none."""
+
+    language: str
+    code: str
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """One prompt and all that came of it. `str` gives the text; IPython shows it as the agent's cell does."""
+
+    _turn: ChatTurn
+
+    @property
+    def text(self) -> str:
+        """All that the agent said, as markdown."""
+        return self._turn.text
+
+    @cached_property
+    def code_blocks(self) -> tuple[CodeBlock, ...]:
+        """The blocks of code in `text`, in their order."""
+        return tuple(_code_blocks(self.text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """What the agent did or wanted to do: title, kind, status, content, decision."""
+        return self._turn.tool_calls
+
+    @property
+    def diffs(self) -> tuple[Diff, ...]:
+        """Changes of files in those tool calls that were completed: path, old_text (None: a new file), new_text."""
+        done = (call for call in self.tool_calls if call.status == "completed")
+        return tuple(part for call in done for part in call.content if isinstance(part, Diff))
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """Tokens, as the agent told them with the end of the turn; None if it told none."""
+        return self._turn.usage
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the turn ended (spec: prompt-turn): `end_turn`, `cancelled`, `refusal`, `max_tokens` …"""
+        return self._turn.stop_reason
+
+    @property
+    def model(self) -> str:
+        """The agent's model; empty if it does not tell."""
+        return self._turn.model
+
+    @property
+    def session_id(self) -> str:
+        """The agent's session."""
+        return self._turn.session_id
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        counts = {"code block": self.code_blocks, "tool call": self.tool_calls, "diff": self.diffs}
+        told = [f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in counts.items() if each]
+        return f"<Turn {', '.join([self.stop_reason, f'{len(self.text)} characters', *told])}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """The text as it is drawn in the agent's cell; what was done is in the `repr`."""
+        from ..rendering.message import render_text
+
+        return render_text("agent", self.text) if self.text.strip() else {"text/plain": repr(self)}
+
+
+def _code_blocks(markdown: str) -> Iterator[CodeBlock]:
+    from markdown_it import MarkdownIt
+
+    for token in MarkdownIt("commonmark").parse(markdown):
+        if token.type in ("fence", "code_block"):
+            yield CodeBlock(next(iter(token.info.split()), ""), token.content)

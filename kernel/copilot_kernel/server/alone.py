@@ -1,0 +1,19 @@
+"""A Jupyter server with nothing but this extension: no kernels, files or terminals, so that its token opens no more."""
+
+from __future__ import annotations
+
+from jupyter_server.serverapp import ServerApp
+
+HEADER_SECONDS = 60.0
+"""Until the head of a request must have come, and until an idle connection is closed."""
+
+
+class Alone(ServerApp):
+    """What `jupyter copilot` runs."""
+
+    default_services: tuple[str, ...] = ("api", "auth", "security", "shutdown")  # type: ignore[assignment]
+
+    def init_httpserver(self) -> None:
+        """Nobody holds a connection for long without a word."""
+        super().init_httpserver()
+        self.http_server.conn_params.header_timeout = HEADER_SECONDS

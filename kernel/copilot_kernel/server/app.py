@@ -1,0 +1,160 @@
+"""The extension: its settings, what its handlers share, and where their routes are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import Any
+
+from jupyter_server.extension.application import ExtensionApp
+from tornado.ioloop import PeriodicCallback
+from traitlets import Bool, Float, Int, List, Unicode, default
+
+from .. import config
+from ..acp.messages import ConfigUpdate
+from ..chat import Chat
+from ..config import PERMISSION_MODES, Settings
+from .alone import Alone
+from .catalogue import Catalogue, Model
+from .dialogue import Dialogues
+from .limits import Limits
+from .lobby import Lobby
+from .metrics import Metrics
+from .pool import Pool
+from .routes import routes
+
+SWEEP = 10_000
+"""Milliseconds between two looks for what is idle."""
+
+
+class CopilotApp(ExtensionApp):
+    """The agent for other programs: an OpenAI-compatible API, and a chat over WebSocket."""
+
+    name = "copilot"
+    description = __doc__
+    load_other_extensions = False
+    extension_url = "/copilot/chat"
+    serverapp_class = Alone
+
+    port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
+    autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
+    defaultModel = Unicode(help="Model when a request names none; COPILOT_MODEL is the same.").tag(config=True)
+    root_paths = Bool(True, help="Whether the routes are at /v1/…, /api/chat/… and /health, too.").tag(config=True)
+    cors_origins = List(Unicode(), help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
+    rate_limit = Int(120, min=0, help="Turns a minute; 0: no limit.").tag(config=True)
+    concurrency = Int(64, min=0, help="Turns at once; 0: no limit.").tag(config=True)
+    request_log = Bool(False, help="A line for each request: route, status, seconds. Never texts.").tag(config=True)
+    pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
+    idle_seconds = Float(900, min=0, help="What is not used for so long is closed.").tag(config=True)
+    kept_sessions = Int(100, min=1, help="Conversations that are kept; the oldest idle one goes.").tag(config=True)
+    approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
+    permission_mode = Unicode("default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(config=True)
+    allow = List(Unicode(), help="Allowed to HTTP requests without a question: Read, Edit, Bash.").tag(config=True)
+    agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
+    body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
+    body_seconds = Float(60, min=0.1, help="Seconds that a request's body may take.").tag(config=True)
+
+    @default("defaultModel")
+    def _model_of_the_environment(self) -> str:
+        return os.environ.get("COPILOT_MODEL", "")
+
+    # -- what handlers share -----------------------------------------------------------------------------------------
+
+    def initialize_settings(self) -> None:
+        """Nothing is started here."""
+        self.catalogue = Catalogue()
+        self.limits = Limits(self.rate_limit, self.concurrency)
+        self.base_settings = replace(loaded := config.load(), cwd=loaded.cwd or str(self._serverapp().root_dir))
+        self.pool = Pool(self.base_settings, self.pool_size, self._options)
+        self.metrics = Metrics(lambda: self._count("seats"), lambda: self._count("lives"), lambda: self.limits.running)
+        self.lobby = Lobby(self, self._serverapp().base_url)
+        self.dialogues = Dialogues(self)
+        self._asking = asyncio.Lock()
+        self._sweeper = PeriodicCallback(self._sweep, SWEEP)
+
+    def _jupyter_server_config(self) -> dict[str, Any]:
+        """For a server of its own: one port, or none; what the user says of the server wins."""
+        told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
+        own = {"port": self.port, "port_retries": 0, "open_browser": False}
+        said = self._serverapp().config.ServerApp
+        told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
+        return told
+
+    def initialize_handlers(self) -> None:
+        """Under `copilot/` always, and at the root unless a setting turns that off."""
+        if self.autoStart or self.is_alone:
+            self.handlers.extend(routes(self.root_paths))
+
+    @property
+    def is_alone(self) -> bool:
+        """It runs in a server of its own."""
+        return getattr(self._serverapp(), "_starter_app", None) is self
+
+    @property
+    def http_settings(self) -> Settings:
+        """What conversations over HTTP may do: by default nothing, since nobody is there to be asked."""
+        rules = {"permission_mode": self.permission_mode, "allow": tuple(self.allow)}
+        return replace(self.base_settings, **rules, fs=False, terminal=False)  # type: ignore[arg-type]
+
+    async def models(self) -> tuple[Model, ...]:
+        """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
+        async with self._asking:
+            if not any(self.catalogue.is_of(process.link) for process in self.pool.processes):
+                await self._ask_for_models()
+        return self.catalogue.models
+
+    async def _ask_for_models(self) -> None:
+        home = await self.pool.home(self.http_settings)
+        try:
+            await home.do(self.meet)
+        finally:
+            await self.pool.leave(home)
+
+    async def meet(self, chat: Chat) -> None:
+        """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
+        await chat.ready()
+        state, info = chat.conversation.state, chat.info
+        if state is not None and info is not None:
+            self.catalogue.learn(state, info, chat.agent.link)
+
+    def status(self) -> dict[str, Any]:
+        """What is going on, without asking the agent."""
+        return {
+            "state": "running",
+            "alone": self.is_alone,
+            "port": self._serverapp().port,
+            "models": [model.id for model in self.catalogue.models],
+            "sessions": self._count("seats"),
+            "agents": self._count("lives"),
+            "turns": self.limits.running,
+        }
+
+    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
+        """The loop runs."""
+        self._sweeper.start()
+
+    async def stop_extension(self) -> None:
+        """Every agent is ended."""
+        self._sweeper.stop()
+        await self.lobby.close()
+        await self.pool.close()
+
+    def _options(self, update: ConfigUpdate) -> None:
+        self.catalogue.heard(update)
+
+    async def _sweep(self) -> None:
+        await self.dialogues.sweep(self.idle_seconds)
+        await self.pool.sweep(self.idle_seconds)
+
+    def _count(self, what: str) -> int:
+        return sum(int(getattr(process, what)) for process in self.pool.processes)
+
+    def _serverapp(self) -> Any:
+        assert self.serverapp is not None
+        return self.serverapp
+
+
+def main() -> None:
+    """`jupyter copilot`."""
+    CopilotApp.launch_instance()  # type: ignore[no-untyped-call]

@@ -1,0 +1,78 @@
+"""Every answer that is not a success, in OpenAI's form: `{"error": {"message", "type", "param", "code"}}`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from tornado.web import HTTPError
+
+from ..errors import AgentError, AgentExited, AgentNotFound, AgentRefused, AuthRequired, CopilotError, UsageError
+from ..rendering.plain import clean
+
+TYPES: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "request_too_large",
+    415: "unsupported_media_type",
+    429: "rate_limit_error",
+    500: "server_error",
+    501: "not_implemented",
+    503: "service_unavailable",
+}
+SIGN_IN = "Sign in to the agent in a terminal where the server runs (for GitHub Copilot CLI: copilot login)."
+
+
+class ApiError(HTTPError):
+    """An error for the client. `message` is for people, and is never logged: it may quote what they sent."""
+
+    def __init__(self, status: int, message: str, param: str | None = None, **headers: str) -> None:
+        super().__init__(status)
+        self.message, self.param = message, param
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON of the answer."""
+        return error_body(self.status_code, self.message, self.param)
+
+
+def error_body(status: int, message: str, param: str | None = None) -> dict[str, Any]:
+    """OpenAI's form; `code` is the HTTP status."""
+    kind = TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    return {"error": {"message": clean(message), "type": kind, "param": param, "code": status}}
+
+
+def phrase(status: int) -> str:
+    """The standard's words for a status."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown status"
+
+
+def for_client(error: CopilotError) -> ApiError:
+    """What a client is told when a conversation fails. No agent: 503; the agent failed: 500; what was asked: 400."""
+    words = " ".join(filter(None, (str(error), error.hint)))
+    match error:
+        case AuthRequired():
+            return ApiError(503, f"The agent wants a sign-in. {SIGN_IN}", Retry_After="60")
+        case AgentNotFound():
+            return ApiError(503, words, Retry_After="60")
+        case AgentRefused() | AgentExited():
+            return ApiError(500, f"The agent failed: {words}")
+        case AgentError():
+            return ApiError(503, words, Retry_After="10")
+        case UsageError():
+            return ApiError(400, words)
+    return ApiError(500, words)
+
+
+def as_json(body: Any) -> bytes:
+    """Compact JSON that no browser takes for anything else."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

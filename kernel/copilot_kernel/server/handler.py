@@ -1,0 +1,224 @@
+"""What all our handlers share: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
+
+No body is taken whole before it is known who sends it and how much it is: `Handler` reads past it, `Posted` takes a
+JSON object, capped while it comes in.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from jupyter_core.utils import ensure_async
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.extension.handler import ExtensionHandlerMixin
+from tornado.web import HTTPError, stream_request_body
+
+from .errors import ApiError, as_json, error_body, phrase
+
+if TYPE_CHECKING:
+    from .app import CopilotApp
+
+LINGER = 4
+"""So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
+
+
+@stream_request_body
+class Handler(ExtensionHandlerMixin, JupyterHandler):
+    """`everyone`: no login is needed. Methods raise ApiError or CopilotError's `for_client`."""
+
+    auth_resource = "copilot"
+    route: ClassVar[str] = "other"
+    """In figures and logs."""
+    received = 0
+    """Bytes of the body."""
+    failed = 0
+    """The status that an answer would have had, which had begun before it went wrong."""
+    everyone: ClassVar[bool] = False
+
+    @property
+    def app(self) -> CopilotApp:
+        """The extension: its settings, pool, models, limits and metrics."""
+        return cast("CopilotApp", self.extensionapp)
+
+    # -- who may ---------------------------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:  # type: ignore[override]
+        """Host, login, XSRF (Jupyter's), then origin and authorisation. Raises ApiError."""
+        self.request.uri = self.request.path  # whatever is logged of a request, its query string is not
+        connection: Any = self.request.connection
+        connection.set_max_body_size(sys.maxsize)  # counted here, where there are words for it
+        connection.set_body_timeout(self.app.body_seconds)
+        if self.is_preflight():
+            return
+        await super().prepare()
+        await self._admit()
+
+    async def _admit(self) -> None:
+        if not self.everyone and self.current_user is None:
+            raise self._unknown_user()
+        if not self.check_origin():
+            raise ApiError(403, "Pages of other origins may not do this.")
+        action = HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "", "execute")
+        may = self.everyone or await ensure_async(
+            self.authorizer.is_authorized(self, self.current_user, action, self.auth_resource)
+        )
+        if not may:
+            raise ApiError(403, f"You are not authorised to {action} here.")
+
+    def check_xsrf_cookie(self) -> None:
+        """Who is not known has nothing to forge."""
+        if hasattr(self, "_jupyter_current_user") and not self.everyone:
+            if self.current_user is None:
+                raise self._unknown_user()
+            if not self.check_origin():
+                raise ApiError(403, "Pages of other origins may not do this.")
+        super().check_xsrf_cookie()
+
+    def get_login_url(self) -> str:
+        """No redirects: this is an API."""
+        raise self._unknown_user()
+
+    def _unknown_user(self) -> ApiError:
+        words = "Give the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
+        return ApiError(401, words, WWW_Authenticate="Bearer")
+
+    # -- bodies ------------------------------------------------------------------------------------------------------
+
+    def data_received(self, chunk: bytes) -> None:
+        """A piece of the body."""
+        self.received += len(chunk)
+        self.keep(chunk)
+        if self.received > LINGER * self.app.body_limit and not self._finished:
+            self.answer_json(self.too_large().body, 413)
+
+    def keep(self, chunk: bytes) -> None:
+        """Nobody wants it."""
+
+    def too_large(self) -> ApiError:
+        """What the client is told."""
+        return ApiError(413, f"The body may have {self.app.body_limit} bytes at most.")
+
+    # -- pages of other origins ------------------------------------------------------------------------------------
+
+    def check_origin(self, origin_to_satisfy_tornado: str = "") -> bool:
+        """Jupyter's own check, and the origins that the settings name."""
+        return self._is_welcome() or bool(super().check_origin(origin_to_satisfy_tornado))
+
+    def set_cors_headers(self) -> None:
+        """Jupyter lets every origin read what it asks for with a token; we do not."""
+        if self._is_welcome():
+            self.set_header("Access-Control-Allow-Origin", self.request.headers["Origin"])
+            self.set_header("Vary", "Origin")
+
+    def is_preflight(self) -> bool:
+        """A browser asks whether a page may ask."""
+        return self.request.method == "OPTIONS" and self._is_welcome()
+
+    def options(self, *args: str) -> None:
+        """What a welcome page may ask (CORS); for all others there is no such method."""
+        if not self.is_preflight():
+            raise HTTPError(405)
+        self.set_cors_headers()
+        self.set_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+        self.set_header("Access-Control-Allow-Headers", "Content-Type, Authorization, X-Copilot-Session")
+        self.set_status(204)
+        self.finish()
+
+    def _is_welcome(self) -> bool:
+        return self.request.headers.get("Origin", "") in self.app.cors_origins
+
+    # -- answers ---------------------------------------------------------------------------------------------------
+
+    def answer_json(self, body: Any, status: int = 200) -> None:
+        """End with this JSON."""
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(as_json(body))
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Whatever went wrong, ours or tornado's."""
+        error = (kwargs.get("exc_info") or (None, None, None))[1]
+        if isinstance(error, ApiError):
+            for name, value in error.headers.items():
+                self.set_header(name, value)
+            self.answer_json(error.body, status_code)
+            return
+        if status_code == 405:
+            self.set_header("Allow", ", ".join(self._methods()))
+        self.set_cors_headers()
+        self.answer_json(error_body(status_code, f"{phrase(status_code)}."), status_code)
+
+    def on_finish(self) -> None:
+        """For the figures, and the log if it is wanted."""
+        status, seconds = self.failed or self.get_status(), self.request.request_time()
+        self.app.metrics.requests.labels(self.route, str(status)).inc()
+        self.app.metrics.duration.labels(self.route).observe(seconds)
+        if self.app.request_log:
+            self.log.info("%s %s: %d in %.3f s", self.request.method, self.route, status, seconds)
+
+    def _methods(self) -> list[str]:
+        return [name for name in ("GET", "POST") if _is_own(getattr(type(self), name.lower()))]
+
+    def log_exception(self, *info: Any) -> None:
+        """What the client is told may quote what it sent, so it stays out of the log."""
+        if isinstance(info[1], ApiError):
+            self.log.info("%s %s: %d", self.request.method, self.request.path, info[1].status_code)
+        else:
+            super().log_exception(*info)
+
+
+def _is_own(method: Any) -> bool:
+    return getattr(method, "__qualname__", "").partition(".")[0] != "RequestHandler"
+
+
+class Posted(Handler):
+    """A subclass has `answer`, which gets the body, a JSON object. A problem is told when the body was read."""
+
+    _problem: HTTPError | None = None
+
+    def initialize(self, name: str, *args: Any, **kwargs: Any) -> None:
+        super().initialize(name, *args, **kwargs)
+        self._body = bytearray()
+
+    async def prepare(self) -> None:  # type: ignore[override]
+        """See `Handler`; a problem waits for the end of the body."""
+        try:
+            await super().prepare()
+        except HTTPError as problem:
+            if self.request.method != "POST":
+                raise
+            self._problem = problem
+
+    def keep(self, chunk: bytes) -> None:
+        """As much as there may be."""
+        if self.received <= self.app.body_limit and self._problem is None:
+            self._body += chunk
+
+    async def post(self, *args: str) -> None:
+        """Read the body, then `answer`. Raises ApiError."""
+        if self._problem is not None:
+            raise self._problem
+        if not self._finished:
+            await self.answer(self._read())
+
+    async def answer(self, body: dict[str, Any]) -> None:
+        """Answer the request. Raises ApiError."""
+        raise NotImplementedError
+
+    def _read(self) -> dict[str, Any]:
+        if self.received > self.app.body_limit:
+            raise self.too_large()
+        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
+        try:
+            body = json.loads(self._body)
+        except (ValueError, RecursionError):
+            raise ApiError(400, "The body is no JSON.") from None
+        if not isinstance(body, dict):
+            raise ApiError(400, "The body must be a JSON object.")
+        return body

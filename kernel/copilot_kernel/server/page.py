@@ -1,0 +1,149 @@
+"""The chat page, its files, and the small answers that chat clients ask for beside the WebSocket.
+
+The page is static: an ES module and a style sheet, no build step, nothing from elsewhere. What agents say comes as HTML
+that was made safe by `rendering`; all the same, the content security policy forbids every script but our own.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.extension.handler import ExtensionHandlerMixin
+from jupyter_server.utils import url_path_join
+from tornado import web
+
+from ..acp.messages import SessionInfo
+from ..commands.sessions import newest_first
+from ..desk.home import CLOSE_LIMIT
+from ..errors import CopilotError
+from ..rendering.plain import one_line, visible_text
+from .catalogue import choose
+from .errors import ApiError
+from .handler import Handler
+from .models import Models
+
+MOST_RECENT = 30
+
+STATIC = Path(__file__).parent / "static"
+FILES = {
+    "chat.css": "text/css; charset=utf-8",
+    "chat.js": "text/javascript; charset=utf-8",
+    "log.js": "text/javascript; charset=utf-8",
+    "wire.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "style-src-attr": "'unsafe-inline'",
+    "connect-src": "'self'",
+    "img-src": "'self' data:",
+    "media-src": "'self' data:",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'self'",
+}
+"""`style` attributes are how our HTML carries its colours; style sheets are only our own."""
+SUGGESTIONS = (
+    "Explain what this project does",
+    "Make a plan for a new feature",
+    "Run the tests",
+    "Find a bug and fix it",
+)
+
+
+class Page(ExtensionHandlerMixin, JupyterHandler):
+    """`GET copilot/chat`: for people, so a login page instead of a 401."""
+
+    auth_resource = "copilot"
+
+    @property
+    def content_security_policy(self) -> str:
+        """Everything that is not named is forbidden."""
+        return "; ".join(f"{name} {value}" for name, value in POLICY.items())
+
+    @web.authenticated
+    @authorized
+    def get(self) -> None:
+        """The page; where it is, it learns from two attributes."""
+        page = (STATIC / "chat.html").read_text("utf-8")
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        base = url_path_join(self.base_url, "copilot/chat")
+        self.finish(page.replace("{base}", escape(base, quote=True)))
+
+
+class Asset(Handler):
+    """`GET copilot/chat/static/NAME`: one of the few files of the page."""
+
+    def get(self, name: str) -> None:
+        """Raises ApiError."""
+        if name not in FILES:
+            raise ApiError(404, "The chat page has no such file.")
+        self.set_header("Content-Type", FILES[name])
+        self.set_header("Cache-Control", "no-cache")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.finish((STATIC / name).read_bytes())
+
+
+class Suggestions(Handler):
+    """`GET api/chat/suggestions`."""
+
+    suggestions: ClassVar[tuple[str, ...]] = SUGGESTIONS
+
+    def get(self) -> None:
+        """An array of texts to begin with."""
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(json.dumps(self.suggestions))
+
+
+class ChatModels(Models):
+    """`GET api/models`, `GET api/chat/models`."""
+
+    async def get(self) -> None:
+        """The models, and the one that new conversations use."""
+        models = await self.known()
+        wanted = self.app.defaultModel or self.app.catalogue.current or ""
+        active: Any = choose(models, wanted).id if models else None
+        self.answer_json({"models": [model.as_json() for model in models], "active": active})
+
+
+class Recent(Handler):
+    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first."""
+
+    async def get(self) -> None:
+        """An empty list where the agent does not run, or lists none."""
+        self.answer_json([_told(each) for each in newest_first(await self._listed())[:MOST_RECENT]])
+
+    async def _listed(self) -> tuple[SessionInfo, ...]:
+        if self.app.pool.link is None:
+            return ()
+        home = await self.app.pool.home(self.app.base_settings)
+        try:
+            return await home.do(lambda chat: chat.sessions())
+        except CopilotError:
+            return ()
+        finally:
+            await home.close(CLOSE_LIMIT)
+
+
+def _told(session: SessionInfo) -> dict[str, str]:
+    title = one_line(visible_text(session.title))
+    return {"id": session.id, "title": title, "updated_at": session.updated_at}
+
+
+ROUTES = [
+    (r"/api/chat/suggestions", Suggestions),
+    (r"/api/chat/models", ChatModels),
+    (r"/api/models", ChatModels),
+]
+OWN_ROUTES = [(r"/chat/?", Page), (r"/chat/static/([^/]+)", Asset), (r"/chat/sessions", Recent)]

@@ -1,0 +1,130 @@
+"""The agent processes of this server, each with many conversations; none is started before it is needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Context
+from weakref import WeakSet
+
+from ..acp.messages import ConfigUpdate
+from ..chat import Chat, Shared
+from ..chat.retry import Retry
+from ..config import Settings
+from ..desk.home import CLOSE_LIMIT, Home
+from ..errors import CopilotError
+
+ATTEMPTS = 2
+"""To start an agent, for one request: somebody waits for the answer."""
+
+
+class Process:
+    """One agent process, which lives in a task of its own."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.used = asyncio.get_running_loop().time()
+        """When a conversation last began here, on the loop's clock."""
+        self._leaving, self._entered = asyncio.Event(), asyncio.Event()
+        self._life = asyncio.get_running_loop().create_task(self._live(), context=Context())
+
+    @property
+    def seats(self) -> int:
+        """Conversations."""
+        return len(self.shared.seats)
+
+    @property
+    def link(self) -> object | None:
+        """The connection, if the agent lives."""
+        return self.shared.agent.link
+
+    @property
+    def lives(self) -> bool:
+        """The agent was started, and has not ended."""
+        return self.link is not None
+
+    @property
+    def fresh(self) -> bool:
+        """New conversations may begin here."""
+        return not (self.shared.worn or self._life.done())
+
+    async def entered(self) -> None:
+        """Until conversations may sit down."""
+        await self._entered.wait()
+
+    async def close(self) -> None:
+        """End the agent, within a limit."""
+        self._leaving.set()
+        await asyncio.wait({self._life}, timeout=CLOSE_LIMIT)
+        self._life.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await self._life
+
+    async def _live(self) -> None:
+        try:
+            async with self.shared:
+                self._entered.set()
+                await self._leaving.wait()
+        finally:
+            self._entered.set()
+
+
+class Pool:
+    """At most `size` agents that take new conversations, and worn ones until their conversations have ended."""
+
+    def __init__(self, settings: Settings, size: int, on_options: Callable[[ConfigUpdate], None]) -> None:
+        self.settings = settings
+        self._size, self._on_options = size, on_options
+        self.processes: list[Process] = []
+        self._homes: WeakSet[Home] = WeakSet()
+
+    @property
+    def link(self) -> object | None:
+        """To any agent that lives."""
+        return next((process.link for process in self.processes if process.link), None)
+
+    async def home(self, settings: Settings) -> Home:
+        """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it."""
+        await self._ready()
+        home = Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared))
+        self._homes.add(home)
+        return home
+
+    async def leave(self, home: Home) -> None:
+        """A conversation is over: the agent may forget it."""
+        if home.chat is not None and home.chat.session is not None:
+            with suppress(CopilotError, TimeoutError, asyncio.CancelledError):
+                await asyncio.wait_for(home.do(lambda chat: chat.new()), CLOSE_LIMIT)
+        await home.close(CLOSE_LIMIT)
+        self._homes.discard(home)
+
+    async def sweep(self, seconds: float) -> None:
+        """End the agents that nobody has talked to for so long; worn ones at once."""
+        now = asyncio.get_running_loop().time()
+        for process in [each for each in self.processes if not each.seats]:
+            if not process.fresh:
+                self.processes.remove(process)
+                await process.close()
+            elif process.link and now - process.used > seconds:
+                await process.shared.agent.end()
+
+    async def close(self) -> None:
+        """End all conversations, then all agents, each at the same time."""
+        homes, self._homes = [*self._homes], WeakSet()
+        await asyncio.gather(*(home.close(CLOSE_LIMIT) for home in homes))
+        closing, self.processes = self.processes, []
+        await asyncio.gather(*(process.close() for process in closing))
+
+    async def _ready(self) -> None:
+        fresh = [process for process in self.processes if process.fresh]
+        if len(fresh) < self._size and all(process.seats for process in fresh):
+            self.processes.append(Process(Shared(self.settings, self._on_options)))
+        for process in self.processes:
+            await process.entered()
+
+    def _pick(self) -> Process:
+        """The one with the fewest conversations."""
+        found = min(self.processes, key=lambda process: (not process.fresh, process.seats))
+        found.used = asyncio.get_running_loop().time()
+        return found

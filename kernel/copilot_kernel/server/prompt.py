@@ -1,0 +1,114 @@
+"""Messages of all roles in, one prompt for the agent out: in order, each marked with who said it.
+
+A single message of a user is the prompt as it stands. Otherwise each message stands in a tag that no message contains,
+so that none can pass for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+from ..acp.messages import Block, Image, Text
+from .errors import ApiError
+from .schema import ImagePart, InputImage, Message, Part, RefusalPart, TextPart
+
+INTRODUCTION = (
+    "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
+    "developer say, and answer as the assistant, with what comes next and without a tag."
+)
+_DATA = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
+
+
+def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
+    """The content of the prompt. Raises ApiError for an image that cannot be sent."""
+    contents = [list(_content(message)) for message in messages]
+    if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
+        return tuple(contents[0])
+    tag = _free_tag([block.text for content in contents for block in content if isinstance(block, Text)])
+    marked = [_marked(tag, each, content) for each, content in zip(messages, contents, strict=True)]
+    return tuple(_joined([Text(f"{INTRODUCTION}\n\n"), *(block for blocks in marked for block in blocks)]))
+
+
+def has_images(blocks: Sequence[Block]) -> bool:
+    """The agent must take images for this."""
+    return any(isinstance(block, Image) for block in blocks)
+
+
+def digest(message: Message) -> str:
+    """The same for the same message; an answer may come back with other space around it."""
+    said = (
+        message.content if isinstance(message.content, str) else [part.model_dump() for part in message.content or ()]
+    )
+    text = said.strip() if isinstance(said, str) else said
+    whole = [message.role, text, message.name, message.tool_calls, message.tool_call_id]
+    return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _content(message: Message) -> Iterator[Block]:
+    if isinstance(message.content, str):
+        yield Text(message.content)
+    else:
+        yield from (_block(part) for part in message.content or ())
+    if message.tool_calls:
+        yield Text(f"Tool calls: {json.dumps(message.tool_calls, ensure_ascii=False)}")
+
+
+def _block(part: Part) -> Block:
+    match part:
+        case TextPart(text=text) | RefusalPart(refusal=text):
+            return Text(text)
+        case ImagePart(image_url=image):
+            return _image(image.url)
+        case InputImage(image_url=url):
+            return _image(url)
+
+
+def _image(url: str) -> Image:
+    found = _DATA.match(url)
+    if found is None:
+        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); none is fetched.", "messages")
+    data = url[found.end() :]
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ApiError(400, "The data of an image is no base64.", "messages") from None
+    return Image(data, found[1].lower())
+
+
+def _free_tag(texts: Sequence[str]) -> str:
+    tag, number = "message", 1
+    while any(tag in text for text in texts):
+        number += 1
+        tag = f"message-{number}"
+    return tag
+
+
+def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:
+    more = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
+    attributes = "".join(f" {name}={json.dumps(value)}" for name, value in more.items() if value)
+    yield Text(f"<{tag}{attributes}>\n")
+    for place, block in enumerate(content):
+        if place and isinstance(block, Text) and isinstance(content[place - 1], Text):
+            yield Text("\n")
+        yield block
+    yield Text(f"\n</{tag}>\n\n")
+
+
+def _joined(parts: Sequence[Block]) -> Iterator[Block]:
+    """Texts in a row are one block."""
+    text = ""
+    for part in parts:
+        if isinstance(part, Text):
+            text += part.text
+            continue
+        if text:
+            yield Text(text)
+        yield part
+        text = ""
+    if text:
+        yield Text(text.rstrip("\n"))

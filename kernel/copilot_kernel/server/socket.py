@@ -1,0 +1,160 @@
+"""The chat's WebSocket: actions come in one by one, messages go out as fast as the other side reads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from ..errors import CopilotError, UsageError
+from . import slash
+from .handler import Handler
+from .lobby import TRY_AGAIN
+from .outbox import Outbox
+from .talk import Talk, failed
+from .wire import Action, ApproveTool, Failed, Message, NewSession, ResumeSession, Send, Stop, compose, read
+
+LONGEST = 2**20
+"""Characters of one message from a client."""
+STALLED = 30.0
+"""Seconds that one message may take to leave."""
+SLOW = "this reader is too slow; connect again and resume"
+
+
+class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
+    """A `voice.Reader`. With `?view=html` it gets entries as safe HTML instead of deltas."""
+
+    _stream_request_body = False
+    talk: Talk | None = None
+    pictures = False
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes; a message of less that is still too long is answered, one of more ends the connection (1009)."""
+        return 8 * LONGEST
+
+    def check_origin(self, origin: str | None = None) -> bool:
+        """Jupyter lets a page of any origin in that knows the token; here the origin counts all the same."""
+        return self._is_welcome() or bool(WebSocketMixin.check_origin(self, origin))
+
+    def skip_check_origin(self) -> bool:
+        """Never."""
+        return False
+
+    async def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """See `Handler`: 401 without a login, 403 from another origin."""
+        await Handler.prepare(self)
+
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        """The handshake."""
+        await WebSocketHandler.get(self, *args, **kwargs)
+
+    @property
+    def ping_interval(self) -> float:
+        """Seconds between two pings; tornado's own, since Jupyter counts in milliseconds and tornado does not."""
+        return float(self.settings.get("ws_ping_interval", WS_PING_INTERVAL)) / 1000
+
+    @property
+    def ping_timeout(self) -> float:
+        """Seconds until a reader that does not answer them is gone."""
+        return self.ping_interval
+
+    def open(self, *args: str, **kwargs: str) -> None:
+        """Connected."""
+        self.pictures = self.get_query_argument("view", "") == "html"
+        self._box = Outbox()
+        self._writing = asyncio.create_task(self._write())
+        self.app.lobby.enter(self)
+
+    async def on_message(self, message: str | bytes) -> None:
+        """One action; whatever is wrong with it is told, and the connection stays."""
+        try:
+            if len(message) > LONGEST:
+                raise UsageError(f"This message has more than {LONGEST} characters.", "Send less at once.")
+            await self._act(read(message))
+        except CopilotError as error:
+            self.put(failed(error))
+        except Exception:
+            self.log.exception("an action of the chat failed")
+            self.put(Failed("Something in this server broke; its log says what."))
+
+    def on_close(self) -> None:
+        """The conversation goes on."""
+        super().on_close()
+        self.app.lobby.leave(self)
+        self._leave()
+        self._writing.cancel()
+
+    def put(self, message: Message) -> None:
+        """See `Reader`. Who has let too much wait is sent away; what is lost, it finds when it comes back."""
+        self._box.put(message)
+        if self._box.full:
+            self._send_away()
+
+    # -- actions ------------------------------------------------------------------------------------------------------
+
+    async def _act(self, action: Action) -> None:
+        match action:
+            case NewSession():
+                self._take(await self.app.lobby.talks.new(self))
+            case ResumeSession(session_id=session_id):
+                self._take(await self.app.lobby.talks.resume(session_id, self))
+            case Send(text=text):
+                await self._send(text)
+            case ApproveTool():
+                self.here.voice.answer(action)
+            case Stop():
+                self.here.stop()
+
+    async def _send(self, text: str) -> None:
+        """`/new` and `/resume ID` are for the socket: the conversation that it has goes on without it."""
+        switch = slash.switch(text)
+        if switch is None:
+            self.here.send(text)
+        elif switch.rest:
+            session_id = await slash.find(self.here.desk, switch.rest)
+            self._take(await self.app.lobby.talks.resume(session_id, self))
+        else:
+            self._take(await self.app.lobby.talks.new(self))
+
+    @property
+    def here(self) -> Talk:
+        """The conversation that was taken up. Raises UsageError."""
+        if self.talk is None:
+            raise UsageError("There is no session yet.", "Begin with new_session or resume_session.")
+        return self.talk
+
+    def _take(self, talk: Talk) -> None:
+        """From now on it is this one; whoever left meanwhile hears nothing."""
+        if talk is not self.talk:
+            self._leave()
+        self.talk = talk
+        if self.ws_connection is None:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self.talk is not None:
+            self.talk.leave(self)
+            self.talk = None
+
+    # -- out ----------------------------------------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        try:
+            while (message := await self._box.next()) is not None:
+                async with asyncio.timeout(STALLED):
+                    await self.write_message(compose(message, self.pictures))
+        except TimeoutError:
+            self._send_away()
+        except WebSocketClosedError:
+            return
+
+    def _send_away(self) -> None:
+        self._leave()
+        self.close(TRY_AGAIN, SLOW)
+
+
+ROUTES = [(r"/api/chat/ws", ChatSocket)]
+OWN_ROUTES = [(r"/chat/ws", ChatSocket)]

@@ -1,0 +1,64 @@
+"""A Jupyter server with the extension alone, without JupyterLab, that can be ended and started again on its port."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .lab import free_port, wait_for
+
+TOKEN = "secret"
+EXTENSIONS = {"copilot_kernel": True, "jupyterlab": False, "jupyter_lsp": False, "notebook_shim": False}
+
+
+class Server:
+    """`start` and `stop` may be called again and again; what it keeps is under `root`."""
+
+    def __init__(self, root: Path, base: str = "/", **environment: str) -> None:
+        self.root, self.port, self.base = root, free_port(), base
+        self.work = root / "work"
+        self.work.mkdir(parents=True)
+        private = {f"JUPYTER{key}": str(root / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
+        demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(root / "demo")}
+        self._environment = {**os.environ, **private, **demo, **environment}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.base}"
+
+    @property
+    def page(self) -> str:
+        """The chat page, with the token."""
+        return f"{self.url}copilot/chat?token={TOKEN}"
+
+    def start(self, *options: str) -> None:
+        which = [f"--ServerApp.jpserver_extensions={name}={on}" for name, on in EXTENSIONS.items()]
+        command = [sys.executable, "-m", "jupyter_server", "--no-browser", f"--port={self.port}", *which]
+        command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", "--ServerApp.allow_root=True"]
+        command += [f"--ServerApp.root_dir={self.work}", f"--ServerApp.base_url={self.base}", *options]
+        with (self.root / "server.log").open("a") as log:
+            where = {"cwd": self.work, "env": self._environment, "stdout": log, "stderr": log}
+            self._process = subprocess.Popen(command, **where, start_new_session=True)  # type: ignore[call-overload]
+        wait_for(f"{self.url}api", self._process)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+
+@contextmanager
+def running_server(root: Path, base: str = "/", *options: str, **environment: str) -> Iterator[Server]:
+    """Ended with the block."""
+    server = Server(root, base, **environment)
+    server.start(*options)
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,303 @@
+"""The chat page as people use it, in a real browser against a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from .lab import LIMIT
+from .serving import Server, running_server
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "demo: say # Hi <script>document.title='bad'</script> <img src=/evil.png onerror=alert(1)>"
+    " ![x](/evil.png) ![y](https://evil.example/a.png) [l](javascript:alert(1)) <style>body{display:none}</style>"
+    " <a href=# onclick=alert(1)>c</a> <form action=/evil><input name=a></form> <iframe src=/evil></iframe>"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server(tmp_path_factory.mktemp("chat-page")) as running:
+        yield running
+
+
+class Chat:
+    """The page, as its reader sees it; `faults` are what the browser complains of, `asked` what it asked for."""
+
+    def __init__(self, context: BrowserContext, server: Server) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(LIMIT)
+        self.faults: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(server.page)
+
+    @property
+    def log(self) -> Locator:
+        return self.page.get_by_role("log", name="Conversation")
+
+    def send(self, text: str) -> None:
+        self.page.get_by_label("Message").fill(text)
+        self.page.keyboard.press("Enter")
+
+    def expect(self, text: str | re.Pattern[str]) -> None:
+        expect(self.log).to_contain_text(text)
+
+    def ready(self) -> None:
+        """The turn is over."""
+        expect(self.page.get_by_label("Stop the turn")).to_be_hidden()
+
+    def button(self, name: str) -> Locator:
+        return self.log.get_by_role("button", name=name)
+
+
+@pytest.fixture
+def chat(context: BrowserContext, server: Server) -> Iterator[Chat]:
+    chat = Chat(context, server)
+    yield chat
+    assert chat.faults == []
+
+
+def test_a_starter_is_sent_and_the_answer_streams_in(chat: Chat) -> None:
+    expect(chat.page.locator("#agent")).to_have_text("demo agent")
+    expect(chat.page.locator("#model")).to_have_text("scripted")
+    chat.page.get_by_role("button", name="Explain what this project does").click()
+    expect(chat.log.locator(".prompt")).to_have_text("Explain what this project does")
+    chat.expect("What this project does")
+    expect(chat.log.get_by_role("table")).to_be_visible()
+    chat.ready()
+    expect(chat.page.locator("#said")).to_have_text("The answer is complete.")
+    expect(chat.log.locator(".tool")).to_have_count(2)
+    assert "token" not in chat.page.url
+
+
+def test_text_is_there_before_the_answer_is(chat: Chat) -> None:
+    chat.send("demo: slow 60 0.1")
+    expect(chat.log.locator(".message")).not_to_be_empty()
+    expect(chat.page.get_by_label("Stop the turn")).to_be_visible()
+    chat.page.get_by_label("Stop the turn").click()
+    chat.ready()
+    expect(chat.page.locator("#said")).to_have_text("Stopped.")
+
+
+def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, server: Server) -> None:
+    chat.send("demo: shell echo one > one.txt && echo done")
+    question = chat.log.get_by_role("article", name="Question")
+    expect(question).to_contain_text("echo one > one.txt && echo done")
+    expect(chat.page.locator("#alert")).to_contain_text("The agent asks")
+    assert chat.page.title().startswith("?")
+    assert not (server.work / "one.txt").exists()
+    chat.button("Allow once").click()
+    expect(question).to_have_count(0)
+    chat.expect("exit code 0")
+    chat.ready()
+    assert (server.work / "one.txt").exists()
+    expect(chat.page.get_by_label("Message")).to_be_focused()
+
+
+def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) -> None:
+    (server.work / "poem.txt").write_text("roses\nviolets\n")
+    chat.send("demo: edit poem.txt roses => tulips")
+    question = chat.log.get_by_role("article", name="Question")
+    expect(question).to_contain_text("tulips")
+    chat.button("Deny").click()
+    chat.expect(re.compile("rejected", re.IGNORECASE))
+    chat.ready()
+    assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
+
+
+def test_a_reload_in_the_middle_of_a_turn_loses_nothing(chat: Chat) -> None:
+    chat.send("demo: say begun\nslow 25 0.1\nsay ended")
+    chat.expect("begun")
+    chat.page.reload()
+    chat.expect(re.compile("begun.*ended", re.DOTALL))
+    chat.ready()
+    assert chat.log.inner_text().count("begun") == 2, "in the prompt and in the answer"
+
+
+def test_a_question_outlives_a_reload(chat: Chat) -> None:
+    chat.send("demo: ask Shall I?\nsay after")
+    expect(chat.button("Allow once")).to_be_visible()
+    chat.page.reload()
+    chat.button("Allow once").click()
+    chat.expect("after")
+    chat.ready()
+    expect(chat.button("Allow once")).to_have_count(0)
+
+
+def test_commands_of_ours_are_answered_in_the_log(chat: Chat) -> None:
+    chat.send("/status")
+    expect(chat.log.locator(".command")).to_contain_text("demo agent")
+    chat.send("/nonsense")
+    expect(chat.log.locator(".error")).to_contain_text("There is no command /nonsense")
+    expect(chat.page.locator("#alert")).to_contain_text("/nonsense")
+
+
+def test_hostile_markdown_runs_no_script_and_asks_for_nothing(chat: Chat) -> None:
+    chat.ready()
+    expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
+    before = len(chat.asked)
+    chat.send(HOSTILE)
+    chat.expect("Hi")
+    chat.ready()
+    assert chat.asked[before:] == []
+    assert chat.page.title() == "Copilot chat"
+    message = chat.log.locator(".message")
+    assert message.locator("script, img, iframe, form, input, style, [onclick], [onerror]").count() == 0
+    assert message.locator("a:not([href^='http'])").count() == 0
+
+
+def test_even_a_script_in_the_page_would_not_run(chromium: Browser, server: Server) -> None:
+    """The policy stands behind the rendering."""
+    context = chromium.new_context()
+    chat = Chat(context, server)
+    stopped: list[str] = []
+    chat.page.on("requestfailed", lambda request: stopped.append(f"{request.failure} {request.url}"))
+    expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
+    script = """() => {
+      const box = document.querySelector('#log');
+      box.innerHTML = '<img src="/x" onerror="window.ran = 1"><img src="https://evil.example/x.png">';
+      const made = document.createElement('script'); made.textContent = 'window.ran = 2'; box.append(made);
+      return new Promise(done => setTimeout(() => done(window.ran ?? null), 300));
+    }"""
+    assert chat.page.evaluate(script) is None
+    assert [fault for fault in chat.faults if "Content Security Policy" in fault]
+    assert stopped == ["csp https://evil.example/x.png"]
+    context.close()
+
+
+def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
+    chat.send("demo: image\ntool svg audio\nedit a.txt => b\nplan A;B / 1\nthink deep")
+    chat.button("Deny").click()
+    chat.ready()
+    expect(chat.log.locator(".files img")).to_have_count(2)
+    for image in chat.log.locator(".files img").all():
+        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    assert chat.log.locator(".files audio").evaluate(
+        "sound => new Promise(done => {"
+        "sound.readyState ? done(true) : sound.onloadedmetadata = () => done(true); sound.load(); })"
+    )
+    coloured = chat.log.locator(".tool [style*='color']").first
+    assert coloured.evaluate("each => getComputedStyle(each).color") != chat.log.evaluate(
+        "each => getComputedStyle(each).color"
+    )
+
+
+def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, context: BrowserContext) -> None:
+    chat.send("demo: say together\nask")
+    expect(chat.button("Allow once")).to_be_visible()
+    other = chat.page.context.new_page()
+    other.goto(chat.page.url)
+    expect(other.get_by_role("button", name="Allow once")).to_be_visible()
+    other.get_by_label("Stop the turn").click()
+    chat.ready()
+    expect(chat.button("Allow once")).to_have_count(0)
+    expect(other.get_by_label("Stop the turn")).to_be_hidden()
+
+
+def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
+    chat.send("Explain the plum project")
+    chat.ready()
+    chat.page.get_by_role("button", name="New chat").click()
+    expect(chat.page.get_by_role("heading", name="What shall we do?")).to_be_visible()
+    chat.page.get_by_role("button", name="Recent").click()
+    dialog = chat.page.get_by_role("dialog", name="Recent conversations")
+    dialog.get_by_role("button", name=re.compile("plum")).click()
+    chat.expect("Explain the plum project")
+
+
+def test_the_server_starts_again_and_the_page_comes_back_by_itself(context: BrowserContext, tmp_path: Path) -> None:
+    with running_server(tmp_path / "again") as server:
+        chat = Chat(context, server)
+        chat.send("demo: say before")
+        chat.ready()
+        chat.expect("before")
+        server.stop()
+        expect(chat.page.locator("#banner")).to_contain_text("Trying again")
+        server.start()
+        expect(chat.page.locator("#banner")).to_be_hidden()
+        expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
+        chat.expect("before")
+        chat.send("demo: remember")
+        chat.expect("This is prompt 2 of this session")
+
+
+def test_below_the_base_url_of_a_hub(context: BrowserContext, tmp_path: Path) -> None:
+    with running_server(tmp_path / "hub", "/user/ada%40b/") as server:
+        chat = Chat(context, server)
+        chat.send("demo: image\nsay there")
+        chat.expect("there")
+        image = chat.log.locator(".files img")
+        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        assert chat.faults == []
+
+
+def test_without_a_token_the_page_is_the_login(context: BrowserContext, server: Server) -> None:
+    page = context.new_page()
+    page.goto(f"{server.url}copilot/chat")
+    assert "/login" in page.url
+
+
+def test_by_keyboard_alone(chat: Chat) -> None:
+    expect(chat.page.get_by_label("Message")).to_be_focused()
+    chat.page.keyboard.type("demo: ask")
+    chat.page.keyboard.press("Enter")
+    button = chat.button("Allow once")
+    expect(button).to_be_visible()
+    for _ in range(10):
+        chat.page.keyboard.press("Shift+Tab")
+        if button.evaluate("each => each === document.activeElement"):
+            break
+    chat.page.keyboard.press("Enter")
+    chat.ready()
+    expect(chat.page.get_by_label("Message")).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_both_themes(chromium: Browser, server: Server, scheme: str) -> None:
+    """At least 4.5 to 1 (WCAG AA), for all text of a page with every kind of entry."""
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": 1000, "height": 800})  # type: ignore[arg-type]
+    chat = Chat(context, server)
+    chat.send(
+        "demo: think why\nsay Some **text**, `code` and [a link](https://example.org)\nplan A;B / 1\nread nothing.txt"
+    )
+    chat.ready()
+    chat.send("/status")
+    chat.send("/nonsense")
+    chat.send("demo: edit a.txt => b")
+    expect(chat.button("Deny")).to_be_visible()
+    poor = chat.page.evaluate(CONTRAST)
+    context.close()
+    assert poor == []
+
+
+CONTRAST = """() => {
+  const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length > 3 ? n : [...n, 1]; };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const part = (v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const back = (each) => {
+    const chain = [];
+    for (let e = each; e; e = e.parentElement) chain.unshift(parse(getComputedStyle(e).backgroundColor));
+    return chain.reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const each = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    if (!text || !each.checkVisibility() || each.closest('.unseen, .skip, :disabled')) continue;
+    const ground = back(each), ink = over(parse(getComputedStyle(each).color), ground);
+    const [a, b] = [light(ink), light(ground)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${text.slice(0, 40)}`);
+  }
+  return found;
+}"""

@@ -1,0 +1,208 @@
+"""■ and the end of the kernel: what is cancelled, what goes on, and that nothing is left."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ..jupyter.front_end import START_LIMIT, FrontEnd, until
+from .conftest import StartKernel
+
+CANCELLED = ("Cancelled", "The turn was cancelled.")
+TICKING = """
+import asyncio
+ticks = 0
+async def tick():
+    global ticks
+    while True:
+        ticks += 1
+        await asyncio.sleep(0.01)
+"""
+FORKING = """
+import os
+child = os.fork()
+if not child:
+    get_ipython().copilot.close()
+    os._exit(0)
+os.waitpid(child, 0)[1]
+"""
+
+
+def by_message(front_end: FrontEnd) -> None:
+    assert front_end.control("interrupt_request")["status"] == "ok"
+
+
+def by_signal(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGINT)
+
+
+BUSY = {
+    "streaming": ("%%copilot\ndemo: slow 1000 0.02", "2 "),
+    "in a tool": ("%%copilot\ndemo: say Start.\nunasked sleep 60", "sleep 60"),
+    "asking": ("%copilot demo: ask Something", "Allow once"),
+    "silent": ("%%copilot\ndemo: say Start.\nwait", "Start."),
+    "in a function": ("def f():\n    %copilot demo: slow 1000 0.02\nf()", "2 "),
+    "among others": ("x = 1\n%copilot demo: slow 1000 0.02\nx = 2", "2 "),
+}
+
+
+@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+@pytest.mark.parametrize("doing", BUSY)
+def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
+    notebook: FrontEnd, doing: str, interrupt: Callable[[FrontEnd], None]
+) -> None:
+    code, sign = BUSY[doing]
+    cell, queued = notebook.execute(code), notebook.execute("1 + 1")
+    notebook.shows(sign, cell)
+    interrupt(notebook)
+
+    outcome = notebook.finish(cell)
+    assert (outcome.error, outcome.reply["content"]["traceback"]) == (CANCELLED, [": ".join(CANCELLED)])
+    assert notebook.finish(queued).status == "aborted"
+    until(lambda: not [child for child in notebook.children() if "sleep" in child.name()], "the end of the tool")
+    assert notebook.run("%copilot demo: say Next").status == "ok"
+
+
+def test_a_cancelled_turn_is_kept_as_far_as_it_came(notebook: FrontEnd) -> None:
+    cell = notebook.execute("%copilot demo: slow 1000 0.02")
+    notebook.shows("2 ", cell)
+    by_signal(notebook)
+    notebook.finish(cell)
+    assert "('cancelled', True)" in str(notebook.run("_copilot.stop_reason, _copilot.text.startswith('1 2')").outputs)
+
+
+def test_the_second_interrupt_ends_an_agent_that_does_not_listen(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_CANCEL_GRACE="60")
+    cell = front_end.execute("%%copilot\ndemo: hang Begun.")
+    front_end.shows("Begun.", cell)
+    (agent,) = front_end.children()
+    by_signal(front_end)
+    front_end.control("usage_request")  # answered when the first signal has been heard
+    by_signal(front_end)
+    until(lambda: gone(agent), "the end of the agent")
+    assert front_end.finish(cell).error == CANCELLED
+    assert front_end.run("%copilot demo: say Next").status == "ok"
+
+
+def test_an_interrupt_while_the_agent_starts_ends_the_cell(start_kernel: StartKernel, tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    front_end = start_kernel(COPILOT_KERNEL_AGENT=f"sh -c 'touch {began}; exec sleep 60'")
+    cell = front_end.execute("%copilot hello")
+    until(began.exists, "the agent is started")
+    by_signal(front_end)
+    assert front_end.finish(cell).error == CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("import time\nprint('begun', flush=True)\ntime.sleep(60)", "KeyboardInterrupt"),
+        ("import asyncio\nprint('begun', flush=True)\nwhile True:\n    await asyncio.sleep(0.01)", "CancelledError"),
+    ],
+)
+def test_an_interrupt_of_the_users_own_code_is_pythons(notebook: FrontEnd, code: str, error: str) -> None:
+    notebook.run("%copilot demo: say Before")
+    cell = notebook.execute(code)
+    notebook.shows("begun", cell)
+    by_signal(notebook)
+    assert notebook.finish(cell).error[0] == error
+    assert notebook.run("%copilot demo: say After").status == "ok"
+
+
+# -- the user's own loop --------------------------------------------------------------------------------------------
+
+
+def test_a_task_of_the_users_goes_on_while_the_agent_works(notebook: FrontEnd) -> None:
+    notebook.run(TICKING + "task = asyncio.create_task(tick())\nawait asyncio.sleep(0.05)")
+    outcome = notebook.run(
+        "before = ticks\n%copilot demo: slow 10 0.05\nawait asyncio.sleep(0)\nticks - before > 10, task.done()"
+    )
+    assert "(True, False)" in str(outcome.outputs)
+    outcome = notebook.run(
+        "task.cancel()\nlen(asyncio.all_tasks()) < 10, [t for t in asyncio.all_tasks() if 'copilot' in repr(t)]"
+    )
+    assert "(True, [])" in str(outcome.outputs)
+
+
+def test_the_users_loop_is_the_one_it_was(notebook: FrontEnd) -> None:
+    notebook.run("import asyncio, threading\nloop = asyncio.get_event_loop()")
+    code = "%copilot demo: say Hello\nasyncio.get_running_loop() is loop, await asyncio.sleep(0.01, 'slept')"
+    assert "(True, 'slept')" in str(notebook.run(code).outputs)
+    outcome = notebook.run(
+        "with open('run.txt', 'w') as f: pass\nimport concurrent.futures\nasync def one(): return 1\n"
+        "concurrent.futures.ThreadPoolExecutor().submit(asyncio.run, one()).result()"
+    )
+    assert "'1'" in str(outcome.outputs)
+
+
+def test_plots_are_shown_before_and_after_and_in_the_same_cell(notebook: FrontEnd) -> None:
+    plot = "%matplotlib inline\nimport matplotlib.pyplot as plt\n_ = plt.plot([1, 2])\n"
+    for code in (plot, f"{plot}%copilot demo: say Hello", f"%copilot demo: say Hello\n{plot}", plot):
+        outcome = notebook.run(code, limit=60)
+        pictures = [m for m in outcome.outputs if "image/png" in m["content"].get("data", {})]
+        assert (outcome.status, len(pictures)) == ("ok", 1)
+
+
+# -- the end --------------------------------------------------------------------------------------------------------
+
+DEMO = f"{sys.executable} -P -m copilot_kernel.demo"
+STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
+
+
+def by_request(front_end: FrontEnd) -> None:
+    assert front_end.control("shutdown_request", {"restart": False})["status"] == "ok"
+
+
+def by_termination(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGTERM)
+
+
+def by_kill(front_end: FrontEnd) -> None:
+    front_end.process.send_signal(signal.SIGKILL)
+
+
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("during", ["", "%%copilot\ndemo: say Begun.\nhang"])
+@pytest.mark.parametrize(
+    ("end", "agent"), [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_kill, DEMO)]
+)
+def test_no_process_is_left_when_the_kernel_ends(
+    start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str, during: str
+) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_AGENT=agent)
+    front_end.run("%copilot demo: say Hello")
+    if during:
+        front_end.shows("Begun.", front_end.execute(during))
+    processes = [front_end.process, *front_end.children()]
+    end(front_end)
+    assert len(processes) > 1
+    until(lambda: all(gone(process) for process in processes), "the end of kernel and agent")
+    assert front_end.complaints() == []
+
+
+def test_a_child_process_of_the_users_does_not_end_the_agent(notebook: FrontEnd) -> None:
+    notebook.run("%copilot demo: say Hello")
+    agents = notebook.children()
+    assert "'0'" in str(notebook.run(FORKING).outputs)
+    assert notebook.children() == agents
+    assert notebook.run("%copilot demo: say Still here").status == "ok"
+
+
+def test_a_notebooks_conversation_goes_on_after_a_restart(start_kernel: StartKernel, tmp_path: Path) -> None:
+    book = tmp_path / "book.ipynb"
+    book.write_text("{}")
+    front_end = start_kernel(JPY_SESSION_NAME=str(book), COPILOT_KERNEL_STATE=str(tmp_path / "state"))
+    front_end.run("%copilot demo: say one")
+    front_end.manager.restart_kernel(now=True)
+    front_end.client.wait_for_ready(timeout=START_LIMIT)
+    front_end.run("%load_ext copilot_kernel")
+    outcome = front_end.run("%copilot demo: remember")
+    assert ("Continues the conversation" in outcome.text, "say one" in outcome.text) == (True, True)

@@ -1,0 +1,118 @@
+"""IPython in a terminal: no kernel, no widgets, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from ..jupyter.front_end import no_settings, until
+
+IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
+ASKED = r"1\) Allow once.*: "
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, **no_settings(folder), "TERM": "dumb", "COPILOT_KERNEL_AGENT": "demo"}
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
+    options = {"encoding": "utf-8", "timeout": 30, "dimensions": (50, 200), "cwd": str(tmp_path)}
+    child = pexpect.spawn(sys.executable, [*IPYTHON, "--ext=copilot_kernel"], env=environment(tmp_path), **options)
+    try:
+        child.expect(r"In \[1\]:")
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def agents(terminal: pexpect.spawn) -> list[psutil.Process]:
+    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if "demo" in str(each.cmdline())]
+
+
+def test_an_answer_is_printed_and_is_a_value(terminal: pexpect.spawn) -> None:
+    terminal.sendline("%copilot demo: say Is this it?")
+    terminal.expect("\r\nIs this it\\?\r\n")
+    terminal.expect(r"In \[2\]:")
+    assert "Out[" not in terminal.before
+    terminal.sendline("turn = %copilot demo: say Once more")
+    terminal.expect("\r\nOnce more\r\n")
+    terminal.expect(r"In \[3\]:")
+    terminal.sendline("repr(turn), turn is _copilot")
+    terminal.expect(r"Out\[3\]: \('<Turn end_turn, 9 characters>', True\)")
+    terminal.sendline("_copilot")
+    terminal.expect(r"Out\[4\]: Once more")
+
+
+def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
+    terminal.sendline("%copilot demo: ask Something")
+    terminal.expect(ASKED)
+    terminal.sendline("perhaps")
+    terminal.expect(ASKED)
+    terminal.sendline("1")
+    terminal.expect("Allowed: Allow once")
+    terminal.expect(r"In \[2\]:")
+
+
+@pytest.mark.parametrize(
+    ("doing", "sign"), [("slow 1000 0.05", "3 4 "), ("ask Something", ASKED), ("wait", r"wait\r\n")]
+)
+def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str) -> None:
+    terminal.sendline("%copilot demo: say Ready")
+    terminal.expect(r"In \[2\]:")
+    (agent,) = agents(terminal)
+    terminal.sendline(f"%copilot demo: {doing}")
+    terminal.expect(sign)
+    terminal.sendintr()
+    terminal.expect("\r\nCancelled: The turn was cancelled.\r\n")
+    assert "Traceback" not in terminal.before
+    terminal.expect(r"In \[3\]:")
+    assert agents(terminal) == [agent]
+
+    terminal.sendline("%copilot demo: ask Something else")
+    terminal.expect(ASKED)
+    terminal.sendline("1")
+    terminal.expect("Allowed: Allow once")
+
+
+def test_an_error_is_a_card_and_a_name(terminal: pexpect.spawn) -> None:
+    terminal.sendline("%copilot demo: error -32603 No such luck")
+    terminal.expect(r"No such luck[\s\S]*\r\nAgentRefused\r\n")
+    assert "Traceback" not in terminal.before
+
+
+def test_the_users_own_loop_and_ctrl_c_are_pythons(terminal: pexpect.spawn) -> None:
+    terminal.sendline("%copilot demo: say Ready")
+    terminal.expect(r"In \[2\]:")
+    terminal.sendline("import asyncio; await asyncio.sleep(0.01, 'slept')")
+    terminal.expect("'slept'")
+    terminal.sendline("import time; print('be' + 'gun'); time.sleep(60)")
+    terminal.expect("begun")
+    terminal.sendintr()
+    terminal.expect("KeyboardInterrupt")
+    terminal.expect(r"In \[4\]:")
+
+
+def test_nothing_is_left_after_the_end(terminal: pexpect.spawn) -> None:
+    terminal.sendline("%copilot demo: say Ready")
+    terminal.expect(r"In \[2\]:")
+    (agent,) = agents(terminal)
+    terminal.sendline("exit")
+    terminal.expect(pexpect.EOF)
+    until(lambda: not agent.is_running(), "the end of the agent")
+
+
+def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c"]
+    command += ["get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"]
+    options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    assert ("Rejected" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
+    assert not (tmp_path / "a.txt").exists()

@@ -1,0 +1,63 @@
+"""An answer as a value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from copilot_kernel.acp.messages import Diff, Text
+from copilot_kernel.chat.view import Turn as ChatTurn
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.ipython.turn import CodeBlock, Turn
+from IPython.core.formatters import DisplayFormatter
+
+TEXT = "Do:\n\n```python title=a.py\nx = 1\n```\n\n- or\n\n  ~~~\n  y\n  ~~~\n\nand `not this`\n\n    indented\n"
+SAID = ChatTurn(1, "end_turn", TEXT, (), "s1", "demo", "scripted", usage={"totalTokens": 5})
+
+
+def test_code_blocks_are_those_of_the_markdown() -> None:
+    blocks = (CodeBlock("python", "x = 1\n"), CodeBlock("", "y\n"), CodeBlock("", "indented\n"))
+    assert Turn(SAID).code_blocks == blocks
+    assert (blocks[0].language, blocks[0].code) == ("python", "x = 1\n")
+
+
+def test_diffs_are_those_of_completed_calls() -> None:
+    done = ToolCall(1, 1, "a", status="completed", content=(Text("x"), Diff("a.py", None, "new")))
+    calls = (done, replace(done, id=2, status="rejected", content=(Diff("b.py", "old", "new"),)))
+    turn = Turn(replace(SAID, tool_calls=calls))
+    assert (turn.tool_calls, turn.diffs) == (calls, (Diff("a.py", None, "new"),))
+
+
+def test_the_rest_is_what_the_turn_says() -> None:
+    turn = Turn(SAID)
+    assert (turn.text, str(turn), turn.usage, turn.stop_reason) == (TEXT, TEXT, {"totalTokens": 5}, "end_turn")
+    assert (turn.model, turn.session_id) == ("scripted", "s1")
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (SAID, f"<Turn end_turn, {len(TEXT)} characters, 3 code blocks>"),
+        (replace(SAID, text="", stop_reason="cancelled"), "<Turn cancelled, 0 characters>"),
+        (
+            replace(
+                SAID, text="", tool_calls=(ToolCall(1, 1, "a", status="completed", content=(Diff("a", "", "b"),)),)
+            ),
+            "<Turn end_turn, 0 characters, 1 tool call, 1 diff>",
+        ),
+    ],
+)
+def test_its_repr_says_what_is_in_it(turn: ChatTurn, said: str) -> None:
+    assert repr(Turn(turn)) == said
+
+
+def test_ipython_shows_the_text_as_safe_html_and_as_it_is() -> None:
+    shown, _ = DisplayFormatter().format(Turn(replace(SAID, text="**Bold** <script>x</script>")))
+    assert set(shown) == {"text/plain", "text/html"}
+    assert shown["text/plain"] == "**Bold** <script>x</script>"
+    assert ("<strong>Bold</strong>" in shown["text/html"], "<script" in shown["text/html"]) == (True, False)
+
+
+def test_an_empty_answer_shows_its_repr() -> None:
+    shown, _ = DisplayFormatter().format(Turn(replace(SAID, text="\n")))
+    assert shown == {"text/plain": "<Turn end_turn, 1 characters>"}

@@ -1,0 +1,45 @@
+"""A Jupyter server with the extension, and the demo agent behind it; nothing of the user's is touched.
+
+`extension` (settings of `CopilotApp`), `demo` (switches of the demo agent) and `agent` (the setting) can be given by
+parametrizing them indirectly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pytest_jupyter.jupyter_server import *  # noqa: F403  (the way to have its fixtures in this folder alone)
+from traitlets.config import Config
+
+from .api import Api
+
+
+@pytest.fixture
+def extension(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return dict(getattr(request, "param", {}))
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest) -> str:
+    return str(getattr(request, "param", "demo"))
+
+
+@pytest.fixture
+def demo(request: pytest.FixtureRequest) -> str:
+    return str(getattr(request, "param", ""))
+
+
+@pytest.fixture
+def jp_server_config(extension: dict[str, Any], agent: str, demo: str, monkeypatch: pytest.MonkeyPatch) -> Config:
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", agent)
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", demo)
+    monkeypatch.delenv("COPILOT_MODEL", raising=False)
+    server = {"jpserver_extensions": {"copilot_kernel": True, "jupyter_server_terminals": False}}
+    return Config({"ServerApp": server, "CopilotApp": extension})
+
+
+@pytest.fixture
+def api(jp_serverapp: Any, jp_fetch: Callable[..., Any], jp_http_port: int, jp_base_url: str) -> Api:
+    return Api(jp_serverapp, jp_fetch, jp_http_port, jp_base_url)

@@ -1,0 +1,78 @@
+"""Clients of the chat's WebSocket, on a server that runs in the same loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+LIMIT = 20.0
+Told = dict[str, Any]
+
+
+class Client:
+    """One connection; `heard` is all that came."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket, self.heard = socket, list[Told]()
+
+    async def act(self, action: str, **more: Any) -> None:
+        await self.socket.send(json.dumps({"action": action, **more}))
+
+    async def raw(self, text: str | bytes) -> None:
+        await self.socket.send(text)
+
+    async def next(self) -> Told:
+        async with asyncio.timeout(LIMIT):
+            told: Told = json.loads(await self.socket.recv())
+        self.heard.append(told)
+        return told
+
+    async def until(self, is_it: Callable[[Told], bool]) -> Told:
+        """Read on to the first that is it."""
+        while not is_it(told := await self.next()):
+            pass
+        return told
+
+    async def kind(self, kind: str) -> Told:
+        return await self.until(lambda told: told["type"] == kind)
+
+    async def event(self, name: str) -> Told:
+        return await self.until(lambda told: told.get("event") == name)
+
+    async def begin(self) -> str:
+        """A new session's id."""
+        await self.act("new_session")
+        return str((await self.kind("session_created"))["session_id"])
+
+    async def say(self, text: str) -> list[Told]:
+        """What came of it, to its end."""
+        before = len(self.heard)
+        await self.act("send", text=text)
+        await self.kind("done")
+        return self.heard[before:]
+
+
+def text_of(told: list[Told]) -> str:
+    """What the agent said."""
+    return "".join(each["content"] for each in told if each["type"] == "delta")
+
+
+class Door:
+    """Where the server is, and who may come in."""
+
+    def __init__(self, port: int, base: str, token: str) -> None:
+        self.port, self.base, self.token = port, base, token
+
+    def url(self, path: str = "api/chat/ws", scheme: str = "ws") -> str:
+        return f"{scheme}://127.0.0.1:{self.port}{self.base}{path}"
+
+    @asynccontextmanager
+    async def client(self, path: str = "api/chat/ws", **more: Any) -> AsyncIterator[Client]:
+        headers = {"Authorization": f"token {self.token}", **more.pop("headers", {})}
+        async with connect(self.url(path), additional_headers=headers, proxy=None, **more) as socket:
+            yield Client(socket)

@@ -1,0 +1,124 @@
+"""`GET /v1/models`, and which model a request gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.server.catalogue import LONGEST_NAME, Model, choose, sanitised
+
+from .api import Api, scripted, until
+
+MODELS = (
+    Model("gpt-9", "GPT 9", "copilot", 0),
+    Model("claude-x-4", "Claude X 4", "copilot", 0, family="sonnet"),
+    Model("vendor/mini", "Small one", "copilot", 0),
+)
+BOTH = [{"modelId": "m1", "name": "One"}, {"modelId": "m2", "name": "Two"}]
+RICH = {"modelId": "m3", "name": "Three", "_meta": {"family": "threes", "version": "3.1", "maxInputTokens": 64000}}
+
+
+@pytest.mark.parametrize(("wanted", "found"), [
+    ("", "gpt-9"),
+    ("claude-x-4", "claude-x-4"),
+    ("CLAUDE-X-4", "claude-x-4"),
+    ("claude", "claude-x-4"),
+    ("sonnet", "claude-x-4"),
+    ("small", "vendor/mini"),
+    ("vendor", "vendor/mini"),
+    ("no such thing", "gpt-9"),
+])  # fmt: skip
+def test_a_model_is_found_by(wanted: str, found: str) -> None:
+    assert choose(MODELS, wanted).id == found
+
+
+def test_the_family_counts_before_the_name_and_the_name_before_the_id() -> None:
+    by_id, by_name = Model("x", "a", "o", 0), Model("b", "x", "o", 0)
+    by_family = Model("c", "c", "o", 0, family="is x")
+    assert choose((Model("has-x", "a", "o", 0), Model("b", "an x", "o", 0)), "x").id == "b"
+    assert choose((by_name, by_family), "x").id == "c"
+    assert choose((by_family, by_name, by_id), "x").id == "x"
+
+
+def test_names_of_models_are_sanitised() -> None:
+    assert sanitised("a\x1b[31m\x00\nb") == "a b"
+    assert len(sanitised("x" * 5000)) == LONGEST_NAME
+
+
+async def test_the_list_has_every_member(api: Api) -> None:
+    body = (await api.ask("v1/models")).body
+    first, second = body["data"]
+    assert isinstance(first.pop("created"), int)
+    unknown = {"family": None, "version": None, "maxInputTokens": None}
+    assert first == {"id": "scripted", "object": "model", "owned_by": "demo", "name": "Scripted", **unknown}
+    assert (body["object"], second["id"]) == ("list", "scripted-large")
+
+
+async def test_what_the_agent_tells_of_a_model_is_told(api: Api) -> None:
+    models = {"currentModelId": "m3", "availableModels": [RICH]}
+    async with scripted(api, session_new={"sessionId": "s1", "models": models}):
+        (model,) = (await api.ask("v1/models")).body["data"]
+    assert (model["family"], model["version"], model["maxInputTokens"]) == ("threes", "3.1", 64000)
+
+
+async def test_an_agent_without_models_is_one(api: Api) -> None:
+    async with scripted(api):
+        (model,) = (await api.ask("v1/models")).body["data"]
+        got = await api.complete("Hello", model="gpt-9")
+    assert (model["id"], model["owned_by"]) == ("script", "script")
+    assert got.body["model"] == "script"
+
+
+async def test_one_model_by_its_id(api: Api) -> None:
+    got = await api.ask("v1/models/scripted-large")
+    assert (got.status, got.body["id"]) == (200, "scripted-large")
+
+
+async def test_a_model_that_there_is_not(api: Api) -> None:
+    got = await api.ask("v1/models/scripted-l")
+    assert (got.status, got.error["type"], got.error["code"]) == (404, "not_found", 404)
+
+
+@pytest.mark.parametrize(("wanted", "used"), [
+    ("scripted-large", "scripted-large"), ("LARGE", "scripted-large"), ("unheard of", "scripted"), ("", "scripted"),
+])  # fmt: skip
+async def test_the_model_that_is_used_is_named_in_the_answer(api: Api, wanted: str, used: str) -> None:
+    assert (await api.complete("demo: say x", model=wanted)).body["model"] == used
+
+
+@pytest.mark.parametrize("extension", [{"defaultModel": "large"}], indirect=True)
+async def test_the_default_counts_when_none_is_named(api: Api) -> None:
+    assert (await api.complete("demo: say x")).body["model"] == "scripted-large"
+    assert (await api.complete("demo: say x", model="scripted")).body["model"] == "scripted"
+
+
+def test_copilot_model_is_the_default_by_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from copilot_kernel.server.app import CopilotApp
+
+    monkeypatch.setenv("COPILOT_MODEL", "gpt-9")
+    assert CopilotApp().defaultModel == "gpt-9"
+
+
+async def test_the_agent_is_really_set_to_it(api: Api) -> None:
+    chosen: list[Any] = []
+
+    async def set_model(script: Any, params: Any) -> dict[str, Any]:
+        chosen.append(params["modelId"])
+        return {}
+
+    models = {"currentModelId": "m1", "availableModels": BOTH}
+    async with scripted(api, session_new={"sessionId": "s1", "models": models}, session_set_model=set_model):
+        await api.complete("Hello", model="two")
+        await api.complete("Hello", model="one")
+    assert chosen == ["m2"]
+
+
+async def test_the_list_follows_what_the_agent_changes(api: Api) -> None:
+    option = {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "n1"}
+    update = {"sessionUpdate": "config_option_update", "configOptions": [{**option, "options": [{"value": "n1"}]}]}
+    models = {"currentModelId": "m1", "availableModels": BOTH}
+    async with scripted(api, session_new={"sessionId": "s1", "models": models}) as script:
+        assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
+        await script.update(update)
+        await until(lambda: [model.id for model in api.app.catalogue.models] == ["n1"])
+        assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["n1"]

@@ -1,0 +1,76 @@
+"""The chat page's files, and the answers beside the WebSocket."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from copilot_kernel.server.page import FILES, POLICY, STATIC
+from tornado.httpclient import HTTPClientError
+
+
+async def test_the_page_names_its_place_and_holds_no_script_of_its_own(jp_fetch: Any, jp_base_url: str) -> None:
+    answer = await jp_fetch("copilot", "chat")
+    page = answer.body.decode()
+    assert f'data-base="{jp_base_url}copilot/chat"' in page
+    assert "{base}" not in page
+    assert re.findall(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|https?://", page) == []
+
+
+async def test_the_policy_lets_nothing_in_from_elsewhere(jp_fetch: Any) -> None:
+    policy = (await jp_fetch("copilot", "chat")).headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+    assert "unsafe-eval" not in policy
+    assert [name for name, value in POLICY.items() if "unsafe-inline" in value] == ["style-src-attr"]
+    assert not re.search(r"https?:|\*", policy)
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+async def test_its_files_are_served_with_their_types(jp_fetch: Any, name: str) -> None:
+    answer = await jp_fetch("copilot", "chat", "static", name)
+    assert answer.body == (STATIC / name).read_bytes()
+    assert answer.headers["Content-Type"] == FILES[name]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", ["chat.html", "..%2fpage.py", "secret", "chat.js%00"])
+async def test_other_files_are_not(jp_fetch: Any, name: str) -> None:
+    with pytest.raises(HTTPClientError) as error:
+        await jp_fetch("copilot", "chat", "static", name)
+    assert error.value.code == 404
+
+
+def test_nothing_of_the_page_comes_from_elsewhere() -> None:
+    for name in (*FILES, "chat.html"):
+        text = (STATIC / name).read_text()
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(|eval\(|new Function", text), name
+
+
+@pytest.mark.parametrize("path", ["api/chat/suggestions", "copilot/api/chat/suggestions"])
+async def test_suggestions_are_an_array_of_texts(jp_fetch: Any, path: str) -> None:
+    found = json.loads((await jp_fetch(*path.split("/"))).body)
+    assert found
+    assert all(isinstance(each, str) for each in found)
+
+
+@pytest.mark.parametrize("path", ["api/models", "api/chat/models"])
+async def test_models_and_the_active_one(jp_fetch: Any, path: str) -> None:
+    found = json.loads((await jp_fetch(*path.split("/"))).body)
+    assert [each["id"] for each in found["models"]] == ["scripted", "scripted-large"]
+    assert found["active"] == "scripted"
+
+
+@pytest.mark.parametrize("extension", [{"defaultModel": "large"}], indirect=True)
+async def test_the_model_of_the_server_is_the_active_one(jp_fetch: Any) -> None:
+    assert json.loads((await jp_fetch("api", "models")).body)["active"] == "scripted-large"
+
+
+@pytest.mark.parametrize(
+    "path", ["api/chat/suggestions", "api/models", "copilot/chat/sessions", "copilot/chat/static/chat.js"]
+)
+async def test_nothing_without_a_login(jp_fetch: Any, path: str) -> None:
+    with pytest.raises(HTTPClientError) as error:
+        await jp_fetch(*path.split("/"), headers={"Authorization": ""})
+    assert error.value.code == 401
