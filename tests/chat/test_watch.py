@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.chat import Chat, watch
+from copilot_kernel.chat.permission import Permissions
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
 
@@ -87,6 +88,24 @@ async def test_what_need_not_be_asked_about_is_not_marked(opened: Open, settings
     inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
     found, count, chat = await seen(opened, begun(kind=kind, locations=inside), then("completed"))
     assert (found, count, chat.ledger.count) == ([], 0, 0)
+
+
+async def test_a_call_that_may_go_on_is_looked_at_once_however_often_it_is_told(
+    opened: Open, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    caught = Permissions.caught
+
+    def counted(self: Permissions, call: ToolCall, was_refused: bool) -> Any:
+        looks.append(call.title)
+        return caught(self, call, was_refused)
+
+    monkeypatch.setattr(Permissions, "caught", counted)
+    more = [then("completed", rawOutput=str(number)) for number in range(50)]
+    assert (await seen(opened, begun(kind="read"), *more))[:2] == ([], 0)
+    assert looks == ["Do it"]
+    found, _, _ = await seen(opened, begun(kind="read"), *more, then("completed", kind="execute"))
+    assert (found, looks) == ([(RAN, False)], ["Do it"] * 3)
 
 
 async def test_a_link_in_the_project_that_leads_out_of_it_is_outside(opened: Open, settings: Settings) -> None:

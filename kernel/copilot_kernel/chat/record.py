@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..acp.messages import Block, NoticeUpdate, SessionState, Update
+from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
 from ..conversation.model import Conversation
 from .view import View
@@ -59,7 +59,8 @@ class Record:
 
     def update(self, update: Update) -> None:
         """Something came from the agent."""
-        self.advance(self.judged(self.conversation, reduce.reduce(self.conversation, update)))
+        after = reduce.reduce(self.conversation, update)
+        self.advance(self.judged(self.conversation, after) if isinstance(update, ToolCallUpdate) else after)
         for hear in self.listeners:
             hear(update)
 
