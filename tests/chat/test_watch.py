@@ -268,6 +268,23 @@ async def test_what_is_shown_again_is_not_accused(opened: Open) -> None:
     assert (len(marks(before)), len(person.calls), marks(person), turn.unasked) == (1, 1, [], 0)
 
 
+@pytest.mark.parametrize(("updates", "count"), [([begun("completed")], 0), ([begun(), then("completed")], 1)])
+async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: list[Call], count: int) -> None:
+    """After the agent was started again, with the prompt that goes on with the session."""
+    loads = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    turns: list[list[Call]] = [[], updates, [begun("completed", toolCallId="u")]]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        for update in turns.pop(0):
+            await script.update(update)
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "one")
+        await chat.restart()
+        assert [(await ask(chat, text)).unasked for text in ("two", "three")] == [count, 1]
+
+
 # -- on_unasked -----------------------------------------------------------------------------------------------------
 
 

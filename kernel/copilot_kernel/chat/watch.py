@@ -39,7 +39,7 @@ class Watch:
     def judged(self, before: Conversation, after: Conversation) -> Conversation:
         """`after`, with a mark at each call that just went on without a question."""
         for entry in reduce.changed(before, after):
-            if isinstance(entry, ToolCall) and self._concerns(entry):
+            if isinstance(entry, ToolCall) and self._concerns(entry, is_new=entry.id >= len(before.entries)):
                 after = self._judge(after, entry)
         return after
 
@@ -60,9 +60,13 @@ class Watch:
         self._convict(time.monotonic())
         self._suspects.clear()
 
-    def _concerns(self, call: ToolCall) -> bool:
-        """Not what was said before, nor what we do ourselves: that has its own question."""
-        if self._record.replays:
+    def _concerns(self, call: ToolCall, is_new: bool) -> bool:
+        """Not what was said before, nor what we do ourselves: that has its own question.
+
+        History that is told late has calls that are completed when they are first heard of.
+        """
+        is_late = self._record.resumed and is_new and call.standing.reported == "completed"
+        if self._record.replays or is_late:
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(PREFIX)
 
