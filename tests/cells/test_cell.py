@@ -107,6 +107,37 @@ async def test_an_answer_to_a_withdrawn_question_is_none(wire: Wire) -> None:
     assert await within(asking) == "right"
 
 
+async def test_an_answer_that_was_typed_for_a_withdrawn_question_is_none_though_it_does_not_say_so(wire: Wire) -> None:
+    """A console goes on showing the first prompt, takes a line for it, and only then shows the second one."""
+    cell = wire.cell()
+    withdrawn = asyncio.create_task(cell.input("Run ls? "))
+    await wire.question()
+    withdrawn.cancel()
+    asking = asyncio.create_task(cell.input("Run rm? "))
+    await wire.question()
+    wire.reply("yes, run ls")
+    wire.reply("no")
+    assert await within(asking) == "no"
+    again = asyncio.create_task(cell.input("Run pwd? "))
+    await wire.question()
+    wire.reply("yes")
+    assert await within(again) == "yes"
+
+
+async def test_a_late_answer_that_came_before_the_next_question_is_not_waited_for_again(wire: Wire) -> None:
+    cell = wire.cell()
+    withdrawn = asyncio.create_task(cell.input("Run ls? "))
+    await wire.question()
+    withdrawn.cancel()
+    await asyncio.sleep(0)
+    wire.reply("yes, run ls")
+    wire.ours.poll(5000)
+    asking = asyncio.create_task(cell.input("Run rm? "))
+    await wire.question()
+    wire.reply("no")
+    assert await within(asking) == "no"
+
+
 async def test_an_answer_that_cannot_be_read_is_none(wire: Wire) -> None:
     asking = asyncio.create_task(wire.cell().input("? "))
     await wire.question()

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.chat import Chat, watch
+from copilot_kernel.chat.permission import Permissions
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
 
@@ -87,6 +88,24 @@ async def test_what_need_not_be_asked_about_is_not_marked(opened: Open, settings
     inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
     found, count, chat = await seen(opened, begun(kind=kind, locations=inside), then("completed"))
     assert (found, count, chat.ledger.count) == ([], 0, 0)
+
+
+async def test_a_call_that_may_go_on_is_looked_at_once_however_often_it_is_told(
+    opened: Open, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    caught = Permissions.caught
+
+    def counted(self: Permissions, call: ToolCall, was_refused: bool) -> Any:
+        looks.append(call.title)
+        return caught(self, call, was_refused)
+
+    monkeypatch.setattr(Permissions, "caught", counted)
+    more = [then("completed", rawOutput=str(number)) for number in range(50)]
+    assert (await seen(opened, begun(kind="read"), *more))[:2] == ([], 0)
+    assert looks == ["Do it"]
+    found, _, _ = await seen(opened, begun(kind="read"), *more, then("completed", kind="execute"))
+    assert (found, looks) == ([(RAN, False)], ["Do it"] * 3)
 
 
 async def test_a_link_in_the_project_that_leads_out_of_it_is_outside(opened: Open, settings: Settings) -> None:
@@ -247,6 +266,23 @@ async def test_what_is_shown_again_is_not_accused(opened: Open) -> None:
             turn = await chat.resume(session, person := Person())
         assert chat.ledger.count == 1
     assert (len(marks(before)), len(person.calls), marks(person), turn.unasked) == (1, 1, [], 0)
+
+
+@pytest.mark.parametrize(("updates", "count"), [([begun("completed")], 0), ([begun(), then("completed")], 1)])
+async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: list[Call], count: int) -> None:
+    """After the agent was started again, with the prompt that goes on with the session."""
+    loads = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    turns: list[list[Call]] = [[], updates, [begun("completed", toolCallId="u")]]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        for update in turns.pop(0):
+            await script.update(update)
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "one")
+        await chat.restart()
+        assert [(await ask(chat, text)).unasked for text in ("two", "three")] == [count, 1]
 
 
 # -- on_unasked -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .asked import ALLOW, DENY, Asked, Wire
-from .front_end import FrontEnd, kernel_process
+from .front_end import LIMIT, FrontEnd, kernel_process
 
 CHANGED = "The agent has changed this call since it was shown."
 
@@ -62,6 +62,21 @@ def test_a_command_that_changes_after_the_answer_is_told(notebook: FrontEnd, wir
     assert (wire.outcomes(1), (folder / "two.txt").exists()) == (["allow_once"], True)
     assert "changed after it was allowed; allowed was $ echo one > one.txt" in text
     (folder / "two.txt").unlink()
+
+
+def test_in_a_console_what_was_typed_for_the_first_description_does_not_allow_the_second(
+    notebook: FrontEnd, wire: Wire
+) -> None:
+    """A console goes on showing the first prompt; the line that it sends does not say which one it is for."""
+    wire.mark()
+    cell = notebook.execute("demo: swap echo one > one.txt => echo two > two.txt", cell_id=None)
+    for _ in range(2):
+        assert "1) Allow once" in notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
+    for line in ("1", "3"):
+        notebook.client.input(line)
+    outcome = notebook.finish(cell)
+    assert (wire.outcomes(1), "Rejected: Deny (you)" in outcome.text) == (["reject_once"], True)
+    assert not Path(notebook.process.cwd(), "two.txt").exists()
 
 
 def asking(wire: Wire) -> str:

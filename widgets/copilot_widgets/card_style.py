@@ -2,6 +2,9 @@
 
 CLASS = "copilot-question"
 
+OVER = "The kernel that asked this has ended. The question is over, and nobody can answer it any more."
+"""Said by front ends that mark what has lost its kernel, in the place of the buttons."""
+
 STYLE = f"""<style>
 .{CLASS} {{ container-type: inline-size; overflow: visible; border-left: 3px solid #9f7010 }}
 .{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
@@ -24,6 +27,9 @@ STYLE = f"""<style>
 .{CLASS} .copilot-entry input[type=text], .{CLASS} .copilot-entry textarea {{ flex: 1 1 100%; font-size: 13px;
   font-family: Menlo, Consolas, monospace }}
 .{CLASS} .copilot-entry .widget-radio-box label {{ width: auto; margin-right: 16px }}
+.{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
+.{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
+.{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
 @container (min-width: 760px) {{
   .{CLASS} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
   .{CLASS} .cq-side {{ display: contents !important }}

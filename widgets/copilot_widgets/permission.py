@@ -85,7 +85,7 @@ class PermissionQuestion:
         """The answers, and below them what stands back."""
         first = [each for choice, each in self._answers if not choice.quiet]
         second = [*(each for choice, each in self._answers if choice.quiet), *(opener for _, opener in self._entries)]
-        for row, margin in ((first, "4px 0 2px 11px"), (second, "0 0 6px 11px")):
+        for row, margin in ((first, "4px 0 2px 9px"), (second, "0 0 6px 9px")):
             if row:
                 yield HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
 

@@ -32,6 +32,8 @@ _HINTS = {
     "reject_always": "does not allow this, nor what the agent takes for the same from now on",
 }
 _SAVE = "Save & allow"
+_ONE_LINE = 36
+"""Characters that a narrow field shows whole."""
 _KEEP = ("for this notebook's session", "in my settings")
 
 
@@ -115,6 +117,7 @@ class Card:
             on_submit=save,
             hint="Calls that it covers are no longer asked about.",
             value=visible_text(self._question.suggestion),
+            lines=1 if len(self._question.suggestion) <= _ONE_LINE else 2,
             places=_KEEP,
         )
 

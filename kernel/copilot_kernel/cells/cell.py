@@ -59,6 +59,8 @@ class Cell:
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self._request = kernel, request
         self._asking = asyncio.Lock()
+        self._owed = 0
+        """Questions that were withdrawn while somebody may have been typing: so many answers may be for those."""
         self.live, self.cell_id = live, cell_id
         self.widgets = live and cell_id is not None and kernel.widgets_work
 
@@ -98,11 +100,15 @@ class Cell:
 
     async def _answer(self, prompt: str) -> str:
         kernel, socket = self._kernel, self._kernel.stdin_socket
-        _purge(socket)
+        self._owed = max(0, self._owed - _purge(socket))
         content = clean({"prompt": prompt, "password": False})
         sent = kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
-        while (value := self._received(sent["header"]["msg_id"])) is None:
-            await asyncio.sleep(_POLL_SECONDS)
+        try:
+            while (value := self._received(sent["header"]["msg_id"])) is None:
+                await asyncio.sleep(_POLL_SECONDS)
+        except asyncio.CancelledError:
+            self._owed += 1
+            raise
         if value == _END_OF_INPUT:
             raise EOFError("the end of input")
         return value
@@ -113,10 +119,17 @@ class Cell:
             _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
         except ValueError:
             return None
-        if not reply or reply["parent_header"].get("msg_id", asked) != asked:
+        if not reply or self._is_late(reply["parent_header"].get("msg_id"), asked):
             return None
         value = reply["content"].get("value")
         return value if isinstance(value, str) else None
+
+    def _is_late(self, answered: str | None, asked: str) -> bool:
+        """It answers a question that was withdrawn, or may do so: consoles do not say what they answer."""
+        if answered == asked:
+            return False
+        owed, self._owed = self._owed, max(0, self._owed - 1)
+        return answered is not None or owed > 0
 
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         kernel = self._kernel
@@ -129,8 +142,11 @@ def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | Non
     return {"data": data, "metadata": metadata or {}, "transient": transient}
 
 
-def _purge(socket: zmq.Socket[bytes]) -> None:
-    """Replies to questions that were withdrawn must not answer the next one; many do not say what they reply to."""
+def _purge(socket: zmq.Socket[bytes]) -> int:
+    """Drop the replies to questions that were withdrawn, which must not answer the next one; how many there were."""
+    count = 0
     with suppress(zmq.Again):
         while True:
             socket.recv_multipart(zmq.NOBLOCK)
+            count += 1
+    return count

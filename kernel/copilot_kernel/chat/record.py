@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..acp.messages import Block, NoticeUpdate, SessionState, Update
+from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
 from ..conversation.model import Conversation
 from .view import View
@@ -23,6 +23,8 @@ class Record:
         """The view of the turn that runs."""
         self.replays = False
         """The turn that runs shows what was said before."""
+        self.resumed = False
+        """The session was gone on with in the turn that runs: some agents tell its history late."""
         self.on_change: Callable[[], None] = lambda: None
         self.judged: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after
         """What is to be said of what the agent reports, is said before anybody sees it."""
@@ -46,7 +48,7 @@ class Record:
     def end(self, stop_reason: str) -> None:
         """The turn is over."""
         self.status("")
-        self.running, self.replays = None, False
+        self.running, self.replays, self.resumed = None, False, False
         self.advance(reduce.end_turn(self.conversation, stop_reason))
 
     def opened(self, state: SessionState) -> None:
@@ -59,7 +61,8 @@ class Record:
 
     def update(self, update: Update) -> None:
         """Something came from the agent."""
-        self.advance(self.judged(self.conversation, reduce.reduce(self.conversation, update)))
+        after = reduce.reduce(self.conversation, update)
+        self.advance(self.judged(self.conversation, after) if isinstance(update, ToolCallUpdate) else after)
         for hear in self.listeners:
             hear(update)
 

@@ -204,6 +204,7 @@ class Sessions:
                 obstacle = LOST.format(str(error).partition("\n")[0])
             else:
                 self._record.tell("info", RESTARTED if restarted else _continues(info))
+                self._record.resumed = True
                 self._adopt(session, past, quietly=True)
                 return session
         self._give_up(past, obstacle)

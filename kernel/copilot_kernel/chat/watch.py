@@ -18,6 +18,7 @@ from .record import Record
 
 PATIENCE = 1.0
 """Seconds that a call may be in progress before its question: some agents tell them in this order."""
+_SAID = ("kind", "title", "name", "content", "locations", "raw_input")
 CANCELLED = "The turn was cancelled, because the agent {}: {}"
 
 
@@ -28,6 +29,8 @@ class Watch:
         self.tripped = False
         self._record, self._permissions = record, permissions
         self._replayed: set[int] = set()
+        self._harmless: dict[int, ToolCall] = {}
+        """By their numbers, the calls that were looked at and may go on, as they were then."""
         self._suspects: dict[int, float] = {}
         """Since when each is in progress without a question."""
         self._suspected = anyio.Event()
@@ -36,7 +39,7 @@ class Watch:
     def judged(self, before: Conversation, after: Conversation) -> Conversation:
         """`after`, with a mark at each call that just went on without a question."""
         for entry in reduce.changed(before, after):
-            if isinstance(entry, ToolCall) and self._concerns(entry):
+            if isinstance(entry, ToolCall) and self._concerns(entry, is_new=entry.id >= len(before.entries)):
                 after = self._judge(after, entry)
         return after
 
@@ -57,9 +60,13 @@ class Watch:
         self._convict(time.monotonic())
         self._suspects.clear()
 
-    def _concerns(self, call: ToolCall) -> bool:
-        """Not what was said before, nor what we do ourselves: that has its own question."""
-        if self._record.replays:
+    def _concerns(self, call: ToolCall, is_new: bool) -> bool:
+        """Not what was said before, nor what we do ourselves: that has its own question.
+
+        History that is told late has calls that are completed when they are first heard of.
+        """
+        is_late = self._record.resumed and is_new and call.standing.reported == "completed"
+        if self._record.replays or is_late:
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(PREFIX)
 
@@ -68,6 +75,8 @@ class Watch:
             case "perhaps" if call.unasked is None:
                 self._suspects.setdefault(call.id, time.monotonic())
                 self._suspected.set()
+            case "unasked" if self._is_harmless(call):
+                pass
             case "unasked" | "refused" if call.unasked is None:
                 self._suspects.pop(call.id, None)
                 return self._marked(now, call)
@@ -87,9 +96,15 @@ class Watch:
     def _marked(self, now: Conversation, call: ToolCall) -> Conversation:
         mark = self._permissions.caught(call, was_refused=went_on(call) == "refused")
         if mark is None:
+            self._harmless[call.id] = call
             return now
         after = reduce.mark(now, call.id, mark)
         return after if mark.covered else self._stopped(after, call, mark)
+
+    def _is_harmless(self, call: ToolCall) -> bool:
+        """Nothing was added since it was looked at: a flood of updates must not make us look each time."""
+        before = self._harmless.get(call.id)
+        return before is not None and all(getattr(before, name) is getattr(call, name) for name in _SAID)
 
     def _stopped(self, now: Conversation, call: ToolCall, mark: Unasked) -> Conversation:
         """With the settings' `on_unasked` cancel, the turn ends here."""

@@ -63,7 +63,7 @@ _ENTRIES = (
         "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, "
         "for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. What is "
         "denied goes before what is asked about, and that before what is allowed. With --save at the end, a rule is "
-        "also kept in your config file.",
+        "also kept in your config file. GitHub Copilot CLI itself is told at its start what is denied: %restart.",
     ),
     Entry(
         "agent",

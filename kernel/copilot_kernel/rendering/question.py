@@ -15,7 +15,7 @@ from .highlight import exposed_code
 from .markup import AMBER, FONT, GREY, RED, Bundle, bundle, card, escape, exposed, lines, muted, pre, row, span
 from .plain import visible_text
 from .reach import Reached
-from .reasons import OPEN, reasons
+from .reasons import OPEN, RULES, reasons
 from .side_by_side import change_box, heading
 from .subject import Subject, subject
 
@@ -54,7 +54,7 @@ def question_html(question: Question, root: str = "", live: bool = False) -> str
         *(_fact(name, [Reached(text)]) for name, text in _told(about) if named),
         *_places_html(about),
         *(_rest_html(name, text) for name, text in about.rest),
-        *(_fact(name, map(Reached, text.split("\n"))) for name, text in reasons(question)),
+        *(_fact(name, map(Reached, text.split("\n")), FONT * (name == RULES)) for name, text in reasons(question)),
     )
     return card(lines(parts), AMBER)
 

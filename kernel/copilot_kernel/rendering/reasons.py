@@ -17,12 +17,13 @@ _SAME = {
     "move": "GitHub Copilot: every later edit.",
     "other": "GitHub Copilot: every use of this tool.",
 }
+RULES = "Would be allowed by"
 OPEN = "Open question. In a saved notebook: it was not answered before that was saved, and no longer can be."
 """Right while it is open, and for whoever reads it afterwards without its buttons."""
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:
-    """For each rule the setting that allows it, to be pasted into a shell: what is in it comes from an agent's paths."""
+    """For each rule the setting that allows it, quoted for a shell: what is in a rule may be an agent's path."""
     return [f"COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}" for rule in rules]
 
 
@@ -31,7 +32,7 @@ def reasons(question: Question) -> Iterator[tuple[str, str]]:
     if question.why:
         yield "Why you are asked", question.why
     if question.rules:
-        yield "Would be allowed by", "\n".join(question.rules)
+        yield RULES, "\n".join(question.rules)
     yield from (_standing(option, question.call.kind) for option in question.options if option.kind in STANDING)
 
 
