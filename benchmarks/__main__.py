@@ -7,13 +7,14 @@ import json
 import sys
 from collections.abc import Callable
 
-from . import latency, startup, streaming
+from . import latency, serving, startup, streaming
 from .report import Report
 
 BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "startup": startup.run,
     "streaming": streaming.run,
     "latency": latency.run,
+    "server": serving.run,
 }
 
 

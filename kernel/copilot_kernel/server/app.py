@@ -77,7 +77,8 @@ class CopilotApp(ExtensionApp):
         """For a server of its own: one port, or none; what the user says of the server wins."""
         told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
         own = {"port": self.port, "port_retries": 0, "open_browser": False}
-        said = self._serverapp().config.ServerApp
+        config = self._serverapp().config
+        said = {*config.ServerApp, *config.Alone}
         told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
         return told
 
