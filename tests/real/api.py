@@ -71,30 +71,33 @@ def main() -> None:
     agent, port = AGENTS[sys.argv[1]], _free_port()
     made = Path(os.environ["HOME"]) / "made-by-the-agent"
     findings: Json = {}
-    with model.running() as scripted, _serving(agent, port, scripted):
-        with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=TOKEN, max_retries=0) as ai:
-            create: Any = ai.chat.completions.create
-            findings["models"] = [each.model_dump() for each in ai.models.list()]
-            history: list[Any] = [
-                {"role": "system", "content": "Be brief."},
-                {"role": "user", "content": "What is one and one?"},
-                {"role": "assistant", "content": "Two."},
-                *_user(model.prompt({"say": "Four."}, words="And two and two?")),
-            ]
-            plain = create(model="any", messages=history)
-            findings["plain"] = {"text": plain.choices[0].message.content, "usage": plain.to_dict().get("usage")}
-            findings["received"] = _messages(scripted)
-            stream = create(model="any", messages=_user(model.prompt({"say": "Streamed."})), stream=True)
-            findings["stream"] = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
-            shell = agent.shell(f"touch {shlex.quote(str(made))}")
-            create(model="any", messages=_user(model.prompt({"call": [shell]}, {"say": "Tried."})))
-            findings["made"] = made.exists()
-            kept: Json = {"extra_headers": {"X-Copilot-Session": "a"}, "model": "any"}
-            create(messages=_user(model.prompt({"say": "Noted."}, note="blue")), **kept)
-            again = create(messages=_user(model.prompt({"recall": True})), **kept)
-            findings["recalls"] = again.choices[0].message.content
-            alone = create(model="any", messages=_user(model.prompt({"recall": True})))
-            findings["knows nothing"] = alone.choices[0].message.content
+    with (
+        model.running() as scripted,
+        _serving(agent, port, scripted),
+        openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=TOKEN, max_retries=0) as ai,
+    ):
+        create: Any = ai.chat.completions.create
+        findings["models"] = [each.model_dump() for each in ai.models.list()]
+        history: list[Any] = [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "What is one and one?"},
+            {"role": "assistant", "content": "Two."},
+            *_user(model.prompt({"say": "Four."}, words="And two and two?")),
+        ]
+        plain = create(model="any", messages=history)
+        findings["plain"] = {"text": plain.choices[0].message.content, "usage": plain.to_dict().get("usage")}
+        findings["received"] = _messages(scripted)
+        stream = create(model="any", messages=_user(model.prompt({"say": "Streamed."})), stream=True)
+        findings["stream"] = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+        shell = agent.shell(f"touch {shlex.quote(str(made))}")
+        create(model="any", messages=_user(model.prompt({"call": [shell]}, {"say": "Tried."})))
+        findings["made"] = made.exists()
+        kept: Json = {"extra_headers": {"X-Copilot-Session": "a"}, "model": "any"}
+        create(messages=_user(model.prompt({"say": "Noted."}, note="blue")), **kept)
+        again = create(messages=_user(model.prompt({"recall": True})), **kept)
+        findings["recalls"] = again.choices[0].message.content
+        alone = create(model="any", messages=_user(model.prompt({"recall": True})))
+        findings["knows nothing"] = alone.choices[0].message.content
     print(json.dumps(findings))
 
 

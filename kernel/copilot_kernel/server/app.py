@@ -15,6 +15,7 @@ from .. import config
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
+from ..errors import AuthRequired
 from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
@@ -114,7 +115,11 @@ class CopilotApp(ExtensionApp):
 
     async def meet(self, chat: Chat) -> None:
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
-        await chat.ready()
+        try:
+            await chat.ready()
+        except AuthRequired:
+            self.pool.wear()
+            raise
         state, info = chat.conversation.state, chat.info
         if state is not None and info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
