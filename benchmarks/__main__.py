@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from . import latency, permissions, startup, streaming
+from . import latency, permissions, serving, startup, streaming
 from .report import Report
 
 BENCHMARKS: dict[str, Callable[[float], Report]] = {
@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "streaming": streaming.run,
     "latency": latency.run,
     "permissions": permissions.run,
+    "server": serving.run,
 }
 
 

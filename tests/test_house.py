@@ -65,6 +65,7 @@ def test_the_wheel_holds_the_packages_the_kernelspec_and_the_tour_and_nothing_el
         *(f"copilot_widgets/{name}" for name in names_under(ROOT / "widgets" / "copilot_widgets")),
         *(f"{share}/jupyter/kernels/copilot/{name}" for name in names_under(ROOT / "kernelspec")),
         *(f"{share}/copilot_kernel/notebooks/{name}" for name in names_under(ROOT / "notebooks")),
+        f"{stem}.data/data/etc/jupyter/jupyter_server_config.d/copilot_kernel.json",
         *(f"{stem}.dist-info/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")),
         f"{stem}.dist-info/licenses/LICENSE",
     }

@@ -62,7 +62,7 @@ def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("doing", "sign"), [("slow 1000 0.05", "3 4 "), ("ask Something", ASKED), ("wait", r"wait\r\n")]
+    ("doing", "sign"), [("slow 1000 0.05", "3 4 "), ("ask Something", ASKED), ("together slow 1 0 ;; wait", r"\n1 ")]
 )
 def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str) -> None:
     terminal.sendline("%copilot demo: say Ready")

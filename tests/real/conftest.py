@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from . import api as served
 from . import chapters, listening, namespace, played
 from .agents import AGENTS, Agent
 from .played import Played
@@ -19,7 +20,12 @@ Play = Callable[[Agent, Path, Path], Any]
 Json = dict[str, Any]
 PINNED = [agent for agent in AGENTS.values() if agent.pinned]
 LISTENING = [agent for agent in PINNED if agent.listen]
-PLAYS: dict[str, Play] = {"scenes": played.perform, "findings": chapters.perform, "listening_agent": listening.perform}
+PLAYS: dict[str, Play] = {
+    "scenes": played.perform,
+    "findings": chapters.perform,
+    "listening_agent": listening.perform,
+    "api": served.perform,
+}
 """By the name of the fixture that gives what came of it."""
 
 
@@ -87,5 +93,12 @@ def findings(request: pytest.FixtureRequest) -> Json:
 @pytest.fixture(params=LISTENING, ids=str)
 def listening_agent(request: pytest.FixtureRequest) -> Json:
     """What two readers saw whose kernels are clients of one agent."""
+    found: Json = _played(request)
+    return found
+
+
+@pytest.fixture(params=PINNED, ids=str)
+def api(request: pytest.FixtureRequest) -> Json:
+    """What clients of the API were told, and what the model was sent."""
     found: Json = _played(request)
     return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from copilot_kernel.demo.signin import log_in
 from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.limits import Limits
 
@@ -209,6 +211,17 @@ async def test_a_turn_that_does_not_end_costs_no_other_conversation_its_agent(
     assert (await api.complete("demo: say x")).said == "x"
 
 
+@pytest.mark.parametrize("demo", ["signed-out"], indirect=True)
+async def test_after_a_sign_in_another_agent_is_asked(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+    assert [(await api.complete("demo: say x")).status for _ in range(3)] == [503] * 3
+    assert len(agents()) <= 2
+    log_in()
+    assert (await api.complete("demo: say x")).status == 200
+
+
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -252,5 +265,3 @@ async def test_the_short_paths_can_be_turned_off(api: Api, at_root: int) -> None
 @pytest.mark.parametrize("extension", [{"autoStart": False}], indirect=True)
 async def test_the_routes_can_be_turned_off(api: Api) -> None:
     assert [(await api.ask(path)).status for path in ("health", "copilot/health", "v1/models")] == [404] * 3
-
-

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import socket
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from .sockets import LIMIT, Client, Door, text_of
 
 QUESTION = "demo: shell echo hi"
+EXAMPLE = QUESTION + r"\nsay all done"
 
 
 @pytest.fixture
@@ -237,3 +242,22 @@ async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: 
         assert (await client.kind("session_created"))["session_id"] == first
         history = await client.event("history")
         assert history["messages"][-1]["content"] == "in the first"
+
+
+async def test_the_example_of_the_documentation_runs(door: Door) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+    code = next(each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "new_session" in each)
+    code = code.replace("ws://127.0.0.1:8888/api/chat/ws", door.url()).replace("What does this folder hold?", EXAMPLE)
+    running = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        code,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "JUPYTER_TOKEN": door.token},
+    )
+    async with asyncio.timeout(LIMIT):
+        said, _ = await running.communicate(b"y\n")
+    assert running.returncode == 0
+    assert "echo hi" in said.decode()
+    assert said.decode().endswith("all done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from copilot_kernel.server.outbox import MOST_MESSAGES, Outbox
+from copilot_kernel.server.outbox import MOST_MESSAGES, Outbox, newest
 from copilot_kernel.server.wire import Delta, Done, Drawn, Event, Message
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +79,12 @@ async def test_next_waits_for_the_first() -> None:
     assert not waiting.done()
     box.put(Done("end_turn"))
     assert await asyncio.wait_for(waiting, 5) == Done("end_turn")
+
+
+async def test_who_joins_gets_the_newest_that_fit() -> None:
+    messages: list[Message] = [Delta(str(number) * 300) for number in range(9)]
+    assert newest(messages, most=1600) == messages[-3:]
+    assert newest(messages) == messages
 
 
 @given(st.lists(st.one_of(st.text(min_size=1, max_size=5).map(Delta), st.just(Done("x")), st.just(None))))

@@ -11,6 +11,7 @@ import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.server import history
+from copilot_kernel.server.outbox import Outbox
 from copilot_kernel.server.talk import MOST_WAITING, Talk
 from copilot_kernel.server.wire import ApproveTool
 
@@ -366,8 +367,12 @@ async def test_readers_of_pictures_get_safe_html_and_no_deltas(settings: Setting
         plain, html = Listener(), Listener(pictures=True)
         talk = await talks.new(plain)
         talk.join(html, "live")
-        await said(talk, plain, "demo: say **bold** <script>alert(1)</script> [x](javascript:alert(1))\nshell-not")
+        await said(talk, plain, "demo: say **bold** <script>alert(1)</script> [x](javascript:alert(1))")
         await html.done()
+        (answer,) = [each for (entry, _), each in _drawn(html).items() if entry == 1]
+        assert "<strong>bold</strong>" in answer
+        assert "&lt;script&gt;" in answer
+        assert "href" not in answer
         assert html.of("delta") == []
         assert plain.events("entry") == []
 
@@ -397,6 +402,19 @@ async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(setti
         answered(talk, asked["call_id"], "yes")
         await asyncio.wait_for(late.done(), LIMIT)
         assert _drawn(late) == _drawn(first)
+
+
+async def test_who_joins_a_huge_conversation_is_not_sent_away(settings: Settings) -> None:
+    async with talking(settings) as talks:
+        first = Listener()
+        talk = await talks.new(first)
+        await said(talk, first, "demo: long 12000000 400 0")
+        for pictures in (False, True):
+            reader, box = Listener(pictures), Outbox()
+            reader.put = box.put  # type: ignore[method-assign]
+            talk.join(reader, "live")
+            assert not box.full
+            assert len(box) > 1
 
 
 def test_what_the_context_says_is_taken_off_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Self
@@ -14,6 +15,8 @@ from ..acp.messages import ConfigUpdate, Json, Option, PermissionRequest, Update
 from ..acp.wirelog import WireLog
 from ..config import Settings
 from ..permissions import policy
+from ..permissions.rulebook import Rulebook
+from ..permissions.secondline import expressed
 from .agent import Agent, Serving
 from .services import COMMANDS, FILES
 
@@ -33,7 +36,8 @@ class Shared:
         self.worn = False
         self._on_options = on_options
         names = (*(FILES if settings.fs else ()), *(COMMANDS if settings.terminal else ()), "elicitation/create")
-        self.agent = Agent(settings, self._doors(names, settings.answer_form))
+        doors = self._doors(names, settings.answer_form)
+        self.agent = Agent(settings, doors, denied=self._denied)
 
     async def __aenter__(self) -> Self:
         await self.agent.__aenter__()
@@ -45,6 +49,10 @@ class Shared:
     def seat(self, doors: Doors, serving: Serving, hears: Hears) -> Seat:
         """Like an agent of its own, for one conversation."""
         return Seat(self, doors, serving, hears)
+
+    def _denied(self) -> tuple[str, ...]:
+        settings = self.agent.settings
+        return expressed(Rulebook.of(settings).rules.deny, settings.folder, os.path.expanduser("~"))
 
     # -- what comes from the agent --------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def _client(notebook: Any, folder: Path, say: Callable[[str], None]) -> Notebook
 
     return NotebookClient(
         notebook,
-        km=_manager(folder, notebook.metadata.kernelspec.name),
+        km=_manager(folder, notebook.metadata.get("kernelspec", {}).get("name", "copilot")),
         timeout=CELL_LIMIT,
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},

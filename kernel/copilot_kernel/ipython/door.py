@@ -44,6 +44,8 @@ class Door:
         self._process = os.getpid()
         self._watched = False
         self._notices: list[str] = []
+        self._warnings: list[str] = []
+        """Rules that mean more than they seem to: told where somebody watches."""
         self._task: Ended | None = None
         self._parents: Parents | None = None
 
@@ -132,15 +134,18 @@ class Door:
 
     def _load_settings(self) -> Settings:
         from .. import config
-        from ..permissions import policy
+        from ..permissions.rulebook import Rulebook
 
         settings = config.load()
-        problems = (*settings.problems, *policy.problems(settings.allow))
-        self._notices += [f"Setting ignored: {problem}\n" for problem in problems]
+        book = Rulebook.of(settings)
+        self._notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
+        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
 
     def _tell_notices(self, cell: Cell) -> None:
         notices, self._notices = self._notices, []
+        if cell.live:
+            notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
             cell.stream(notice, "stderr")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from .failing import Cancelled
 from .transform import NAME, CopilotLine, rewrite
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Copilot:
 
     def answer_blocking(self, text: str, names: Mapping[str, Any] | None = None) -> Turn | None:
         """Like `answer`, where nothing can be awaited. `names` are the variables of the caller."""
+        from .failing import Cancelled
         from .waiting import blocking
 
         try:
@@ -89,8 +90,10 @@ class Copilot:
 
 
 def _runs_on_asyncio(shell: Any) -> bool:
-    """ipykernel's, with the loop runner that it begins with."""
-    return hasattr(shell, "kernel") and shell.autoawait and str(shell.loop_runner) == "asyncio"
+    """ipykernel's main shell, with the loop runner that it begins with."""
+    sockets = hasattr(getattr(shell, "kernel", None), "iopub_socket")
+    main = threading.current_thread() is threading.main_thread()
+    return sockets and main and shell.autoawait and str(shell.loop_runner) == "asyncio"
 
 
 def load(shell: Any) -> None:

@@ -23,6 +23,9 @@ Handler = Callable[[Any, Any, dict[str, Any]], Any]
 PATIENCE = 1.0
 """Seconds after which a front end that has not refused a widget has widgets."""
 
+PULSE = 1.0
+"""Seconds between two words that a waiting cell is busy."""
+
 _COMMS = ("comm_open", "comm_msg", "comm_close")
 
 
@@ -44,12 +47,30 @@ def attended(kernel: Any, cell: Request) -> Iterator[None]:
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
     ours = {name: partial(_handle, kernel, cell, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
+    pulse = _Pulse(partial(_publish, kernel, "busy", cell.parent))
     try:
         yield
     finally:
+        pulse.stop()
         for name, handler in handlers.items():
             if kernel.shell_handlers[name] is ours[name]:
                 kernel.shell_handlers[name] = handler
+
+
+class _Pulse:
+    """Says again and again that the cell is busy: JupyterLab takes the idle of any control message for the kernel's."""
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say, self._loop = say, asyncio.get_running_loop()
+        self._timer = self._loop.call_later(PULSE, self._beat)
+
+    def stop(self) -> None:
+        """No more."""
+        self._timer.cancel()
+
+    def _beat(self) -> None:
+        self._say()
+        self._timer = self._loop.call_later(PULSE, self._beat)
 
 
 async def _handle(kernel: Any, cell: Request, handler: Handler, stream: Any, ident: Any, message: Any) -> None:

@@ -34,6 +34,8 @@ class CopilotLine(TokenTransformBase):
     def find(cls, tokens_by_line: Sequence[Sequence[TokenInfo]]) -> CopilotLine | None:
         """The first one in the cell."""
         for line in tokens_by_line:
+            if not line or f"%{NAME}" not in line[0].line:
+                continue
             found = EscapedCommand.find([line]) or MagicAssign.find([line])  # type: ignore[no-untyped-call]
             if found and any(_is_ours(token, found) for token in line):
                 return cls(found)

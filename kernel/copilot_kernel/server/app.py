@@ -15,6 +15,7 @@ from .. import config
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
+from ..errors import AuthRequired
 from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
@@ -77,7 +78,8 @@ class CopilotApp(ExtensionApp):
         """For a server of its own: one port, or none; what the user says of the server wins."""
         told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
         own = {"port": self.port, "port_retries": 0, "open_browser": False}
-        said = self._serverapp().config.ServerApp
+        config = self._serverapp().config
+        said = {*config.ServerApp, *config.Alone}
         told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
         return told
 
@@ -113,7 +115,11 @@ class CopilotApp(ExtensionApp):
 
     async def meet(self, chat: Chat) -> None:
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
-        await chat.ready()
+        try:
+            await chat.ready()
+        except AuthRequired:
+            self.pool.wear()
+            raise
         state, info = chat.conversation.state, chat.info
         if state is not None and info is not None:
             self.catalogue.learn(state, info, chat.agent.link)

@@ -7,7 +7,9 @@ is drawn again; large pictures are drawn more rarely than small ones.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..cells.streaming import Stream
@@ -23,8 +25,14 @@ from .wire import Drawn
 MOST_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 3e-6
 REST_PER_WORK = 3.0
+AT_ONCE, AT_THE_END = 0.1, 1.0
+"""Seconds that drawing may take from everybody else, while something changes and at the end of a response."""
+MOST_AT_ONCE = 1_000_000
+"""Characters of pictures that are drawn again for who joins."""
 LARGEST = 2_000_000
 """Characters of one picture; what is larger comes as shortened text."""
+
+_log = logging.getLogger(__name__)
 
 _KINDS = {ToolCall: "tool", Plan: "plan", Notice: "notice", Attachment: "attachment"}
 
@@ -35,6 +43,7 @@ class Drawing:
     def __init__(self, emit: Callable[[Drawn], None], watched: Callable[[], bool], cwd: str) -> None:
         self._emit, self._watched, self._cwd = emit, watched, cwd
         self._dirty: dict[int, Entry] = {}
+        self._backlog: deque[Iterator[Drawn]] = deque()
         self._streams: dict[int, Stream] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._rest = 0.0
@@ -48,33 +57,61 @@ class Drawing:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_at(self._rest, self.draw)
 
-    def draw(self) -> None:
-        """Send what waits, now."""
+    def draw(self, seconds: float = AT_ONCE) -> None:
+        """Send what waits, now; what takes longer goes on later."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         dirty, self._dirty = self._dirty, {}
-        loop, length = asyncio.get_running_loop(), 0
-        began = loop.time()
-        for entry in dirty.values():
-            for picture in self._pictures(entry):
-                length += len(picture.html)
-                self._emit(picture)
+        self._backlog.extend(self._pictures(entry) for entry in dirty.values())
+        loop = asyncio.get_running_loop()
+        began, length = loop.time(), 0
+        while self._backlog and loop.time() - began < seconds:
+            length += self._next()
         worked = (loop.time() - began) * REST_PER_WORK
         self._rest = loop.time() + max(1 / MOST_PER_SECOND, length * SECONDS_PER_CHARACTER, worked)
+        if self._backlog:
+            self._timer = loop.call_at(self._rest, self.draw)
 
     def settle(self) -> None:
         """Send what waits; no message grows any more."""
-        self.draw()
+        self.draw(AT_THE_END)
         self._streams.clear()
 
-    def whole(self, entries: Iterable[Entry]) -> Iterator[Drawn]:
-        """All of `entries`, as they stand."""
-        for entry in entries:
-            if isinstance(entry, Message) and entry.speaker == "agent":
-                yield from _grown(entry, Stream())
-            else:
-                yield from self._picture(entry)
+    def whole(self, entries: Sequence[Entry]) -> list[Drawn]:
+        """The newest of `entries` as they stand, as many as are soon drawn."""
+        kept: list[Drawn] = []
+        for entry in reversed(entries):
+            for picture in self._newest_first(entry):
+                kept.append(picture)
+                if sum(len(each.html) for each in kept) > MOST_AT_ONCE:
+                    return kept[::-1]
+        return kept[::-1]
+
+    def _next(self) -> int:
+        """Characters that were sent: one picture, or none if the first of the backlog has no more."""
+        try:
+            picture = next(self._backlog[0], None)
+        except Exception:
+            _log.exception("an entry could not be drawn")
+            picture = None
+        if picture is None:
+            self._backlog.popleft()
+            return 0
+        self._emit(picture)
+        return len(picture.html)
+
+    def _newest_first(self, entry: Entry) -> Iterator[Drawn]:
+        """Of a long message, the end is drawn first."""
+        if not (isinstance(entry, Message) and entry.speaker == "agent"):
+            yield from self._picture(entry)
+            return
+        stream = Stream()
+        pieces = stream.feed(entry.text)
+        if not stream.is_blank:
+            yield Drawn(entry.id, stream.number, "message", stream.bundle["text/html"])
+        for number in reversed(range(len(pieces))):
+            yield Drawn(entry.id, number, "message", pieces[number].bundle["text/html"])
 
     def _pictures(self, entry: Entry) -> Iterator[Drawn]:
         if isinstance(entry, Message) and entry.speaker == "agent":

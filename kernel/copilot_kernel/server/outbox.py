@@ -7,13 +7,14 @@ than `most` characters wait is too slow: it is to be closed, and finds everythin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from .wire import Delta, Drawn, Event, Message
 
 MOST = 8 * 2**20
 """Characters that may wait, of the texts alone."""
 MOST_MESSAGES = 5_000
+MOST_AT_ONCE = 2_000
 GROWING = frozenset({"thought"})
 """Events whose `content` goes on where the one before ended."""
 PASSING = frozenset({"status", "usage", "plan", "mode", "queued", "running"})
@@ -84,6 +85,17 @@ class Outbox:
         if isinstance(before, Event) and isinstance(message, Event):
             return before.event == message.event and before.fields.get("entry") == message.fields.get("entry")
         return isinstance(before, Delta) and isinstance(message, Delta)
+
+
+def newest(messages: Iterable[Message], most: int = MOST // 2) -> list[Message]:
+    """The last of `messages` that fit: whoever joins must not be sent away for it."""
+    kept: list[Message] = []
+    for message in reversed(list(messages)):
+        most -= size(message)
+        if most < 0 or len(kept) >= MOST_AT_ONCE:
+            break
+        kept.append(message)
+    return kept[::-1]
 
 
 def size(message: Message) -> int:

@@ -101,13 +101,16 @@ class Pool:
 
     async def sweep(self, seconds: float) -> None:
         """End the agents that nobody has talked to for so long; worn ones at once."""
+        await self._bury()
         now = asyncio.get_running_loop().time()
-        for process in [each for each in self.processes if not each.seats]:
-            if not process.fresh:
-                self.processes.remove(process)
-                await process.close()
-            elif process.link and now - process.used > seconds:
+        for process in self.processes:
+            if not process.seats and process.lives and now - process.used > seconds:
                 await process.shared.agent.end()
+
+    def wear(self) -> None:
+        """Agents read their credentials when they start: after a sign-in, others are to be asked."""
+        for process in self.processes:
+            process.shared.worn = True
 
     async def close(self) -> None:
         """End all conversations, then all agents, each at the same time."""
@@ -116,7 +119,14 @@ class Pool:
         closing, self.processes = self.processes, []
         await asyncio.gather(*(process.close() for process in closing))
 
+    async def _bury(self) -> None:
+        """Worn ones, when their last conversation is over."""
+        over = [process for process in self.processes if not (process.seats or process.fresh)]
+        self.processes = [process for process in self.processes if process not in over]
+        await asyncio.gather(*(process.close() for process in over))
+
     async def _ready(self) -> None:
+        await self._bury()
         fresh = [process for process in self.processes if process.fresh]
         if len(fresh) < self._size and all(process.seats for process in fresh):
             self.processes.append(Process(Shared(self.settings, self._on_options)))

@@ -15,10 +15,13 @@ from . import history
 from .asked import Asked
 from .drawing import Drawing
 from .history import Line
+from .outbox import newest
 from .telling import Keep, Names, Telling
 from .wire import ApproveTool, Delta, Drawn, Event, Message, SandboxResult
 
 NOT_HERE = "The agent wants to have a form filled in, which this chat cannot show; it was declined"
+MOST_AGAIN = 500
+"""Entries that are told again to who joins."""
 _DRAWN_ANYWAY = frozenset({"thought", "plan", "prompt", "notice", "resource_link"} | {"tool_start", "tool_update"})
 """Events that readers of pictures see as pictures."""
 
@@ -86,7 +89,7 @@ class Voice:
 
     def _show_again(self, reader: Reader, talk: Conversation) -> None:
         first = next((each.id for each in history.messages(talk)), 0)
-        entries = talk.entries[first:]
+        entries = talk.entries[max(first, len(talk.entries) - MOST_AGAIN) :]
         for picture in self._drawing.whole(entries):
             reader.put(picture)
         for entry in entries:
@@ -94,9 +97,9 @@ class Voice:
                 reader.put(message)
 
     def _tell_again(self, reader: Reader, talk: Conversation) -> None:
-        for entry in talk.of_turn(talk.turn):
-            for message in self._telling.again(entry):
-                reader.put(message)
+        entries = talk.of_turn(talk.turn)[-MOST_AGAIN:]
+        for message in newest(message for entry in entries for message in self._telling.again(entry)):
+            reader.put(message)
 
     # -- the view ---------------------------------------------------------------------------------------------------
 

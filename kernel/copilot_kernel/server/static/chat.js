@@ -66,7 +66,7 @@ const EVENTS = {
   approval_resolved({ call_id: id, reason }) {
     const within = document.activeElement?.closest('.question');
     log.answered(id);
-    if (within && !within.isConnected) $('text').focus();
+    if (within && !within.isConnected) onward();
     say(reason ?? '');
     settle();
   },
@@ -93,7 +93,11 @@ function nothing() {}
 function answer({ call_id: id }, option) {
   const response = option.kind === 'allow_once' ? 'yes' : 'no';
   act({ action: 'approve_tool', call_id: id, response, option_id: option.id });
+  onward();
 }
+
+// The button that had the focus is gone: to the next question, else to the field.
+function onward() { (document.querySelector('.question:not([data-answered]) button') ?? $('text')).focus(); }
 
 // -- the session ---------------------------------------------------------------------------------------------------------
 

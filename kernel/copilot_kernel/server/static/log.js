@@ -59,6 +59,7 @@ export class Log {
       button.type = 'button';
       button.onclick = () => {
         for (const each of row.children) each.disabled = true;
+        slot.dataset.answered = '';
         answer(option);
       };
       row.append(button);

@@ -1,0 +1,100 @@
+"""A server of its own: started, looked at and stopped from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.timeout(300)
+"""Six processes, each of which imports Jupyter Server."""
+
+PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
+TOKEN = "secret"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    private = {f"JUPYTER{key}": str(tmp_path / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
+    return {**os.environ, **private, "JUPYTER_TOKEN": TOKEN, "COPILOT_KERNEL_AGENT": "demo"}
+
+
+@pytest.fixture
+def port(environment: dict[str, str]) -> Iterator[int]:
+    """A free one; what is started there is stopped."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        number = int(free.getsockname()[1])
+    yield number
+    serve(environment, "stop", f"--port={number}")
+
+
+def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, "serve", *arguments], env=environment, capture_output=True, text=True, timeout=100)
+
+
+def ask(port: int, path: str) -> tuple[int, Any]:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, None
+
+
+def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
+    started = serve(environment, "start", f"--port={port}")
+    assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
+    assert ask(port, "health") == (200, {"status": "ok", "models_available": 0})
+    assert [model["id"] for model in ask(port, "v1/models")[1]["data"]] == ["scripted", "scripted-large"]
+    assert [ask(port, path)[0] for path in ("api/kernels", "api/contents", "api/terminals")] == [404] * 3
+
+    (server,) = json.loads(serve(environment, "status", "--json").stdout)["servers"]
+    agents = psutil.Process(server["pid"]).children()
+    assert {name: server[name] for name in ("state", "alone", "port", "models", "agents")} == {
+        "state": "running",
+        "alone": True,
+        "port": port,
+        "models": ["scripted", "scripted-large"],
+        "agents": 1,
+    }
+    assert TOKEN not in json.dumps(server)
+    (log,) = (tmp_path / "_RUNTIME_DIR").glob("copilot-serve-*.log")
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+    again = serve(environment, "start", f"--port={port}")
+    assert (again.returncode, again.stdout.startswith("It runs already")) == (0, True)
+
+    stopped = serve(environment, "stop", f"--port={port}")
+    assert (stopped.returncode, stopped.stdout) == (0, f"Stopped: port {port}\n")
+    assert [agent for agent in agents if agent.is_running()] == []
+    assert serve(environment, "stop").returncode == 1
+
+
+def test_nothing_runs(environment: dict[str, str]) -> None:
+    done = serve(environment, "status")
+    assert (done.returncode, done.stdout) == (1, "stopped: no server with this extension runs\n")
+    assert json.loads(serve(environment, "status", "--json").stdout) == {"servers": []}
+
+
+@pytest.mark.parametrize("action", [(), ("start",)], ids=["here", "start"])
+def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tuple[str, ...]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        done = serve(environment, *action, f"--port={number}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        f"copilot-kernel: Port {number} cannot be used: Address already in use.",
+        "`copilot-kernel serve status` shows what runs; another port: --port N",
+    ]
