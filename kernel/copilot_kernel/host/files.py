@@ -15,9 +15,9 @@ from pathlib import PurePosixPath
 from anyio import CapacityLimiter, to_thread
 
 from ..errors import HostRefused
+from ..permissions.sensitive import is_never_written
 from . import places
 from .places import FILE, Place, check_regular, opened_folder, translating
-from ..permissions.sensitive import is_never_written
 
 MAX_TEXT = 10 * 1024 * 1024
 """Bytes that one answer or one written file may have."""
