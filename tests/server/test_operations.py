@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,6 @@ async def test_a_slow_reader_gets_everything_and_holds_nobody_up(api: Api) -> No
 async def test_an_agent_that_dies_ends_all_its_streams_and_is_started_again(api: Api) -> None:
     waiting = [asyncio.create_task(api.complete(f"demo: say {n}\nwait", stream=True)) for n in range(3)]
     await until(lambda: api.app.status()["turns"] == 3 and len(agents()) == 1)
-    await asyncio.sleep(0)
     await api.complete("demo: die")
     for each in await asyncio.gather(*waiting):
         told = each.events[-1]["error"] if each.status == 200 else each.error
@@ -197,11 +197,7 @@ async def test_an_agent_that_nobody_talks_to_is_ended(api: Api) -> None:
     assert (await api.complete("demo: say x")).status == 200
 
 
-async def test_a_turn_that_does_not_end_costs_no_other_conversation_its_agent(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dataclasses import replace
-
+async def test_a_turn_that_does_not_end_costs_no_other_conversation_its_agent(api: Api) -> None:
     api.app.base_settings = replace(api.app.base_settings, cancel_grace=0.2)
     other = asyncio.create_task(api.complete("demo: slow 20 0.05"))
     async with api.streaming("demo: hang Hello") as response:
