@@ -9,13 +9,14 @@ from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
 from tornado.ioloop import PeriodicCallback
-from traitlets import Bool, Float, Int, List, Unicode, default
+from traitlets import Bool, Enum, Float, Int, List, Unicode, default
 
 from .. import config
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
 from ..errors import AuthRequired
+from ..permissions.rulebook import Rulebook
 from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
@@ -50,8 +51,10 @@ class CopilotApp(ExtensionApp):
     idle_seconds = Float(900, min=0, help="What is not used for so long is closed.").tag(config=True)
     kept_sessions = Int(100, min=1, help="Conversations that are kept; the oldest idle one goes.").tag(config=True)
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
-    permission_mode = Unicode("default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(config=True)
-    allow = List(Unicode(), help="Allowed to HTTP requests without a question: Read, Edit, Bash.").tag(config=True)
+    permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
+        config=True
+    )
+    allow = List(Unicode(), help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
     body_seconds = Float(60, min=0.1, help="Seconds that a request's body may take.").tag(config=True)
@@ -72,7 +75,13 @@ class CopilotApp(ExtensionApp):
         self.lobby = Lobby(self, self._serverapp().base_url)
         self.dialogues = Dialogues(self)
         self._asking = asyncio.Lock()
+        self._tell_problems()
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
+
+    def _tell_problems(self) -> None:
+        book = Rulebook.of(self.http_settings)
+        for problem in (*self.base_settings.problems, *book.problems, *book.warnings):
+            self.log.warning("Copilot: %s", problem)
 
     def _jupyter_server_config(self) -> dict[str, Any]:
         """For a server of its own: one port, or none; what the user says of the server wins."""
