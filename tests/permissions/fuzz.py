@@ -24,7 +24,7 @@ from copilot_kernel.permissions.programs import unwrap
 from copilot_kernel.permissions.shell import read
 
 from .grammar import generate
-from .hostile import NEVER
+from .hostile import BETWEEN, NEVER
 from .sandbox import Deed, Sandbox, sandbox
 
 _RULES = """
@@ -162,7 +162,7 @@ def _telling(program: str, words: Sequence[str]) -> Sequence[str]:
 
 
 def _and_pairs(words: Sequence[str]) -> list[str]:
-    return [*words, *map(" ".join, pairwise(words))]
+    return [*words, *map(BETWEEN.join, pairwise(words))]
 
 
 def main() -> int:

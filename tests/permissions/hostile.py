@@ -113,6 +113,9 @@ a.txt w.txt
 """Words of a program by which it starts another, or writes."""
 
 
+BETWEEN = "\0"
+"""Stands between two words, since a blank may be in one. In the list below it is `~`."""
+
 _NEVER_SAID = {
     "git": r"""
 -c.*=.* (core|alias)\..*=.*
@@ -124,7 +127,7 @@ daemon -S -uevil
 -(exec|ok|delete|fprint|fls).*
 """,
     "sed": r"""
--i.* --in.* -n?i -f --file.* e~evil 1\{e~evil .*[~/]w.*w\.txt s/a/b/[ew] 1e.*
+-i.* --in.* -n?i -f --file.* e\sevil 1\{e\sevil .*[\s/]w.*w\.txt s/a/b/[ew] 1e.*
 """,
     "awk": r"""
 .*(system|getline|\|\"evil|evil\"\||@load|print[^}]*w\.txt).* -f --file -i -e -l.*
@@ -145,5 +148,5 @@ a\.txt~w\.txt
 -l --paginate
 """,
 }
-NEVER = {program: re.compile("|".join(words.split()).replace("~", " ")) for program, words in _NEVER_SAID.items()}
+NEVER = {program: re.compile("|".join(words.split()).replace("~", BETWEEN)) for program, words in _NEVER_SAID.items()}
 """Words with which these may never have been started: a second opinion, apart from the lists that are tested."""
