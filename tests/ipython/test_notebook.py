@@ -112,7 +112,9 @@ def test_a_file_goes_along_with_the_prompt_below_it(notebook: FrontEnd) -> None:
 
 
 def test_an_error_is_a_card_and_one_short_line_and_what_waits_is_aborted(notebook: FrontEnd) -> None:
-    cell, queued = notebook.execute("%%copilot\ndemo: error -32603 No such luck"), notebook.execute("1 + 1")
+    cell = notebook.execute("%%copilot\ndemo: ask Now?\nerror -32603 No such luck")
+    queued = notebook.execute("1 + 1")  # it has arrived before the click has
+    notebook.click(notebook.button("Allow once"))
     outcome = notebook.finish(cell)
     assert (outcome.error[0], "No such luck" in outcome.error[1]) == ("AgentRefused", True)
     assert outcome.reply["content"]["traceback"] == ["AgentRefused"]
