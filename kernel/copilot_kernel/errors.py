@@ -12,10 +12,12 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ HostMissing           there is no such file or terminal
 │  └─ HostRefused           we do not do that: it is outside, too large, no regular file, or makes no sense
 └─ UsageError               the user typed or configured something that we do not understand
+   └─ SessionInUse          another conversation of this server is in that session
 """
 
 from __future__ import annotations
 
+from traceback import format_tb
 from typing import Any
 
 
@@ -88,3 +90,12 @@ class HostRefused(HostError):
 
 class UsageError(CopilotError):
     """The user typed or configured something that we do not understand."""
+
+
+def trace(error: BaseException) -> str:
+    """For a log: kind and place of an error. Not its words, which may quote what is no log's business."""
+    return "\n".join((type(error).__name__, "".join(format_tb(error.__traceback__))))
+
+
+class SessionInUse(UsageError):
+    """Another conversation of this server is in that session."""

@@ -11,7 +11,7 @@ from copilot_kernel.acp.messages import Text, UsageUpdate
 from copilot_kernel.cells.display import Display
 from copilot_kernel.cells.slots import MOST_QUESTIONS
 from copilot_kernel.chat import Turn
-from copilot_kernel.conversation.model import Attachment, Notice, ToolCall
+from copilot_kernel.conversation.model import Attachment, Message, Notice, ToolCall
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.entry import render
 
@@ -74,10 +74,12 @@ async def test_an_entry_that_cannot_be_shown_is_logged_and_the_others_are_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene()
-    scene.display.show(None)  # type: ignore[arg-type]
+    scene.display.show(Message(2, 1, "agent", "a secret"))  # type: ignore[arg-type]
     scene.display.show(said(3, "Yes."))
     assert scene.plain() == ["Yes."]
-    assert [record.getMessage() for record in caplog.records] == ["an entry could not be shown: None"]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("an entry could not be shown: Message 2: AttributeError\n")
+    assert "a secret" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
+from copilot_kernel.acp.messages import Image
+from copilot_kernel.conversation.model import Attachment, Conversation
+from copilot_kernel.server.voice import Voice
 
 from .api import JSON, LIMIT, Api, user
+from .sockets import Door
 
 HELLO = json.dumps({"messages": user("demo: say Hello")})
 EVIL = "https://evil.example"
@@ -242,9 +246,38 @@ async def test_the_log_holds_neither_prompts_nor_tokens(api: Api, caplog: pytest
     assert [line for line in said if SECRET in line or api.token in line] == []
 
 
+def test_the_log_holds_no_entry_that_could_not_be_told(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(block: Any) -> None:
+        raise ZeroDivisionError(SECRET)
+
+    talk = Conversation()
+    voice = Voice(lambda: talk, broken, "", 1.0)
+    with caplog.at_level(logging.DEBUG):
+        voice.show(Attachment(3, 1, "agent", Image(SECRET, "image/png")))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("an entry could not be told: Attachment 3: ZeroDivisionError\n")
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("extension", [{"request_log": True}], indirect=True)
+async def test_the_log_holds_nothing_of_what_the_chat_says(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        async with Door(api.port, api.base_url, api.token).client(f"api/chat/ws?token={api.token}") as client:
+            await client.begin()
+            for text in (f"demo: say {SECRET}", f"demo: error -32603 {SECRET}", f"/{SECRET}"):
+                await client.say(text)
+            await client.act("resume_session", session_id=SECRET)
+            await client.kind("error")
+            await client.raw(json.dumps({"action": SECRET}))
+            await client.kind("error")
+    said = [record.getMessage() + str(record.exc_text or "") for record in caplog.records if ours(record)]
+    assert said != []
+    assert [line for line in said if SECRET in line or api.token in line] == []
+
+
 def ours(record: logging.LogRecord) -> bool:
     """Not what the client says, nor what the server says before any request: where it is, with its token."""
-    return not record.name.startswith("http") and "/?token=" not in record.getMessage()
+    return not record.name.startswith(("http", "websockets.client")) and "/?token=" not in record.getMessage()
 
 
 @pytest.mark.parametrize("extension", [{"request_log": True}], indirect=True)

@@ -17,6 +17,7 @@ import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Attachment, Entry, Message, Notice
+from ..errors import trace
 from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
@@ -62,8 +63,8 @@ class Display:
             return
         try:
             self._page.put(entry)
-        except Exception:
-            _log.exception("an entry could not be shown: %r", entry)
+        except Exception as error:
+            _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 
     def status(self, words: str) -> None:
         """A passing line, for whoever watches."""

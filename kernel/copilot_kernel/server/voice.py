@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Conversation, Entry
+from ..errors import trace
 from ..permissions.question import Answer, Question
 from ..rendering.markdown import to_html
 from ..rendering.markup import escape
@@ -110,8 +111,8 @@ class Voice:
             if not self.replays:
                 self._drawing.put(entry)
                 self._tell_all(told)
-        except Exception:
-            _log.exception("an entry could not be told: %.200r", entry)
+        except Exception as error:
+            _log.error("an entry could not be told: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 
     def status(self, words: str) -> None:
         """A passing line."""
