@@ -86,6 +86,7 @@ pull --upload-pack evil
     "sed": _listed(r"""
 -i s/a/b/ a.txt ¦ --in-place x a.txt ¦ s/a/b/e a.txt ¦ 1e a.txt ¦ 'w w.txt' a.txt ¦ s/a/b/w ¦ -n -i p ¦ -ni p
 -f evil ¦ --file=evil ¦ --in x ¦ -e p -e 'e evil' ¦ '1{e evil' a ¦ 'r x' ¦ -es/a/b/e x ¦ 's/[/]/x/w w.txt' a
+-ee a.txt ¦ -nee a.txt ¦ -zee a.txt ¦ -ee d a.txt ¦ -- 1e -e p a.txt
 """),
     "awk": _listed(r"""
 'BEGIN{system("evil")}' ¦ '{print|"evil"}' ¦ '{print > "w.txt"}' ¦ -f evil ¦ '"evil"|getline' ¦ -e x
@@ -127,7 +128,7 @@ daemon -S -uevil
 -(exec|ok|delete|fprint|fls).*
 """,
     "sed": r"""
--i.* --in.* -n?i -f --file.* e\sevil 1\{e\sevil .*[\s/]w.*w\.txt s/a/b/[ew] 1e.*
+-i.* --in.* -n?i -f --file.* e\sevil 1\{e\sevil .*[\s/]w.*w\.txt s/a/b/[ew] 1e.* -[a-zA-Z]*e[^~]+
 """,
     "awk": r"""
 .*(system|getline|\|\"evil|evil\"\||@load|print[^}]*w\.txt).* -f --file -i -e -l.*

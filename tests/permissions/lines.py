@@ -171,6 +171,8 @@ MUST_ALLOW = [
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")
     ),
+    *rows("sed *", ("sed -n -e 1p -e '$p' a.txt", "two scripts"), ("sed -Ene 's/(a)/b/p' a.txt", "a script after -e")),
+    *rows("sed -n -e p *", ("sed -n -e p f", "the script is spelled out; what follows are files")),
     *rows(
         "awk *",
         ("awk -F, '{s+=$2} END {print s/NR}' a.csv", "a mean"),

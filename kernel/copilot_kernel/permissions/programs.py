@@ -10,7 +10,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
 
 from .git import git_hides
 from .options import ALIASES, options_of
@@ -110,14 +109,24 @@ def _options_hide(program: str, words: Sequence[str], free: frozenset[int], glob
 
 
 def _words_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    check = _WORDS.get(ALIASES.get(program, program))
+    name = ALIASES.get(program, program)
+    if name in _WHOLE:
+        return _WHOLE[name](words, free, globs)
+    check = _WORDS.get(name)
     return check([words[index] for index in sorted(free)], globs) if check else ""
 
 
-def _sed(words: list[str], globs: frozenset[str]) -> str:
-    """The script is what follows each -e, else the first word that is no option."""
-    scripts = [word for before, word in pairwise(words) if re.fullmatch(r"-[nErsuz]*e", before)]
-    scripts = scripts or [word for word in words if not word.startswith("-")][:1]
+def _sed(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """The script is what follows each -e, also attached, else the first word that is no option.
+
+    Where options end at the first other word, or at --, this word is the script even if an -e follows.
+    """
+    if attached := next((words[at] for at in sorted(free) if re.match(r"-[^-]*?e.", words[at], re.DOTALL)), ""):
+        return f"sed {attached} holds a script that is not looked through; write -e before it"
+    named = [at for at in range(1, len(words)) if re.fullmatch(r"-[^-i]*e.*", words[at], re.DOTALL)]
+    first = next((at for at in range(1, len(words)) if words[at][:1] not in ("-", "")), len(words))
+    places = [at + 1 for at in named] + ([first] if first < min(named, default=len(words)) else [])
+    scripts = [words[at] for at in places if at in free]
     if globs.intersection(scripts):
         return "a script of sed may become another, by the name of a file"
     return next(filter(None, map(sed_hides, scripts)), "")
@@ -165,8 +174,9 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
     return f"what tee {odd} writes is not written out" if odd else next(filter(None, map(odd_target, words)), "")
 
 
+_WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {"sed": _sed}
+"""Those for which it matters where a word stands, also among what the rule spells out."""
 _WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
-    "sed": _sed,
     "awk": _awk,
     "tar": _tar,
     "make": _make,
