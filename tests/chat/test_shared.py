@@ -11,6 +11,7 @@ import anyio
 import pytest
 from copilot_kernel.chat import Chat, Shared
 from copilot_kernel.config import Settings
+from copilot_kernel.errors import SessionInUse
 
 from ..acp.scripted import OPTIONS, listening
 from .loopback import address
@@ -157,3 +158,89 @@ async def test_files_and_terminals_go_by_the_settings_of_each_conversation(setti
         async with Chat(replace(shared.agent.settings, fs=False), shared=shared) as without:
             await ask(without, "Hello")
     assert answers == [{"content": "A note."}, "AgentRefused"]
+
+
+# -- one session, one conversation ------------------------------------------------------------------------------------
+
+LOADS = {"initialize": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}, "session_load": {}}
+KEEPS = {
+    "initialize": {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"delete": {}}}},
+    "session_delete": {},
+}
+
+
+async def test_a_session_that_another_conversation_is_in_is_not_resumed(settings: Settings) -> None:
+    async with sharing(settings, 2, **LOADS) as (script, _, (one, other)):
+        await ask(one, "Hello")
+        with pytest.raises(SessionInUse, match="in use") as error:
+            await other.resume("s1", Person())
+        assert error.value.hint
+        assert (await ask(other, "Hello")).session_id == "s2"
+        assert (await ask(one, "Hello")).session_id == "s1"
+    assert "session/load" not in dict(script.heard)
+
+
+async def test_nor_while_it_is_being_opened(settings: Settings) -> None:
+    loading, loaded = anyio.Event(), anyio.Event()
+
+    async def load(script: Any, params: Any) -> dict[str, Any]:
+        loading.set()
+        await loaded.wait()
+        return {}
+
+    async with sharing(settings, 2, **{**LOADS, "session_load": load}) as (_, _, (one, other)):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.resume, "s9", Person())
+            with anyio.fail_after(LIMIT):
+                await loading.wait()
+            with pytest.raises(SessionInUse):
+                await other.resume("s9", Person())
+            loaded.set()
+        assert one.session is not None
+        assert one.session.id == "s9"
+
+
+async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings: Settings) -> None:
+    async with sharing(settings, 1, **LOADS) as (_, first, (one,)):
+        await ask(one, "Hello")
+        second = Shared(first.agent.settings, beside=lambda: (first, second))
+        async with second, Chat(settings, shared=second) as other:
+            with pytest.raises(SessionInUse):
+                await other.resume("s1", Person())
+            await one.new()
+            assert (await other.resume("s1", Person())).session_id == "s1"
+
+
+async def test_nor_after_the_agent_has_ended_since_the_conversation_would_go_on(settings: Settings) -> None:
+    async with sharing(settings, 2, **LOADS) as (_, shared, (one, other)):
+        await ask(one, "Hello")
+        await shared.agent.end()
+        with pytest.raises(SessionInUse):
+            await other.resume("s1", Person())
+        assert (await ask(one, "Hello")).session_id == "s1"
+
+
+async def test_a_session_that_another_conversation_is_in_is_not_deleted(settings: Settings) -> None:
+    async with sharing(settings, 2, **KEEPS) as (script, _, (one, other)):
+        await ask(one, "Hello")
+        with pytest.raises(SessionInUse):
+            await other.delete("s1")
+        await one.delete("s1")
+    assert [params for method, params in script.heard if method == "session/delete"] == [{"sessionId": "s1"}]
+
+
+async def test_a_question_that_two_conversations_hear_is_rejected(settings: Settings) -> None:
+    """An agent that gives two sessions one id."""
+    answers: list[Any] = []
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        answers.append(await script.ask(sessionId="s1", toolCall={"toolCallId": "c1"}, options=OPTIONS))
+        return {"stopReason": "end_turn"}
+
+    people = [Person("allow_once"), Person("allow_once")]
+    async with sharing(settings, 2, session_new={"sessionId": "s1"}, session_prompt=prompt) as (_, _, chats):
+        await chats[0].ready()
+        await chats[1].ready()
+        await ask(chats[0], "Hello", people[0])
+    assert answers == [{"outcome": {"outcome": "selected", "optionId": "no-1"}}]
+    assert [person.questions for person in people] == [[], []]

@@ -16,6 +16,7 @@ from copilot_kernel.server.socket import LONGEST, ChatSocket
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from .api import Api
 from .sockets import LIMIT, Client, Door, text_of
 
 QUESTION = "demo: shell echo hi"
@@ -242,6 +243,36 @@ async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: 
         assert (await client.kind("session_created"))["session_id"] == first
         history = await client.event("history")
         assert history["messages"][-1]["content"] == "in the first"
+
+
+@pytest.mark.parametrize("extension", [{"pool_size": 1}, {"pool_size": 2}], indirect=True)
+async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: Door, api: Api) -> None:
+    """Its rules would decide about what the chat does, and what is said here would be said there."""
+    assert (await api.complete("demo: say over HTTP", "kept")).status == 200
+    taken = api.app.dialogues._kept["kept"]._session
+    async with door.client() as client:
+        await client.act("resume_session", session_id=taken)
+        told = (await client.kind("error"))["content"]
+        assert "in use" in told
+        assert "begin a new one" in told
+        assert await client.begin() != taken
+        for command in (f"/resume {taken}", f"/delete {taken}"):
+            await client.act("send", text=command)
+            assert "in use" in (await client.kind("error"))["content"]
+    got = await api.complete("demo: say still there", "kept")
+    assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")
+
+
+async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door: Door) -> None:
+    async with door.client() as one, door.client() as other:
+        id = await one.begin()
+        await one.say("demo: say hello")
+        await other.begin()
+        told = await other.say(f"/delete {id}")
+        assert "in use" in next(each["content"] for each in told if each["type"] == "error")
+        await one.act("send", text="/new")
+        await one.kind("session_created")
+        assert text_of(await one.say("demo: say goes on")) == "goes on"
 
 
 async def test_the_example_of_the_documentation_runs(door: Door) -> None:

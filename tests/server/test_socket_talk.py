@@ -303,6 +303,40 @@ async def test_two_sockets_that_resume_at_once_get_one_conversation(settings: Se
         assert len(talks) == 1
 
 
+async def test_who_resumes_a_session_that_is_being_let_go_of_waits_for_that(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving, left, loaded = asyncio.Event(), asyncio.Event(), list[bool]()
+    leave, resume = Talk.leave_agent, Talk.resume
+
+    async def leave_slowly(talk: Talk) -> None:
+        leaving.set()
+        await left.wait()
+        await leave(talk)
+
+    async def noted(talk: Talk, *args: Any) -> None:
+        loaded.append(left.is_set())
+        await resume(talk, *args)
+
+    monkeypatch.setattr(Talk, "leave_agent", leave_slowly)
+    monkeypatch.setattr(Talk, "resume", noted)
+    async with talking(settings, idle=0) as talks:
+        first, second = Listener(), Listener()
+        talk = await talks.new(first)
+        await said(talk, first, "demo: say hello")
+        talk.leave(first)
+        async with asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
+            tasks.create_task(talks.sweep())
+            await leaving.wait()
+            tasks.create_task(talks.resume(talk.id, second))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert loaded == []
+            left.set()
+        assert loaded == [True]
+        assert second.heard[0]["resumed"] == "loaded"
+
+
 async def test_plan_mode_and_usage_are_events(settings: Settings) -> None:
     async with talking(settings) as talks:
         listener = Listener()

@@ -79,6 +79,10 @@ class Agent:
         link = self._life.link if self._life else None
         return None if link is None or link.closed.is_set() else link
 
+    def elsewhere(self, session_id: str) -> bool:
+        """No other conversation has a session of this agent: it is there for one alone."""
+        return False
+
     async def ready(self) -> Link:
         """The connection, starting the agent if need be. Raises what `locate` and `open_link` raise."""
         async with self._starting:

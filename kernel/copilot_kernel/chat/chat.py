@@ -71,7 +71,7 @@ class Chat:
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions)
         self.agent: Agent | Seat = (
-            shared.seat(self._doors(), self._services.serve, self._hears)
+            shared.seat(self._doors(), self._services.serve, self._hears, self._holds)
             if shared
             else Agent(settings, self._doors(), self._services.serve, self._denied)
         )
@@ -299,9 +299,10 @@ class Chat:
             self._sessions.forget()
 
     async def delete(self, session_id: str) -> None:
-        """Delete a session at the agent, the open one too; UsageError if it does not offer that."""
+        """Delete a session at the agent, the open one too. Raises UsageError (also if it offers no such thing)."""
         async with self._turns:
             link = await self._sessions.link()
+            self._sessions.claim(session_id)
             await link.delete(session_id)
             if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
@@ -376,6 +377,9 @@ class Chat:
 
     def _hears(self, session_id: str) -> bool:
         return self._sessions.hears(session_id)
+
+    def _holds(self, session_id: str) -> bool:
+        return self._sessions.holds(session_id)
 
     def _update(self, session_id: str, update: Update) -> None:
         self._sessions.update(session_id, of_agent(update))

@@ -28,7 +28,7 @@ from ..acp.messages import (
     Update,
 )
 from ..acp.session import Session
-from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired
+from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired, SessionInUse
 from .agent import Agent
 from .record import Record
 from .retry import Retry
@@ -45,6 +45,7 @@ RESTARTED = "The agent was started again and goes on with the conversation."
 GONE = "The agent no longer has the conversation before this point; a new one begins."
 LOST = "The conversation before this point cannot be gone on with, so a new one begins: {}"
 TAKEN = "Another kernel goes on with this notebook's conversation; a new one begins here."
+IN_USE = "This conversation is in use by another client of this server."
 SHARED = "Another kernel uses this conversation, too."
 UNSHOWN = "The conversation goes on; the agent cannot show what was said before."
 
@@ -88,7 +89,8 @@ class Sessions:
     async def resume(self, session_id: str) -> None:
         """Go on with another session; what was said in it comes before this returns.
 
-        Raises UsageError where the agent offers neither load nor resume, AgentRefused, AgentStartFailed, AuthRequired.
+        Raises UsageError where the agent offers neither load nor resume, SessionInUse, AgentRefused, AgentStartFailed,
+        AuthRequired.
         """
         async with self._opening:
             link = await self.link()
@@ -154,6 +156,15 @@ class Sessions:
         current = self._session.id if self._session else ""
         return bool(session_id) and session_id in (current, self._awaited)
 
+    def holds(self, session_id: str) -> bool:
+        """It hears the session, or would go on with it after the agent was started again."""
+        return self.hears(session_id) or (self._past is not None and self._past.id == session_id)
+
+    def claim(self, session_id: str) -> None:
+        """No other conversation has it, or SessionInUse is raised: two would hear and answer each other's questions."""
+        if self._agent.elsewhere(session_id):
+            raise SessionInUse(IN_USE, "Go on there, or wait until it was let go of; or begin a new one here.")
+
     def update(self, session_id: str, update: Update) -> None:
         """From the wire. Agents speak of a session before they have told its id; over TCP also of somebody else's."""
         current = self._session.id if self._session else None
@@ -200,7 +211,7 @@ class Sessions:
                 session = await self._retry(partial(self._opened, how, past.id), self._record.status, LOAD_ATTEMPTS)
             except AuthRequired:
                 raise
-            except (AgentRefused, AgentStartFailed, AgentExited) as error:
+            except (AgentRefused, AgentStartFailed, AgentExited, SessionInUse) as error:
                 obstacle = LOST.format(str(error).partition("\n")[0])
             else:
                 self._record.tell("info", RESTARTED if restarted else _continues(info))
@@ -243,6 +254,7 @@ class Sessions:
 
     async def _opened(self, how: str, session_id: str) -> Session:
         """What comes meanwhile is kept, until it is known what it belongs to."""
+        self.claim(session_id)
         self._awaited, self._early = session_id, []
         try:
             link = await self._agent.ready()

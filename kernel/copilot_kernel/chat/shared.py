@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Self
 
@@ -29,12 +29,18 @@ class Shared:
 
     `worn`: a session did not end when it was told to, or the agent refused for want of a sign-in. Those who sit there
     may stay; the next conversation is better begun with another one. `on_options` is told what sessions can be set to.
+    `beside` are the agents that keep the same sessions, this one among them or not.
     """
 
-    def __init__(self, settings: Settings, on_options: Callable[[ConfigUpdate], None] = lambda update: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        on_options: Callable[[ConfigUpdate], None] = lambda update: None,
+        beside: Callable[[], Iterable[Shared]] = tuple,
+    ) -> None:
         self.seats: list[Seat] = []
         self.worn = False
-        self._on_options = on_options
+        self._on_options, self._beside = on_options, beside
         names = (*(FILES if settings.fs else ()), *(COMMANDS if settings.terminal else ()), "elicitation/create")
         doors = self._doors(names, settings.answer_form)
         self.agent = Agent(settings, doors, denied=self._denied)
@@ -46,9 +52,13 @@ class Shared:
     async def __aexit__(self, *error: Any) -> bool | None:
         return await self.agent.__aexit__(*error)
 
-    def seat(self, doors: Doors, serving: Serving, hears: Hears) -> Seat:
-        """Like an agent of its own, for one conversation."""
-        return Seat(self, doors, serving, hears)
+    def seat(self, doors: Doors, serving: Serving, hears: Hears, holds: Hears) -> Seat:
+        """Like an agent of its own, for one conversation; `holds`: it hears the session, or would go on with it."""
+        return Seat(self, doors, serving, hears, holds)
+
+    def everyone(self) -> Iterator[Seat]:
+        """The conversations of all agents that keep the same sessions."""
+        return (seat for shared in {self, *self._beside()} for seat in shared.seats)
 
     def _denied(self) -> tuple[str, ...]:
         settings = self.agent.settings
@@ -70,8 +80,9 @@ class Shared:
         return owners or (self.seats if session_id or len(self.seats) == 1 else [])
 
     def _owner(self, session_id: str) -> Seat | None:
-        owners = [seat for seat in self.seats if seat.hears(session_id)]
-        return owners[0] if owners else self.seats[0] if len(self.seats) == 1 and not session_id else None
+        """Nobody where there are several: each has rules of its own, and the wrong ones must not decide."""
+        owners = [seat for seat in self.seats if seat.hears(session_id)] or ([] if session_id else self.seats)
+        return owners[0] if len(owners) == 1 else None
 
     def _update(self, session_id: str, update: Update) -> None:
         if isinstance(update, ConfigUpdate):
@@ -102,8 +113,8 @@ class Shared:
 class Seat:
     """What a conversation knows of its agent; the same as `Agent`, whose process it shares."""
 
-    def __init__(self, shared: Shared, doors: Doors, serving: Serving, hears: Hears) -> None:
-        self.doors, self.hears = doors, hears
+    def __init__(self, shared: Shared, doors: Doors, serving: Serving, hears: Hears, holds: Hears) -> None:
+        self.doors, self.hears, self.holds = doors, hears, holds
         self.services: Mapping[str, Service] = doors.services
         self._shared, self._serving, self._stack = shared, serving, AsyncExitStack()
 
@@ -141,6 +152,10 @@ class Seat:
     async def ready(self) -> Link:
         """See `Agent.ready`."""
         return await self._shared.agent.ready()
+
+    def elsewhere(self, session_id: str) -> bool:
+        """Another conversation has this session."""
+        return any(seat.holds(session_id) for seat in self._shared.everyone() if seat is not self)
 
     async def end(self) -> None:
         """End the agent if nobody else sits there; else it is only worn."""

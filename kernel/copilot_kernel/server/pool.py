@@ -129,9 +129,12 @@ class Pool:
         await self._bury()
         fresh = [process for process in self.processes if process.fresh]
         if len(fresh) < self._size and all(process.seats for process in fresh):
-            self.processes.append(Process(Shared(self.settings, self._on_options)))
+            self.processes.append(Process(Shared(self.settings, self._on_options, self._shared)))
         for process in self.processes:
             await process.entered()
+
+    def _shared(self) -> list[Shared]:
+        return [process.shared for process in self.processes]
 
     def _pick(self) -> Process:
         """The one with the fewest conversations."""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from ..errors import AgentError, AgentRefused, AuthRequired, UsageError
+from ..errors import AgentError, AgentRefused, AuthRequired, SessionInUse, UsageError
 from .history import Line
 from .talk import Host, Limits, Talk
 from .voice import Reader
@@ -29,6 +29,7 @@ class Talks:
         self._talks: dict[str, Talk] = {}
         self._kept: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
+        self._leaving: dict[str, asyncio.Task[None]] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -60,7 +61,8 @@ class Talks:
         for task in (self._sweeper, *self._opening.values()):
             if task is not None:
                 task.cancel()
-        await asyncio.gather(*(talk.close() for talk in set(self._talks.values())), return_exceptions=True)
+        ending = [*(talk.close() for talk in set(self._talks.values())), *self._leaving.values()]
+        await asyncio.gather(*ending, return_exceptions=True)
         self._talks.clear()
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -84,12 +86,14 @@ class Talks:
         return talk, "context"
 
     async def _load(self, session_id: str) -> Opened:
+        if session_id in self._leaving:
+            await asyncio.wait({self._leaving[session_id]})
         talk = await self._made()
         try:
             await talk.resume(session_id, self._kept.get(session_id, ()))
         except BaseException as error:
             await talk.close()
-            if isinstance(error, AuthRequired) or not isinstance(error, AgentRefused | UsageError):
+            if isinstance(error, AuthRequired | SessionInUse) or not isinstance(error, AgentRefused | UsageError):
                 raise
             return await self._from_memory(session_id, error)
         self._talks[session_id] = talk
@@ -120,13 +124,24 @@ class Talks:
         self._talks[talk.id] = talk
 
     async def _let_go(self, talk: Talk) -> None:
-        for name in [name for name, each in self._talks.items() if each is talk]:
+        """By a task of its own, which whoever wants the session again waits for."""
+        names = [name for name, each in self._talks.items() if each is talk]
+        leaving = asyncio.create_task(self._leave(talk, names))
+        for name in names:
+            self._leaving[name] = leaving
             del self._talks[name]
             self._kept[name] = talk.last
             self._kept.move_to_end(name)
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        await talk.leave_agent()
+        await asyncio.shield(leaving)
+
+    async def _leave(self, talk: Talk, names: list[str]) -> None:
+        try:
+            await talk.leave_agent()
+        finally:
+            for name in names:
+                del self._leaving[name]
 
     async def _sweep_always(self) -> None:
         while True:
