@@ -2,6 +2,7 @@
 
 import pytest
 from copilot_kernel.errors import HostRefused
+from copilot_kernel.acp.environment import guarded
 from copilot_kernel.host.command import DEFAULT_LIMIT, MAX_LIMIT, Command, environment, prepare
 
 
@@ -103,9 +104,10 @@ def test_the_users_secrets_are_not_for_the_commands_of_an_agent():
     withheld += ["GOOGLE_APPLICATION_CREDENTIALS", "COPILOT_KERNEL_MCP_SERVERS"]
     kept = ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "https_proxy", "TOKENIZERS_PARALLELISM", "KEYBOARD", "PATTERN"]
     environ = dict.fromkeys(withheld + kept, "x")
-    assert environment(Command(("ls",), "/"), environ) == dict.fromkeys(kept, "x")
+    assert environment(Command(("ls",), "/"), environ) == guarded(dict.fromkeys(kept, "x"))
 
 
 def test_what_the_agent_sets_comes_on_top_even_where_the_users_own_is_withheld():
     command = Command(("ls",), "/", (("LANG", "C"), ("API_TOKEN", "agent's")))
-    assert environment(command, {"LANG": "de", "API_TOKEN": "user's"}) == {"LANG": "C", "API_TOKEN": "agent's"}
+    given = {"LANG": "C", "API_TOKEN": "agent's"}
+    assert environment(command, {"LANG": "de", "API_TOKEN": "user's"}) == guarded(given)

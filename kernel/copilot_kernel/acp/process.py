@@ -16,6 +16,7 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentNotFound, AgentStartFailed
+from .environment import guarded
 from .transport import Pace, PipeTransport, single_error
 
 TAIL = 64 * 1024
@@ -160,7 +161,7 @@ async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str] | Non
         with _translating(argv[0]):
             process = await anyio.open_process(
                 list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=environ, start_new_session=True,
+                cwd=cwd, env=guarded(os.environ if environ is None else environ), start_new_session=True,
             )  # fmt: skip
     except BaseException:
         _close(ours)

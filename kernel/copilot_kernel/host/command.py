@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from ..acp.environment import guarded
 from ..errors import HostRefused
 
 SHELL = ("/bin/sh", "-c")
@@ -74,7 +75,7 @@ def prepare(
 def environment(command: Command, environ: Mapping[str, str]) -> dict[str, str]:
     """What the command gets: the user's variables without secrets, and those of the agent."""
     kept = {name: value for name, value in environ.items() if not _matches(name.upper(), _WITHHELD)}
-    return kept | dict(command.env)
+    return guarded(kept | dict(command.env))
 
 
 def _check_variable(name: str, value: str) -> None:

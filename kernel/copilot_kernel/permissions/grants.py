@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from . import shell
 from .circumstances import Spot
+from .programs import unwrap
 from .request import CHANGING, Request
 from .rules import KINDS, Rule
 
 ACCEPT_EDITS = "acceptEdits"
+_MOVES = ("cd", "pushd", "popd")
 _CHANGES_FOLDER = re.compile(r"\b(cd|pushd|popd)\b")
 _NAMES = {kind: name for name, kinds in KINDS.items() for kind in kinds}
 
@@ -60,10 +64,24 @@ def _commands(request: Request) -> Grant:
     trusted = "Bash" in by
     if sensitive := next(filter(None, (_sensitive(spot, request) for spot in request.written)), ""):
         return Grant(problem=sensitive)
+    if not trusted and (strange := _elsewhere(request)):
+        return Grant(problem=strange)
     writes = Grant() if trusted else _all(request, request.written, "edit")
     if not trusted and request.written and any(map(_CHANGES_FOLDER.search, request.seen.commands)):
         return Grant(problem="it writes after it changed its folder, so that it is not clear where")
     return writes if writes.problem else Grant((*by, *writes.by))
+
+
+def _elsewhere(request: Request) -> str:
+    """Git runs programs that the settings of the folder name in which it starts; the project's own are the user's."""
+    around = request.circumstances
+    homes = {around.key(path) for path in (around.root, around.real_root, around.cwd) if path}
+    words = [unwrap(part) for line in request.seen.commands for part in shell.read(line).parts]
+    if not any(posixpath.basename(each[0]) == "git" for each in words if each):
+        return ""
+    strange = posixpath.normpath(request.folder) not in homes or request.place.real not in homes
+    moves = any(each[0] in _MOVES and each != ("cd", request.folder) for each in words if each)
+    return "git runs what the settings of another folder say" if strange or moves else ""
 
 
 def _as_rule(text: str) -> str:
