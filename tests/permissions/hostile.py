@@ -77,7 +77,8 @@ fetch ext::evil ¦ clone evil://x ¦ ls-remote --upload-pack=evil x ¦ send-emai
 help -w git ¦ merge -s evil x ¦ merge --strategy=evil ¦ commit -S ¦ tag -s x ¦ instaweb ¦ web--browse
 format-patch -o / HEAD ¦ bundle create w.txt HEAD ¦ worktree add /x ¦ init --template=x ¦ remote add x ext::evil
 var x ¦ -ccore.pager=evil log ¦ --no-pager -c x=evil log ¦ rev-parse --exec-path ¦ fetch -uevil
-pull --upload-pack evil
+pull --upload-pack evil ¦ mv evil .git/hooks/post-checkout ¦ mv evil src/../.git/hooks/x ¦ clone x .git/hooks
+mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
 """),
     "find": _listed(r"""
 . -exec evil {} + ¦ . -execdir evil \; ¦ . -ok evil \; ¦ . -okdir evil ¦ . -delete ¦ . -fprint w.txt
@@ -122,7 +123,7 @@ _NEVER_SAID = {
 -c.*=.* (core|alias)\..*=.*
 --?(exec-path|C|git-dir|work-tree|config-env|p|paginate|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
 -u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
-daemon -S -uevil
+daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 """,
     "find": r"""
 -(exec|ok|delete|fprint|fls).*

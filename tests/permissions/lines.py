@@ -167,6 +167,8 @@ MUST_ALLOW = [
     *rows("git config user.name Ada", ("git config user.name Ada", "spelled out to the last word")),
     *rows("cd frontend; npm test", ("cd frontend && npm test", "a rule that spells out the folder")),
     *rows("git lfs *", ("git lfs pull", "a subcommand that the rule itself names")),
+    *rows("git archive *", ("git archive --format=zip HEAD src", "a subcommand that the rule itself names")),
+    *rows("git *", ("git mv a.py src/.gitkeep .github", "names that only begin like Git's own folder")),
     *rows("git -C ../lib *", ("git -C ../lib status", "the folder is spelled out in the rule")),
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")

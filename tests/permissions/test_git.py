@@ -136,6 +136,22 @@ def test_what_writes_elsewhere_is_held_back(trick: str, tmp_path: Path) -> None:
     assert hidden(["git", *words])
 
 
+def test_a_hook_that_git_itself_moves_into_place_is_held_back(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    shutil.copy(repository.evil, repository.root / "e.sh")
+    repository.git("add", "e.sh")
+    move = ["mv", "e.sh", ".git/hooks/post-checkout"]
+    repository.git(*move)
+    repository.git("checkout", "-q", "side")
+    assert repository.harm() == "started"
+    assert "such as hooks" in hidden(["git", *move])
+
+
+def test_the_reason_names_what_is_not_known() -> None:
+    assert "neither origin nor upstream" in hidden(["git", "push", "fork", "main"])
+    assert "not on the list of known subcommands" in hidden(["git", "st"])
+
+
 SHARED = {"whatchanged", "reflog", "diff-tree", "diff-index", "diff-files", "range-diff", "rev-list"}
 """Their list is the one of `log`, `show` and `diff`, which are tried."""
 

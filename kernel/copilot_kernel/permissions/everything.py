@@ -17,7 +17,7 @@ _RUNNERS = """
     npm+exec npm+x pnpm+exec
     pnpm+dlx yarn+exec yarn+dlx bun+x bun+run deno+run deno+eval go+run cargo+run docker+run docker+exec podman+run
     podman+exec kubectl+exec pipx+run docker+compose+run docker+compose+exec git+filter-branch git+bisect+run
-    git+submodule+foreach git+difftool git+mergetool git+rebase+-x git+rebase+--exec git+-c
+    git+submodule+foreach git+archive git+difftool git+mergetool git+rebase+-x git+rebase+--exec git+-c
     """
 _PREFIXES = frozenset(tuple(name.split("+")) for name in _RUNNERS.split())
 _LONGEST = max(len(prefix) for prefix in _PREFIXES)

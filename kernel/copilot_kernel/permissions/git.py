@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .accepted import Accepted, accepted
+from .sensitive import is_never_written
 
 _SHOWING = """
     -p -u -s -w -b -a -z -r -t -i -E -F -P -R -q -# -n: -U: -S: -G: -L: -M: -C: -c --cc --patch --no-patch --stat
@@ -182,6 +183,9 @@ _TRANSPORT = re.compile(r"\w+::|(?!https?://|ssh://|git://)[\w+.-]+://")
 _USUAL = frozenset({"origin", "upstream"})
 """Names of remotes. Another name may be the one of a folder."""
 
+_NEVER_FREE = ("--exec", "--upload-pack", "--receive-pack", "--output", "--output-directory", "--extcmd", "--template")
+"""Also in their abbreviations."""
+
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
 
@@ -201,9 +205,11 @@ def git_hides(words: Sequence[str], free: frozenset[int], globs: frozenset[str])
 
 def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs: frozenset[str]) -> str:
     name, rest = words[at], [words[index] for index in range(at + 1, len(words)) if index in free]
+    if inside := next((word for word in rest if _is_inside(word, word in globs)), ""):
+        return f"git {name} {inside} may reach what belongs to Git itself, such as hooks"
     options = _options(name)
     if not options:
-        return f"git {name} may start other programs" if at in free else ""
+        return f"git {name} is not on the list of known subcommands" if at in free else _unlisted_hides(name, rest)
     if name in _DEEDS and at + 1 < len(words) and at + 1 not in free and words[at + 1] not in _DEEDS[name]:
         return ""
     if option := next((word for word in rest if not options.covers(word)), ""):
@@ -211,6 +217,21 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
     if name in _DEEDS and (deed := _deed(words, at, free)) and deed not in _DEEDS[name]:
         return f"git {name} {deed} may start other programs or change more than it says"
     return _positional_hides(name, rest, globs)
+
+
+def _is_inside(word: str, is_glob: bool) -> bool:
+    """Whether a part of the path may be called `.git`, also as the value of an option."""
+    parts = re.split(r"[/\\=:]", word)
+    return is_never_written(parts) or (is_glob and any(re.match(r"\.[^/]*[*?\[]", part) for part in parts))
+
+
+def _unlisted_hides(name: str, rest: list[str]) -> str:
+    """Of a subcommand that only a rule names, the options that start a program or name a file to write are known."""
+    for word in rest:
+        option = word.split("=")[0]
+        if word.startswith("-o") or (len(option) > 2 and any(known.startswith(option) for known in _NEVER_FREE)):
+            return f"git {name} {word} may start other programs or write elsewhere"
+    return ""
 
 
 def _positional_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
@@ -237,8 +258,12 @@ def _address_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
     first = places[0] if name != "remote" else places[-1] if places[:1] in (["add"], ["set-url"]) else ""
     is_local = "/" in first if name != "remote" else first != ""
     if ":" not in first and (is_local or (name == "push" and first not in _USUAL)):
-        return f"git {name} {first} may run what another folder says"
+        return f"git {name} {first}: {first} {_may_be_folder(first)}, and may run what that says"
     return ""
+
+
+def _may_be_folder(place: str) -> str:
+    return "may be a folder" if "/" in place else "is neither origin nor upstream, so that it may be a folder"
 
 
 def _is_added(name: str, glob: str) -> bool:
