@@ -1,8 +1,8 @@
 """What a request for a terminal would really run; nothing is started here."""
 
 import pytest
-from copilot_kernel.errors import HostRefused
 from copilot_kernel.acp.environment import guarded
+from copilot_kernel.errors import HostRefused
 from copilot_kernel.host.command import DEFAULT_LIMIT, MAX_LIMIT, Command, environment, prepare
 
 

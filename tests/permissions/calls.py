@@ -54,6 +54,12 @@ COPILOT = make(
 )
 HEAD_OF_SELF = f"--- {NOTES}\n+++ {NOTES}\n@@ -1 +1 @@\n-two\n+TWO\n"
 
+STRANGE = (
+    *("Args", "envVars", "Env", "environmentVariables", "shellPath", "Command", "fullCommandText", "code", "input"),
+    *("stdIn", "Timeout", "login", "sandbox", "with_escalated_permissions", "parsed_cmd", "runAs", "user", "host"),
+)
+"""Members whose spelling no agent uses for what is harmless."""
+
 MUST_ALLOW = [
     *_rows(
         (run("git status", "Show the status"), "a title in prose says nothing about the command"),
@@ -70,6 +76,9 @@ MUST_ALLOW = [
         (run(["bash", "-lc", "git status"], "git status"), "a shell that is given one line runs that line"),
         (run("git status", cwd=ROOT), "it says that it starts in the project"),
         (run("git status", description="rm -rf /", timeout=30), "a description does not run"),
+        (run("git status", cwd=None, env={}, commands=None, args=[]), "what is empty says nothing"),
+        (run("git status", cwd=ROOT, workdir=ROOT), "twice the same folder"),
+        (run("git status", mode="sync", sessionId="1", initial_wait=30, is_background=False), "how it is waited for"),
         (run("cd /home/me/project && git status"), "it stays where it is"),
         (make("execute", {"commands": ["git status", "git diff"]}), "a list of lines, each of which has its rule"),
         (make("execute", {"cmd": "git status"}), "another name for the command"),
@@ -213,6 +222,7 @@ MUST_ALLOW = [
     *_rows(
         (tool("mcp__github__issue", {"n": 1}), "the very tool"),
         (tool("mcp__github__issue", {"path": "src/x"}), "what it is given is the tool's matter"),
+        (tool("mcp__github__issue", {"command": "view", "line": 1}), "what it is given is the tool's matter"),
         (
             make("other", {"server": "github", "tool": "issue", "arguments": {}}, "Tool: github/issue"),
             "said in two places",
@@ -274,6 +284,15 @@ MUST_ASK = [
         (run("git status", "Running: npm test"), "the title says another command"),
         (run("git status", args=["-c", "core.pager=evil"]), "arguments beside the command"),
         (run("git status", env={"GIT_PAGER": "evil"}), "variables beside the command"),
+        *((run("git status", **{name: "x"}), f"{name} beside the command") for name in STRANGE),
+        *((run("git status", **{name: ROOT}), f"{name} beside the command") for name in ("workingDir", "Cwd", "path")),
+        (run("git status", cwd=ROOT, workdir=f"{ROOT}/x"), "two folders"),
+        (run("git status", cwd=ROOT, workdir="/tmp/evil"), "two folders"),
+        (run("git status", cwd=""), "an empty folder"),
+        (run("git status", cwd=["/tmp/evil"]), "a folder of another shape"),
+        (run("git status", timeout={"command": "x"}), "a number of another shape"),
+        (run({"text": "rm"}, cmd="git status"), "a command of another shape"),
+        (run([["rm"], "x"], cmd="git status"), "a command of another shape"),
         (run("git status", shell="python3"), "another shell beside the command"),
         (run("git status", stdin="x"), "input beside the command"),
         (run("git status", script="rm x"), "a script beside the command"),
@@ -311,6 +330,7 @@ MUST_ASK = [
     Row(run("git push"), "a rule that asks, against every command", allow="Bash", ask="Bash(git push *)"),
     Row(run("git push"), "a rule that asks, against the mode", mode=BYPASS, ask="Bash(git push *)"),
     Row(run("x $(y)"), "in what is not clear the denied may hide", mode=BYPASS, deny="Bash(rm *)"),
+    Row(run("ls", Command="rm x"), "in what is not known the denied may hide", mode=BYPASS, deny="Bash(rm *)"),
     Row(run("ls"), "the bare rule that asks", allow="Bash", ask="Bash"),
     Row(edit("a.py"), "the bare rule that asks", allow="Edit", ask="Edit"),
     Row(edit("src/a.py"), "a rule that asks about a folder", allow="Edit", ask="Edit(src)"),

@@ -85,6 +85,9 @@ def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: st
         (run("ls", more=[{"cmd": "rm"}]), "more"),
         (run(["ls", "-l"]), ""),
         (run("ls", timeout=5, description="x"), ""),
+        (run("ls", Timeout=5), "Timeout"),
+        (run("ls", cwd="/a", workdir="/b"), "cwd"),
+        (run(["ls", 5]), "command"),
     ],
 )
 def test_what_stands_beside_a_command(call: ToolCall, aside: str) -> None:

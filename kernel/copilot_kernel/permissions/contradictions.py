@@ -46,7 +46,7 @@ def _with_kind(call: ToolCall, seen: Input) -> Iterator[str]:
         yield "it asks to leave the trusted folders, which opens more than the kind that it names"
     if kind in FILE_KINDS | _READS | {"execute"} and seen.scripts:
         yield "it holds a script that it does not call a command"
-    if seen.commands and seen.aside:
+    if seen.commands and seen.aside and not (kind == "other" and seen.tool):
         yield f"it holds {seen.aside[:40]} beside its command, which may change what that does"
     if kind in FILE_KINDS | _READS and seen.commands:
         yield f"it calls itself {kind}, but it holds a command"

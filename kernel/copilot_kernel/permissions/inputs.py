@@ -17,14 +17,31 @@ from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 
 COMMAND_NAMES = ("command", "commands", "cmd", "argv")
-FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir")
+FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
 PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
 URL_NAMES = ("url", "uri", "href", "address", "urls")
 SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
 TOOL_NAMES = ("tool", "toolName", "tool_name")
 
-ASIDE_NAMES = ("args", "arguments", "parameters", "stdin", "env", "environment", "shell", "executable", "interpreter")
-"""Members that change what a command does; beside one, nobody can tell."""
+HARMLESS_NAMES = frozenset(
+    {
+        "description",
+        "explanation",
+        "reason",
+        "goal",
+        "title",
+        "mode",
+        "async",
+        "detach",
+        "background",
+        "call_id",
+        "callId",
+    }
+    | {"sessionId", "session_id", "shellId", "shell_id", "isBackground", "is_background", "run_in_background"}
+    | {"timeout", "timeout_ms", "timeoutMs", "timeout_secs", "timeoutSeconds", "timeout_seconds", "turn_id", "turnId"}
+    | {"initial_wait", "initialWait", "yield_time_ms", "max_output_tokens", "outputByteLimit"}
+)
+"""Members that may stand beside a command without changing what it does; beside any other, nobody can tell."""
 
 SCRIPT_NAMES = ("script", "shell_command", "shellCommand", "bash", "cmdline")
 """Members that may hold a command too; they are shown with the rest of the input, and no rule allows them."""
@@ -185,12 +202,23 @@ def _invoked(raw_input: Any) -> list[tuple[str, str]]:
 
 def _aside(raw_input: Any) -> str:
     members = raw_input.items() if isinstance(raw_input, Mapping) else ()
-    return next((str(name) for name, value in members if value and (name in ASIDE_NAMES or _holds_command(value))), "")
+    strange = next((str(name) for name, value in members if _is_strange(name, value)), "")
+    folders = {name: value for name, value in members if name in FOLDER_NAMES and value is not None}
+    is_clear = len({str(value) for value in folders.values()}) <= 1
+    return strange or ("" if is_clear else next(iter(folders)))
 
 
-def _holds_command(value: Any) -> bool:
-    nested = _leaves(value) if isinstance(value, dict | list | tuple) else ()
-    return any(key in (*COMMAND_NAMES, *SCRIPT_NAMES) for key, _ in nested)
+def _is_strange(name: object, value: Any) -> bool:
+    """A member whose spelling is not known, or whose value is not of the shape that its name says; null is none."""
+    if name in COMMAND_NAMES:
+        return value is not None and not _is_flat(value)
+    if name in FOLDER_NAMES:
+        return value is not None and not (isinstance(value, str) and value)
+    return bool(value) and not (name in HARMLESS_NAMES and isinstance(value, str | int | float))
+
+
+def _is_flat(value: Any) -> bool:
+    return isinstance(value, str | list | tuple) and all(isinstance(word, str) for word in value)
 
 
 def _leaves(raw: Any) -> Iterator[tuple[str, str]]:

@@ -102,6 +102,8 @@ def _bypassed(request: Request) -> _Finding:
     rules = request.circumstances.rules
     limiting = (*rules.deny, *rules.ask)
     unclear = next((verdict.reason for verdict in request.verdicts if verdict.outcome == "ask"), "")
+    if request.seen.commands and request.seen.aside:
+        unclear = unclear or f"it holds {request.seen.aside[:40]} beside its command"
     if unclear and any(rule.command for rule in limiting):
         return _Finding("ask", "rule", f"{unclear}, and a command that a rule denies may hide in it")
     unknown = next((spot for spot in (*request.spots, *request.written) if not spot.real), None)
