@@ -106,7 +106,7 @@ mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
 --pre evil x ¦ --pre=evil x ¦ -z x ¦ --search-zip x ¦ --hostname-bin=evil x
 """),
     "uniq": _listed(r"""
-a.txt w.txt
+a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 """),
     "diff": _listed(r"""
 -l a b ¦ --paginate a b
@@ -144,7 +144,7 @@ daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 --pre.* -z --search-zip --hostname.*
 """,
     "uniq": r"""
-a\.txt~w\.txt
+.*~w\.txt
 """,
     "diff": r"""
 -l --paginate

@@ -169,6 +169,8 @@ MUST_ALLOW = [
     *rows("git lfs *", ("git lfs pull", "a subcommand that the rule itself names")),
     *rows("git archive *", ("git archive --format=zip HEAD src", "a subcommand that the rule itself names")),
     *rows("git *", ("git mv a.py src/.gitkeep .github", "names that only begin like Git's own folder")),
+    *rows("xxd *", ("xxd -l 16 a.bin", "the beginning of a file"), ("xxd -p -", "what comes through a pipe")),
+    *rows("uniq *", ("uniq -f 1 a.txt", "the value of an option is no file"), ("uniq -c -", "a pipe")),
     *rows("git -C ../lib *", ("git -C ../lib status", "the folder is spelled out in the rule")),
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.permissions.accepted import accepted
+from copilot_kernel.permissions.commands import judge
 from copilot_kernel.permissions.patterns import compile_pattern
 from copilot_kernel.permissions.programs import hidden, unwrap, written
 from copilot_kernel.permissions.scripts import awk_hides, sed_hides
@@ -142,6 +143,14 @@ def test_the_files_of_tee_are_writes() -> None:
     assert written(("tee", "-a", "b", "c")) == ("b", "c")
     assert written(("tee", "b"), {0, 1}) == ()
     assert written(("cat", "b")) == ()
+
+
+@pytest.mark.parametrize("rule", ["timeout 60 tee *", "tee *", "timeout 60 *", "sudo -n tee *"])
+def test_also_behind_a_wrapper_in_the_rule(rule: str) -> None:
+    line = rule.replace("*", "/home/u/.bashrc")
+    line = line if "tee" in line else "timeout 60 tee /home/u/.bashrc"
+    assert judge(line, [compile_pattern(rule)]).writes == ("/home/u/.bashrc",)
+    assert judge("nohup a", [compile_pattern("nohup *")]).writes == ("nohup.out",)
 
 
 @pytest.mark.parametrize(

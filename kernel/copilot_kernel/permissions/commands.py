@@ -109,7 +109,7 @@ def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[
 
 def _written(part: tuple[str, ...], words: tuple[str, ...], spelled: frozenset[int]) -> tuple[str, ...]:
     """`nohup` keeps what the program says in a file of its own."""
-    return written(words, spelled) + (("nohup.out",) if "nohup" in part[: len(part) - len(words)] else ())
+    return written(words, spelled) + (("nohup.out",) if "nohup" in part[: len(part) - len(unwrap(part))] else ())
 
 
 def _stays(part: tuple[str, ...], folder: str) -> bool:

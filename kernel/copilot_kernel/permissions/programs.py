@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from .git import git_hides
 from .options import ALIASES, options_of
@@ -65,7 +66,13 @@ def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def written(words: tuple[str, ...], spelled: Collection[int] = frozenset({0})) -> tuple[str, ...]:
-    """The files that a command writes besides what redirections say, where its words tell: to be judged as edits."""
+    """The files that a command writes besides what redirections say, where its words tell: to be judged as edits.
+
+    Also of `tee` behind a wrapper, whether that is looked through or a rule spells it out.
+    """
+    if posixpath.basename(words[0]) in WRAPPERS:
+        at = next((at for at, word in enumerate(words) if posixpath.basename(word) == "tee"), len(words))
+        return written(words[at:], {0, *(index - at for index in spelled)}) if at < len(words) else ()
     if posixpath.basename(words[0]) == "tee":
         return tuple(word for at, word in enumerate(words) if at not in spelled and not word.startswith("-"))
     return ()
@@ -91,7 +98,7 @@ def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) 
     """A rule for a wrapper means everything, but what is held back from a program is held back behind it too."""
     for at, word in enumerate(words[1:], 1):
         name = posixpath.basename(word)
-        if name == "git" or name in _BUILTINS or options_of(name):
+        if name == "git" or name in _BUILTINS or name in _WORDS or options_of(name):
             return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
     return ""
 
@@ -156,9 +163,17 @@ def _make(words: list[str], globs: frozenset[str]) -> str:
     return f"make {setting} sets what the Makefile runs" if setting else ""
 
 
-def _one_file(words: list[str], globs: frozenset[str]) -> str:
-    files = [word for word in words if not word.startswith("-")]
-    return "a second file would be written" if len(files) > 1 or globs.intersection(files) else ""
+def _one_file(
+    words: Sequence[str], free: frozenset[int], globs: frozenset[str], valued: frozenset[str] = frozenset()
+) -> str:
+    """Options end at the first other word; `-` is a file too, so that what follows it would be written."""
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+        at += 2 if words[at] in valued else 1
+    files = range(at + (list(words[at : at + 1]) == ["--"]), len(words))
+    if any(place in free for place in files[1:]) or globs.intersection(words[place] for place in files):
+        return "a second file would be written"
+    return ""
 
 
 def _less(words: list[str], globs: frozenset[str]) -> str:
@@ -174,14 +189,16 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
     return f"what tee {odd} writes is not written out" if odd else next(filter(None, map(odd_target, words)), "")
 
 
-_WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {"sed": _sed}
+_WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
+    "sed": _sed,
+    "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
+    "xxd": partial(_one_file, valued=frozenset({"-c", "-g", "-l", "-s"})),
+}
 """Those for which it matters where a word stands, also among what the rule spells out."""
 _WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
     "awk": _awk,
     "tar": _tar,
     "make": _make,
-    "uniq": _one_file,
-    "xxd": _one_file,
     "date": _date,
     "less": _less,
     "man": _less,
