@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 from copilot_kernel.server.socket import LONGEST, ChatSocket
+from jupyter_server.auth.authorizer import Authorizer
+from jupyter_server.auth.identity import User
+from jupyter_server.base.handlers import JupyterHandler
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -74,6 +77,20 @@ async def test_a_host_that_is_not_local_is_refused(door: Door) -> None:
         status = await reader.readline()
     writer.close()
     assert b" 403 " in status
+
+
+class OnlyReading(Authorizer):
+    """Jupyter's table of actions calls a WebSocket "execute", although its handshake is a GET."""
+
+    def is_authorized(self, handler: JupyterHandler, user: User, action: str, resource: str) -> bool:
+        return action == "read"
+
+
+async def test_who_may_only_read_may_not_chat(door: Door, api: Api) -> None:
+    key = {"Authorization": f"token {door.token}"}
+    api.serverapp.web_app.settings["authorizer"] = OnlyReading(parent=api.serverapp)
+    assert await _refused(door, key) == 403
+    assert (await api.ask("api/chat/suggestions")).status == 200
 
 
 async def _refused(door: Door, headers: dict[str, str] | None = None) -> int:

@@ -30,6 +30,8 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     """`everyone`: no login is needed. Methods raise ApiError or CopilotError's `for_client`."""
 
     auth_resource = "copilot"
+    action: ClassVar[str | None] = None
+    """What the user must be authorised to do; None: what Jupyter says of the request's method."""
     route: ClassVar[str] = "other"
     """In figures and logs."""
     received = 0
@@ -61,7 +63,7 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
             raise self._unknown_user()
         if not self.check_origin():
             raise ApiError(403, "Pages of other origins may not do this.")
-        action = HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "", "execute")
+        action = self.action or HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "", "execute")
         may = self.everyone or await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, action, self.auth_resource)
         )

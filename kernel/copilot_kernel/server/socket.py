@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
@@ -26,6 +27,8 @@ SLOW = "this reader is too slow; connect again and resume"
 class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     """A `voice.Reader`. With `?view=html` it gets entries as safe HTML instead of deltas."""
 
+    action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
+    """The handshake is a GET, but what comes after it makes the agent act."""
     _stream_request_body = False
     talk: Talk | None = None
     pictures = False
