@@ -82,6 +82,31 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
     assert serve(environment, "stop").returncode == 1
 
 
+def test_without_a_port_it_is_that_of_the_settings_and_no_log_holds_the_token(
+    environment: dict[str, str], port: int, tmp_path: Path
+) -> None:
+    del environment["JUPYTER_TOKEN"]
+    log = tmp_path / "_RUNTIME_DIR" / "copilot-serve.log"
+    for folder in ("_CONFIG_DIR", "_RUNTIME_DIR"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "_CONFIG_DIR" / "jupyter_copilot_config.py").write_text(f"c.CopilotApp.port = {port}\n")
+    log.write_text("older, and longer than it should be " * 1000)
+    log.chmod(0o644)
+    started = serve(environment, "start")
+    assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
+    (info,) = (json.loads(path.read_text()) for path in log.parent.glob("jpserver-*.json"))
+    listed = subprocess.run(
+        [sys.executable, "-m", "jupyter", "server", "list"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert len(info["token"]) == 48
+    assert info["token"] in listed.stdout
+    assert "?token=..." in log.read_text()
+    said = log.read_text() + started.stdout + serve(environment, "status", "--json").stdout
+    assert info["token"] not in said
+    assert "older" not in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
 def test_nothing_runs(environment: dict[str, str]) -> None:
     done = serve(environment, "status")
     assert (done.returncode, done.stdout) == (1, "stopped: no server with this extension runs\n")

@@ -21,7 +21,6 @@ START_LIMIT = 30.0
 ASK_LIMIT = 5.0
 """Seconds."""
 PAUSE = 0.1
-DEFAULT_PORT = 8080
 MAIN = "from copilot_kernel.server.app import main; main()"
 
 Server = dict[str, Any]
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve, or do what is asked with servers that run; the exit code."""
     match arguments.action:
         case "start":
-            return _start(arguments.port or DEFAULT_PORT)
+            return _start(arguments.port)
         case "stop":
             return _stop(arguments.port)
         case "status":
@@ -48,22 +47,28 @@ def _serve(port: int | None) -> int:
     return 0
 
 
-def _start(port: int) -> int:
-    """In the background, in a session of its own; what it says goes to a file that only the user can read."""
-    if found := [server for server in _servers() if server["port"] == port and server["alone"]]:
+def _start(port: int | None) -> int:
+    """In the background. Without a port it is that of the settings, which only the server reads."""
+    if found := [server for server in _servers() if server["alone"] and port in (None, server["port"])]:
         print(f"It runs already: {_line(found[0])}")
         return 0
-    _require_free(port)
+    if port is not None:
+        _require_free(port)
     path = _log_file(port)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as log:
-        command = [sys.executable, "-P", "-c", MAIN, *_options(port)]
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    server = _wait_for(port, process, path)
+    server = _wait_for(_launch(port, path), path)
     print(f"{_line(server)}\nThe API key is the server's token: jupyter server list")
     return 0
+
+
+def _launch(port: int | None, path: Path) -> subprocess.Popen[bytes]:
+    """In a session of its own; what it says, which is not its token, goes to a file that only the user can read."""
+    command = [sys.executable, "-P", "-c", MAIN, *_options(port), "--Alone.tell_token=False"]
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as log:
+        os.fchmod(log.fileno(), 0o600)
+        log.truncate()
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
 
 def _options(port: int | None) -> list[str]:
@@ -136,15 +141,15 @@ def _require_free(port: int) -> None:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}.", hint) from error
 
 
-def _log_file(port: int) -> Path:
+def _log_file(port: int | None) -> Path:
     from jupyter_core.paths import jupyter_runtime_dir
 
     folder = Path(jupyter_runtime_dir())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"copilot-serve-{port}.log"
+    return folder / ("copilot-serve.log" if port is None else f"copilot-serve-{port}.log")
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> Server:
+def _wait_for(process: subprocess.Popen[bytes], log: Path) -> Server:
     """Raises CopilotError."""
     deadline = time.monotonic() + START_LIMIT
     while process.poll() is None and time.monotonic() < deadline:
@@ -155,4 +160,4 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> Server:
     process.kill()
     process.wait()
     last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-5:])
-    raise CopilotError(f"The server did not start at port {port}.", f"Its last words, from {log}:\n{last}")
+    raise CopilotError("The server did not start.", f"Its last words, from {log}:\n{last}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jupyter_server.serverapp import ServerApp
+from traitlets import Bool
 
 HEADER_SECONDS = 60.0
 """Until the head of a request must have come, and until an idle connection is closed."""
@@ -12,6 +13,16 @@ class Alone(ServerApp):
     """What `jupyter copilot` runs."""
 
     default_services: tuple[str, ...] = ("api", "auth", "security", "shutdown")  # type: ignore[assignment]
+
+    tell_token = Bool(True, help="Whether a token that was made up is told at the start, as Jupyter does.").tag(
+        config=True
+    )
+
+    def init_webapp(self) -> None:
+        """A token that was made up is like one of the settings then: told as dots."""
+        super().init_webapp()  # type: ignore[no-untyped-call]
+        if not self.tell_token:
+            self.identity_provider.token_generated = False
 
     def init_httpserver(self) -> None:
         """Nobody holds a connection for long without a word."""
