@@ -8,27 +8,22 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import anyio
 
 from ..permissions import policy
 from ..permissions.question import Answer, Question
 from ..rendering.question import question_html, question_text, render_question
-from ..rendering.reasons import NO_BUTTONS, settings_for
+from ..rendering.reasons import settings_for
 from ..rendering.typed import prompt, typed_answer
 from .card import Card
 from .cell import Bundle, Cell
 
 T = TypeVar("T")
 
-
-class Show(Protocol):
-    """Takes what is to stand in the cell while a question is open, and whom to call when it no longer does."""
-
-    def __call__(self, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
-        """`buttons` are a display of their own, below: in a notebook that was saved meanwhile they are dead."""
-
+Show = Callable[[Bundle, Callable[[], None]], None]
+"""Takes what is to stand in the cell while the question is open, and whom to call when it no longer does."""
 
 ATTEMPTS = 10
 """So many answers may be none of the options before a typed question counts as not answered."""
@@ -56,7 +51,7 @@ class Asking:
         if card is None:
             show(self._static(question), _nothing)
             return await self._typed(question)
-        show(self._static(question), card.close, {**card.bundle(), "text/plain": NO_BUTTONS})
+        show({**card.bundle(), **self._static(question)}, card.close)
         self._opened(card)
         if self._cell.widgets_seen:
             return await card.answer

@@ -1,8 +1,7 @@
 """Which display of a cell shows what: entries in a row share one, so that a cell stays under 50 outputs.
 
 JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when a slot
-is sent, and how often, is `page.py`'s business. What an open question says stands in one display and its buttons in
-the next one, so that a notebook that was saved meanwhile tells what was asked, though its buttons are dead.
+is sent, and how often, is `page.py`'s business.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from .streaming import Piece, Stream
 
 Item = Entry | Stream | Piece
 
-MOST = 34
+MOST = 38
 """Slots of one cell; the last of them takes whatever comes after."""
 MOST_QUESTIONS = 6
-"""Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
+"""Questions that stand in a cell at once; so many slots are kept for questions when the others are used up."""
 
 
 @dataclass(eq=False, slots=True)
@@ -34,8 +33,6 @@ class Slot:
     question: Bundle | None = None
     withdraw: Callable[[], None] | None = None
     """To be called when the question no longer stands in the cell."""
-    buttons: Slot | None = None
-    """The display directly below, which takes the buttons of a question; empty when nothing is asked."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     shown: Bundle | None = None
@@ -53,21 +50,6 @@ class Slot:
         self.dirty = True
         return self.items.pop(key)
 
-    @property
-    def is_empty(self) -> bool:
-        """There is nothing to see."""
-        return not self.items and self.question is None
-
-    def ask(self, bundle: Bundle, withdraw: Callable[[], None] | None) -> None:
-        """Show a question, or its buttons; what was asked here before is withdrawn."""
-        if self.withdraw is not None:
-            self.withdraw()
-        self.question, self.withdraw, self.dirty = bundle, withdraw, True
-
-    def stop_asking(self) -> None:
-        """Show what there is besides."""
-        self.question, self.dirty = None, True
-
 
 class Slots:
     """The slots of one cell, in the order of its outputs."""
@@ -75,8 +57,6 @@ class Slots:
     def __init__(self) -> None:
         self._slots: list[Slot] = []
         self._spare: list[Slot] = []
-        self._vacant: list[Slot] = []
-        """Where buttons stood, below everything else; whatever comes next takes their place."""
         self.status: Slot | None = None
         """Where a passing line stands, until something that stays takes its place."""
         self._homes: dict[int, Slot] = {}
@@ -84,8 +64,7 @@ class Slots:
         self._growing: set[int] = set()
 
     def __iter__(self) -> Iterator[Slot]:
-        for slot in (*self._slots, *self._vacant, *filter(None, [self.status]), *self._spare):
-            yield from filter(None, (slot, slot.buttons))
+        return iter((*self._slots, *filter(None, [self.status]), *self._spare))
 
     def put(self, entry: Entry) -> Slot | None:
         """Show `entry` in its slot: the one that it has, the last one, or a new one. None: nothing to see yet."""
@@ -104,45 +83,25 @@ class Slots:
             self._homes[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(
-        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
-    ) -> Slot:
-        """A question about an entry stands where the entry does; what shares its slot moves, or else the entry does.
-
-        `buttons` stand directly below it; where that is not possible any more, the question stands at the end.
-        """
-        slot = self._place_of_question(entry_id, paired=buttons is not None)
-        if buttons is None or slot.buttons is None:
-            slot.ask(bundle, withdraw)
-        else:
-            slot.ask(bundle, None)
-            slot.buttons.ask(buttons, withdraw)
+    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Slot:
+        """A question about an entry stands where the entry does; what shares its slot moves, or else the entry does."""
+        slot = self._place_of_question(entry_id)
+        if slot.withdraw is not None:
+            slot.withdraw()
+        slot.question, slot.withdraw, slot.dirty = bundle, withdraw, True
         return slot
 
     def close_question(self, slot: Slot, line: Notice) -> None:
         """The question is decided: what it was about is shown in its place, or `line` if that is elsewhere."""
-        slot.stop_asking()
-        self._vacate(slot)
+        slot.question, slot.dirty = None, True
         if not slot.items:
             slot.put(object(), line)
 
     def close_questions(self) -> None:
         """Nobody can answer any more; what was decided comes with `close_question`."""
-        for slot in reversed([slot for slot in (*self._slots, *self._spare) if slot.question is not None]):
-            slot.stop_asking()
-            self._vacate(slot)
-
-    def passing(self) -> Slot:
-        """Where a passing line stands or can stand."""
-        self.status = self.status or self.free()
-        return self.status
-
-    def free(self) -> Slot:
-        """Below everything else: a display that is there and not needed any more, or a new one."""
-        if self._vacant:
-            return self._vacant.pop(0)
-        slot, self.status = self.status or Slot(), None
-        return slot
+        for slot in self:
+            if slot.question is not None:
+                slot.question, slot.dirty = None, True
 
     def _put_text(self, entry: Message) -> None:
         """Each piece in a slot of its own; a finished one stays where it grew."""
@@ -164,57 +123,34 @@ class Slots:
     def _open_slot(self, alone: bool) -> Slot:
         """The last slot, if it may be joined or there can be no other; else a new one."""
         last = self._slots[-1] if self._slots else None
-        if last and (self._outputs >= MOST or not (alone or last.alone or last.question)):
+        if last and (len(self._slots) == MOST or not (alone or last.alone or last.question)):
             return last
         return self._new(alone)
 
     def _new(self, alone: bool) -> Slot:
-        slot = self.free()
+        slot, self.status = self.status or Slot(), None
         slot.alone, slot.items = alone, {}
         self._slots.append(slot)
         return slot
 
-    @property
-    def _outputs(self) -> int:
-        return sum(1 if slot.buttons is None else 2 for slot in self._slots)
-
-    def _place_of_question(self, entry_id: int, paired: bool) -> Slot:
+    def _place_of_question(self, entry_id: int) -> Slot:
         home = self._homes.get(entry_id)
         if home is None or home.question or self._is_last_possible(home):
-            return self._place_apart(paired)
-        below = self._below(home, entry_id, paired)
-        stays = len(home.items) == 1 + len(below) and (not paired or self._has_room_below(home))
-        place = self._paired(home) if stays and paired else home if stays else self._place_apart(paired)
-        if not stays and len(home.items) > 1 and place not in self._spare:
+            return self._place_apart()
+        below = self._below(home, entry_id)
+        place = home if len(home.items) == 1 + len(below) else self._place_apart()
+        if place is not home and place not in self._spare:
             self._move([entry_id], home, place)
         if below:
             self._move(below, home, self._new(alone=False))
         return place
 
-    def _below(self, slot: Slot, entry_id: int, paired: bool) -> list[Hashable]:
-        """What came after the entry and is to stay after it, if there is room for it and for the question."""
-        if slot is not self._slots[-1] or self._outputs + 2 + paired > MOST - 1:
+    def _below(self, slot: Slot, entry_id: int) -> list[Hashable]:
+        """What came after the entry and is to stay after it, if there is room for two slots more."""
+        if slot is not self._slots[-1] or len(self._slots) + 2 > MOST - 1:
             return []
         keys = list(slot.items)
         return keys[keys.index(entry_id) + 1 :]
-
-    def _has_room_below(self, slot: Slot) -> bool:
-        return slot.buttons is not None or (slot is self._slots[-1] and self._outputs < MOST - 1)
-
-    def _paired(self, slot: Slot) -> Slot:
-        """The slot with a display for buttons below it."""
-        slot.buttons = slot.buttons or (Slot() if slot in self._spare else self.free())
-        slot.buttons.items = {}
-        return slot
-
-    def _vacate(self, slot: Slot) -> None:
-        """The buttons go. Their display is left to what comes next, unless something else stands below it already."""
-        if slot.buttons is None or slot.buttons.question is None:
-            return
-        slot.buttons.stop_asking()
-        if self._slots and slot is self._slots[-1]:
-            self._vacant.insert(0, slot.buttons)
-            slot.buttons = None
 
     def _move(self, keys: Iterable[Hashable], old: Slot, new: Slot) -> None:
         for key in keys:
@@ -223,14 +159,12 @@ class Slots:
                 self._homes[key] = new
 
     def _is_last_possible(self, slot: Slot) -> bool:
-        return self._outputs >= MOST and slot is self._slots[-1]
+        return len(self._slots) == MOST and slot is self._slots[-1]
 
-    def _place_apart(self, paired: bool) -> Slot:
+    def _place_apart(self) -> Slot:
         """A new slot, or a spare one; the last possible slot is not for questions."""
-        slot = self._new(alone=False) if self._outputs + paired < MOST - 1 else self._spare_one()
-        return self._paired(slot) if paired else slot
-
-    def _spare_one(self) -> Slot:
+        if len(self._slots) < MOST - 1:
+            return self._new(alone=False)
         free = [slot for slot in self._spare if slot.question is None]
         if not free or len(self._spare) < MOST_QUESTIONS:
             self._spare.append(Slot())
