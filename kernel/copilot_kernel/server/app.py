@@ -55,6 +55,8 @@ class CopilotApp(ExtensionApp):
         config=True
     )
     allow = List(Unicode(), help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
+    chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
+    chat_allow = List(Unicode(), help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
     body_seconds = Float(60, min=0.1, help="Seconds that a request's body may take.").tag(config=True)
@@ -69,7 +71,9 @@ class CopilotApp(ExtensionApp):
         """Nothing is started here."""
         self.catalogue = Catalogue()
         self.limits = Limits(self.rate_limit, self.concurrency)
-        self.base_settings = replace(loaded := config.load(), cwd=loaded.cwd or str(self._serverapp().root_dir))
+        loaded = config.load()
+        folder = loaded.cwd or str(self._serverapp().root_dir)
+        self.base_settings = replace(loaded, cwd=folder, fs=False, terminal=False)
         self.pool = Pool(self.base_settings, self.pool_size, self._options)
         self.metrics = Metrics(lambda: self._count("seats"), lambda: self._count("lives"), lambda: self.limits.running)
         self.lobby = Lobby(self, self._serverapp().base_url)
@@ -79,8 +83,9 @@ class CopilotApp(ExtensionApp):
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
 
     def _tell_problems(self) -> None:
-        book = Rulebook.of(self.http_settings)
-        for problem in (*self.base_settings.problems, *book.problems, *book.warnings):
+        books = [Rulebook.of(settings) for settings in (self.http_settings, self.chat_settings)]
+        told = (problem for book in books for problem in (*book.problems, *book.warnings))
+        for problem in dict.fromkeys((*self.base_settings.problems, *told)):
             self.log.warning("Copilot: %s", problem)
 
     def _jupyter_server_config(self) -> dict[str, Any]:
@@ -105,8 +110,22 @@ class CopilotApp(ExtensionApp):
     @property
     def http_settings(self) -> Settings:
         """What conversations over HTTP may do: by default nothing, since nobody is there to be asked."""
-        rules = {"permission_mode": self.permission_mode, "allow": tuple(self.allow)}
-        return replace(self.base_settings, **rules, fs=False, terminal=False)  # type: ignore[arg-type]
+        return self._permitting("permission_mode", "allow")
+
+    @property
+    def chat_settings(self) -> Settings:
+        """What conversations over the WebSocket may do: what the user allows in notebooks is not meant for them."""
+        return self._permitting("chat_permission_mode", "chat_allow")
+
+    def _permitting(self, mode: str, allow: str) -> Settings:
+        """What the user denies or asks about holds; what is allowed is said by these two settings of the server."""
+        origins = {"permission_mode": f"CopilotApp.{mode}", "allow": f"CopilotApp.{allow}"}
+        return replace(
+            self.base_settings,
+            permission_mode=getattr(self, mode),
+            allow=tuple(getattr(self, allow)),
+            origins={**self.base_settings.origins, **origins},
+        )
 
     async def models(self) -> tuple[Model, ...]:
         """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""

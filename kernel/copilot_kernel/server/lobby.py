@@ -56,7 +56,7 @@ class Lobby:
         self.shelf.close()
 
     async def _desk(self) -> Desk:
-        settings = self._app.base_settings
+        settings = self._app.chat_settings
         return Desk(await self._app.pool.home(settings), lambda: settings)
 
     @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
@@ -18,6 +18,7 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ..acp.messages import SessionInfo
+from ..commands.modes import MODES
 from ..commands.sessions import newest_first
 from ..desk.home import CLOSE_LIMIT
 from ..errors import CopilotError
@@ -26,6 +27,9 @@ from .catalogue import choose
 from .errors import ApiError
 from .handler import Handler
 from .models import Models
+
+if TYPE_CHECKING:
+    from .app import CopilotApp
 
 MOST_RECENT = 30
 
@@ -71,14 +75,16 @@ class Page(ExtensionHandlerMixin, JupyterHandler):
     @web.authenticated
     @authorized
     def get(self) -> None:
-        """The page; where it is, it learns from two attributes."""
+        """The page. Where it is, it learns from an attribute; what new chats may do, it says at the top."""
         page = (STATIC / "chat.html").read_text("utf-8")
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
         base = url_path_join(self.base_url, "copilot/chat")
-        self.finish(page.replace("{base}", escape(base, quote=True)))
+        mode = cast("CopilotApp", self.extensionapp).chat_permission_mode
+        means = escape(f"{mode}: {MODES[mode]}")
+        self.finish(page.replace("{base}", escape(base, quote=True)).replace("{mode}", means))
 
 
 class Asset(Handler):
@@ -127,7 +133,7 @@ class Recent(Handler):
     async def _listed(self) -> tuple[SessionInfo, ...]:
         if self.app.pool.link is None:
             return ()
-        home = await self.app.pool.home(self.app.base_settings)
+        home = await self.app.pool.home(self.app.chat_settings)
         try:
             return await home.do(lambda chat: chat.sessions())
         except CopilotError:
