@@ -108,6 +108,9 @@ mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
     "uniq": _listed(r"""
 a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 """),
+    "pytest": _listed(r"""
+-p evil ¦ -xpevil ¦ -c evil ¦ --rootdir=/ ¦ -o addopts=-pevil ¦ --basetemp src
+"""),
     "diff": _listed(r"""
 -l a b ¦ --paginate a b
 """),
@@ -145,6 +148,9 @@ daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 """,
     "uniq": r"""
 .*~w\.txt
+""",
+    "pytest": r"""
+-\w*p.* -\w*c.* -\w*o.* --rootdir.* --basetemp.*
 """,
     "diff": r"""
 -l --paginate

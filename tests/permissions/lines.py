@@ -171,6 +171,17 @@ MUST_ALLOW = [
     *rows("git *", ("git mv a.py src/.gitkeep .github", "names that only begin like Git's own folder")),
     *rows("xxd *", ("xxd -l 16 a.bin", "the beginning of a file"), ("xxd -p -", "what comes through a pipe")),
     *rows("uniq *", ("uniq -f 1 a.txt", "the value of an option is no file"), ("uniq -c -", "a pipe")),
+    *rows(
+        "go *; npm *; cargo *; mypy *; file *; pytest *",
+        ("go test -v -race -run TestFit ./...", "options of go that change nothing else"),
+        ("npm install --global --save-exact x", "one that only begins like another"),
+        ("npm run lint -- --fix", "what the project's script gets"),
+        ("cargo build --release --target wasm32-wasi", "one that only begins like another"),
+        ("mypy --strict src", "a check"),
+        ("file -b a.bin", "a look"),
+        ("pytest -p no:cacheprovider -vv --tb=short --co", "less is loaded than without it"),
+    ),
+    *rows("go build -o out *", ("go build -o out ./cmd", "the rule itself names the file")),
     *rows("git -C ../lib *", ("git -C ../lib status", "the folder is spelled out in the rule")),
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")

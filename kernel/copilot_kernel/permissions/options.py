@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from .accepted import Accepted, accepted
@@ -126,3 +127,66 @@ def options_of(program: str) -> Accepted | None:
     """None: nothing is held back from this program."""
     listed = _ACCEPTED.get(ALIASES.get(program, program))
     return None if listed is None else accepted(listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """`letters` are refused among others too (`-xc`); of `names`, with one dash or two, also what begins them.
+
+    Unless the program takes whole names only (`is_exact`), or the beginning is a name of its own (`harmless`).
+    """
+
+    letters: str
+    names: tuple[str, ...]
+    harmless: frozenset[str]
+    is_exact: bool
+
+    def covers(self, word: str) -> bool:
+        if not word.startswith("-"):
+            return False
+        name = word.split("=")[0].lstrip("-")
+        if word[1:2] != "-" and any(letter in name for letter in self.letters):
+            return True
+        if name in self.names:
+            return True
+        is_whole = self.is_exact or len(name) < 2 or name in self.harmless
+        return not is_whole and any(known.startswith(name) for known in self.names)
+
+
+_PACKAGES = """
+    -C script-shell prefix node-options userconfig globalconfig cwd dir git shell editor viewer browser use-yarnrc
+    +global
+"""
+_REFUSED = {
+    "go": """
+        = exec toolexec vettool o C w modfile overlay ldflags gcflags asmflags gccgoflags compiler pkgdir
+    """,
+    "npm": _PACKAGES,
+    "pnpm": _PACKAGES,
+    "yarn": _PACKAGES,
+    "cargo": "= -C config manifest-path target-dir artifact-dir out-dir",
+    "ag": "pager",
+    "ack": "pager ackrc",
+    "mypy": "python-executable config-file install-types custom-typeshed-dir",
+    "pylint": "init-hook load-plugins rcfile",
+    "pytest": "= -c -o -p rootdir confcutdir config-file override-ini basetemp pdbcls log-file",
+    "file": "-C compile",
+}
+"""Of programs that run what the project says, the options by which they run or write something else instead.
+
+`=`: whole names only; `-C`: a letter; `+global`: harmless, although it begins like another.
+"""
+
+
+@cache
+def refused_of(program: str) -> Refused | None:
+    """None: no option of this program is known to be of that kind."""
+    listed = _REFUSED.get(program, "").split()
+    if not listed:
+        return None
+    return Refused(
+        letters="".join(word[1] for word in listed if word[0] == "-"),
+        names=tuple(word for word in listed if word[0] not in "-=+"),
+        harmless=frozenset(word[1:] for word in listed if word[0] == "+"),
+        is_exact="=" in listed,
+    )

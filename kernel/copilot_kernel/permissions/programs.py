@@ -11,9 +11,10 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from itertools import pairwise
 
 from .git import git_hides
-from .options import ALIASES, options_of
+from .options import ALIASES, options_of, refused_of
 from .scripts import awk_hides, sed_hides
 from .shell import odd_target
 
@@ -52,7 +53,11 @@ def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), glob
         return _wrapped(words, free, globs)
     if program == "git":
         return git_hides(words, free, globs)
-    return _options_hide(program, words, free, globs) or _words_hide(program, words, free, globs)
+    return (
+        _options_hide(program, words, free, globs)
+        or _words_hide(program, words, free, globs)
+        or _refused_hide(words, free, globs)
+    )
 
 
 def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,7 +103,7 @@ def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) 
     """A rule for a wrapper means everything, but what is held back from a program is held back behind it too."""
     for at, word in enumerate(words[1:], 1):
         name = posixpath.basename(word)
-        if name == "git" or name in _BUILTINS or name in _WORDS or options_of(name):
+        if name == "git" or name in _BUILTINS or name in _WORDS or options_of(name) or refused_of(name):
             return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
     return ""
 
@@ -112,6 +117,18 @@ def _options_hide(program: str, words: Sequence[str], free: frozenset[int], glob
             return f"{program} {word} may start other programs or write files"
         if word in globs and word[0] in "*?[":
             return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
+    return ""
+
+
+def _refused_hide(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """Of the program and of those that a rule spells out behind it, as in `python -m pytest *`."""
+    for at, program in enumerate(words):
+        refused = refused_of(posixpath.basename(program)) if at == 0 or at not in free else None
+        for word, after in pairwise([*(words[index] for index in sorted(free) if index > at), ""] if refused else []):
+            if refused and refused.covers(word) and not (word == "-p" and after.startswith("no:")):
+                return f"{program} {word} may start other programs or write files"
+            if word in globs and word[0] in "*?[":
+                return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
     return ""
 
 
