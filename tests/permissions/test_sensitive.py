@@ -41,3 +41,42 @@ NAMES = [
 @pytest.mark.parametrize(("path", "why", "never_written", "reason"), NAMES)
 def test_a_name_is_known(path, why, never_written, reason):
     assert (why_sensitive(path.split("/")), is_never_written(path.split("/"))) == (why, never_written), reason
+
+
+STEERS = "steers agents"
+CHANGES = [
+    ("AGENTS.md", "", STEERS),
+    ("sub/Claude.md", "", STEERS),
+    ("GEMINI.md", "", STEERS),
+    (".github/copilot-instructions.md", "", STEERS),
+    (".github/hooks/a.json", "", STEERS),
+    (".github/agents/a.md", "", STEERS),
+    (".GitHub/Instructions/a.md", "", STEERS),
+    (".github", "", STEERS),
+    (".venv/bin/python", "", RUN),
+    ("venv/bin/activate", "", RUN),
+    (".config/anything", "", RUN),
+    (".local/bin/ls", "", RUN),
+    (".config/gh/hosts.yml", SECRETS, SECRETS),
+    (".config/github-copilot/apps.json", SECRETS, SECRETS),
+    (".config/gcloud/x", SECRETS, SECRETS),
+    (".envrc", SECRETS, SECRETS),
+    (".gdbinit", RUN, RUN),
+    ("app/.husky/pre-commit", RUN, RUN),
+    (".github/workflows/ci.yml", "", ""),
+    (".github/dependabot.yml", "", ""),
+    ("Makefile", "", ""),
+    ("README.md", "", ""),
+    ("docs/agents/a.md", "", ""),
+    ("src/hooks/a.ts", "", ""),
+    ("bin/tool", "", ""),
+    (".venv/lib/python3/site-packages/a.py", "", ""),
+    ("config/app.json", "", ""),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize(("path", "read", "changed"), CHANGES)
+def test_some_places_may_be_read_and_not_changed(path: str, read: str, changed: str) -> None:
+    names = tuple(filter(None, path.split("/")))
+    assert (why_sensitive(names), why_sensitive(names, changes=True)) == (read, changed)

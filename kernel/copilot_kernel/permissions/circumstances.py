@@ -69,13 +69,13 @@ class Circumstances:
         named = any(OURS in _plain_parts(path) for path in spot.places)
         return named or any(_touches(path, each, is_tree) for path in spot.places for each in ours)
 
-    def sensitive(self, spot: Spot) -> str:
+    def sensitive(self, spot: Spot, *, changes: bool) -> str:
         """Why no rule may allow it, in words that follow its name. The names above the project do not count."""
         roots = (self.root, self.real_root, "/")
         inner = (
             next((found for root in roots if (found := below(path, root)) is not None), ()) for path in spot.places
         )
-        return next(filter(None, map(why_sensitive, inner)), "")
+        return next((why for names in inner if (why := why_sensitive(names, changes=changes))), "")
 
     @property
     def real_root(self) -> str:

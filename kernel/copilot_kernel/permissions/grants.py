@@ -47,7 +47,7 @@ def _for_tool(request: Request) -> Rule | None:
 
 
 def _with_paths_left_alone(request: Request, rule: Rule) -> Grant:
-    sensitive = next(filter(None, (_sensitive(spot, request) for spot in request.spots)), "")
+    sensitive = next(filter(None, (_sensitive(spot, request, request.changes) for spot in request.spots)), "")
     return Grant(problem=sensitive) if sensitive else Grant((rule.text,))
 
 
@@ -62,7 +62,7 @@ def _commands(request: Request) -> Grant:
             return Grant(problem=verdict.reason)
         by |= dict.fromkeys(_as_rule(text) for text in verdict.rules)
     trusted = "Bash" in by
-    if sensitive := next(filter(None, (_sensitive(spot, request) for spot in request.written)), ""):
+    if sensitive := next(filter(None, (_sensitive(spot, request, True) for spot in request.written)), ""):
         return Grant(problem=sensitive)
     if not trusted and (strange := _elsewhere(request)):
         return Grant(problem=strange)
@@ -126,7 +126,7 @@ def _all(request: Request, spots: Iterable[Spot], kind: str) -> Grant:
     """Each path needs its rule, or the mode."""
     by: dict[str, None] = {}
     for spot in spots:
-        problem = spot.problem or _sensitive(spot, request)
+        problem = spot.problem or _sensitive(spot, request, kind in CHANGING)
         if problem:
             return Grant(problem=problem)
         allowed = _allowed_by(request, spot, kind)
@@ -165,8 +165,8 @@ def _is_inside(request: Request, spot: Spot, kind: str) -> bool:
     return request.circumstances.is_inside(spot, or_root=kind not in CHANGING)
 
 
-def _sensitive(spot: Spot, request: Request) -> str:
-    why = request.circumstances.sensitive(spot)
+def _sensitive(spot: Spot, request: Request, changes: bool) -> str:
+    why = request.circumstances.sensitive(spot, changes=changes)
     return f"{spot.text} {why}, and no rule allows that" if why else ""
 
 

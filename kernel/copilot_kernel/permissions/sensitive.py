@@ -15,7 +15,16 @@ _DOORS = ("kernel-*.json", "jpserver-*.json", "jupyter_cookie_secret")
 _ENVIRONMENTS = (".env", ".env.*", ".envrc")
 _SHELLS = (".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout")
 _AGENTS = (".copilot", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json")
-_TOOLS = (".vscode", ".idea", ".devcontainer", ".husky", ".pre-commit-config.yaml", ".gitconfig")
+_TOOLS = (
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".husky",
+    ".pre-commit-config.yaml",
+    ".gitconfig",
+    ".gdbinit",
+    ".lldbinit",
+)
 _PYTHON = (".ipython", ".jupyter", "jupyter_*config.*", "sitecustomize.py", "usercustomize.py", "*.pth")
 
 _PATTERNS = {
@@ -25,13 +34,38 @@ _PATTERNS = {
     **dict.fromkeys((*_SHELLS, *_TOOLS, *_PYTHON), "may be run by itself"),
     **dict.fromkeys(_AGENTS, "holds the rules for agents"),
 }
+_STEER = "steers agents"
+_RUN = "may be run by itself"
+_CHANGED = (
+    *(((name,), _STEER) for name in ("agents.md", "claude.md", "gemini.md", "copilot-instructions.md")),
+    *(((".github", name), _STEER) for name in ("hooks", "agents", "instructions", "prompts", "skills", "chatmodes")),
+    *(((folder, name), _RUN) for folder in (".venv", "venv") for name in ("bin", "scripts", "pyvenv.cfg")),
+    *(((name,), _RUN) for name in (".config", ".local")),
+)
+"""Names in a row that nobody minds being read; but who changes what is there, steers an agent or a program."""
+_READ = tuple(
+    ((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub", "git")
+)
 _NEVER_WRITTEN = (".git", OURS)
 
 
-def why_sensitive(names: Iterable[str]) -> str:
-    """Why no rule may allow a path with these names, in words that follow its name; empty if nothing is special."""
-    found = [place for name in names if (place := _place(plain(name))) is not None]
-    return _REASONS[min(found)] if found else ""
+def why_sensitive(names: Iterable[str], *, changes: bool = False) -> str:
+    """Why no rule may allow a path with these names, in words that follow its name; empty if nothing is special.
+
+    With `changes`, also of what may be read but not changed.
+    """
+    plainly = tuple(map(plain, names))
+    found = [place for name in plainly if (place := _place(name)) is not None]
+    if found:
+        return _REASONS[min(found)]
+    rows = (*_READ, *_CHANGED) if changes else _READ
+    return next((why for row, why in rows if _stands_in(row, plainly, is_tree=changes)), "")
+
+
+def _stands_in(row: tuple[str, ...], names: tuple[str, ...], *, is_tree: bool) -> bool:
+    """`is_tree`: also the folder of the row itself, with which the rest would come or go."""
+    with_folder = len(row) > 1 and is_tree and names[-1:] == row[:1]
+    return with_folder or any(names[at : at + len(row)] == row for at in range(len(names)))
 
 
 def is_never_written(names: Iterable[str]) -> bool:
