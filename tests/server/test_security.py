@@ -116,6 +116,32 @@ async def test_unless_its_origin_is_in_the_settings(api: Api) -> None:
     assert "Access-Control-Allow-Origin" not in evil.headers
 
 
+@pytest.mark.parametrize("extension", [{"cors_origins": ["https://good.example"], "rate_limit": 1}], indirect=True)
+async def test_a_page_that_is_welcome_may_read_errors_too_and_no_other_may(api: Api) -> None:
+    bad = json.dumps({"messages": user("x"), "n": 2})
+    for origin, may in (("https://good.example", "https://good.example"), (EVIL, None)):
+        headers = {**JSON, **api.bearer, "Origin": origin}
+        await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, **api.bearer})
+        got = [await raw(api, "POST", CHAT, content=body, headers=headers) for body in (bad, HELLO)]
+        got.append(await raw(api, "GET", CHAT, headers=headers))
+        assert [each.headers.get("Access-Control-Allow-Origin") for each in got] == [may] * 3
+        exposed = "Retry-After, X-Copilot-Session-State" if may else None
+        assert [each.headers.get("Access-Control-Expose-Headers") for each in got] == [exposed] * 3
+        assert [each.status_code for each in got] == [400, 429, 405]
+
+
+@pytest.mark.parametrize("extension", [{"cors_origins": ["https://good.example"]}], indirect=True)
+async def test_a_page_that_is_welcome_may_send_the_headers_it_asks_for(api: Api) -> None:
+    asks = {"Access-Control-Request-Headers": "x-stainless-os, authorization,bad name, <x>, ,X-Stainless-OS"}
+    got = await raw(api, "OPTIONS", CHAT, headers={"Origin": "https://good.example", **asks})
+    allowed = "Content-Type, Authorization, X-Copilot-Session, x-stainless-os"
+    assert got.headers["Access-Control-Allow-Headers"] == allowed
+    assert (
+        "Access-Control-Allow-Headers"
+        not in (await raw(api, "OPTIONS", CHAT, headers={"Origin": EVIL, **asks})).headers
+    )
+
+
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 

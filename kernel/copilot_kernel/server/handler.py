@@ -7,6 +7,7 @@ JSON object, capped while it comes in.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -21,6 +22,11 @@ from .errors import ApiError, as_json, error_body, phrase
 if TYPE_CHECKING:
     from .app import CopilotApp
 
+SENDABLE = ("Content-Type", "Authorization", "X-Copilot-Session")
+READABLE = ("Retry-After", "X-Copilot-Session-State")
+"""Headers that pages of welcome origins may send, with those that they ask for, and may read."""
+MOST_NAMES = 50
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 LINGER = 4
 """So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
 
@@ -113,6 +119,7 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         """Jupyter lets every origin read what it asks for with a token; we do not."""
         if self._is_welcome():
             self.set_header("Access-Control-Allow-Origin", self.request.headers["Origin"])
+            self.set_header("Access-Control-Expose-Headers", ", ".join(READABLE))
             self.set_header("Vary", "Origin")
 
     def is_preflight(self) -> bool:
@@ -125,9 +132,16 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
             raise HTTPError(405)
         self.set_cors_headers()
         self.set_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-        self.set_header("Access-Control-Allow-Headers", "Content-Type, Authorization, X-Copilot-Session")
+        self.set_header("Access-Control-Allow-Headers", ", ".join(self._sendable()))
         self.set_status(204)
         self.finish()
+
+    def _sendable(self) -> list[str]:
+        """Ours, and what the page asks for, as far as these are names."""
+        asked = self.request.headers.get("Access-Control-Request-Headers", "").split(",")
+        known = {name.lower() for name in SENDABLE}
+        names = dict.fromkeys(name.strip().lower() for name in asked if _NAME.fullmatch(name.strip()))
+        return [*SENDABLE, *(name for name in names if name not in known)][:MOST_NAMES]
 
     def _is_welcome(self) -> bool:
         return self.request.headers.get("Origin", "") in self.app.cors_origins
@@ -142,7 +156,8 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         self.finish(as_json(body))
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Whatever went wrong, ours or tornado's."""
+        """Whatever went wrong, ours or tornado's; a welcome page may read it."""
+        self.set_cors_headers()
         error = (kwargs.get("exc_info") or (None, None, None))[1]
         if isinstance(error, ApiError):
             for name, value in error.headers.items():
@@ -151,7 +166,6 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
             return
         if status_code == 405:
             self.set_header("Allow", ", ".join(self._methods()))
-        self.set_cors_headers()
         self.answer_json(error_body(status_code, f"{phrase(status_code)}."), status_code)
 
     def on_finish(self) -> None:
