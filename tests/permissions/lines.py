@@ -182,6 +182,14 @@ MUST_ALLOW = [
         ("pytest -p no:cacheprovider -vv --tb=short --co", "less is loaded than without it"),
     ),
     *rows("go build -o out *", ("go build -o out ./cmd", "the rule itself names the file")),
+    *rows("tar czf *", ("tar czf out.tgz src", "the letters are spelled out; what follows are files")),
+    *rows("tar -xzf *", ("tar -xzf foo.tgz", "the options are spelled out; what follows are files")),
+    *rows("grep *", ('grep -c "^$" x', "a dollar right before the closing quote is a dollar")),
+    *rows(
+        "curl *",
+        ('curl -s -o /dev/null -w "%{http_code}" https://example.org', "only the status is printed"),
+        ("curl -so /dev/null -w '%{time_total}\\n' https://example.org", "only the time is printed"),
+    ),
     *rows("git -C ../lib *", ("git -C ../lib status", "the folder is spelled out in the rule")),
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")

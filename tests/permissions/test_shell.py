@@ -30,6 +30,7 @@ def parts(text: str) -> tuple[tuple[str, ...], ...]:
         ("a '\\n$x`y`!'", ("a", "\\n$x`y`!")),
         (r'a "\"\\\$\`"', ("a", '"\\$`')),
         (r'a "\n\."', ("a", r"\n\.")),
+        ('a "^$" "$" b"c$"d \'$\'', ("a", "^$", "$", "bc$d", "$")),
         (r"a \ \;\&\|\$\'\"\*", ("a", " ;&|$'\"*")),
         ("a 'b\nc'", ("a", "b\nc")),
         ("a b#c b=c b~c b^c b% @{u}", ("a", "b#c", "b=c", "b~c", "b^c", "b%", "@{u}")),
@@ -151,6 +152,22 @@ def test_what_bash_may_replace_by_names_is_marked() -> None:
     ],
 )
 def test_everything_else_is_unclear_and_says_why(text: str, word: str) -> None:
+    assert word in read(text).unclear
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('a "b', "a quote is not closed"),
+        ('a "b $', "variable"),
+        ('a "b $c', "variable"),
+        ('a "b `c` $d"', "backticks"),
+        ('a "b !c $d"', "earlier command"),
+        ('a "b! \\$c $d"', "variable"),
+        ('a "b\\\nc"', "backslash"),
+    ],
+)
+def test_a_refused_quote_names_its_first_cause(text: str, word: str) -> None:
     assert word in read(text).unclear
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from .git import git_hides
 from .options import ALIASES, options_of, refused_of
-from .scripts import awk_hides, sed_hides
+from .scripts import awk_hides, is_display, sed_hides
 from .shell import odd_target
 
 _REPLACES = "runs its words as commands of the shell itself"
@@ -112,8 +112,8 @@ def _options_hide(program: str, words: Sequence[str], free: frozenset[int], glob
     options = options_of(program)
     if not options:
         return ""
-    for word in (words[index] for index in sorted(free)):
-        if not options.covers(word):
+    for at, word in ((index, words[index]) for index in sorted(free)):
+        if not options.covers(word) and not (program == "curl" and is_display(word, *words[at + 1 : at + 2])):
             return f"{program} {word} may start other programs or write files"
         if word in globs and word[0] in "*?[":
             return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
@@ -165,14 +165,15 @@ def _awk(words: list[str], globs: frozenset[str]) -> str:
     return next(filter(None, map(awk_hides, (word for word in words if not word.startswith("-")))), "")
 
 
-def _tar(words: list[str], globs: frozenset[str]) -> str:
+def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
     """The first word may be letters without a dash; an archive `host:file` is fetched by another program."""
-    if any(word in globs and "/" not in re.split(r"[*?\[]", word)[0] for word in words):
+    loose = [words[at] for at in sorted(free)]
+    if any(word in globs and "/" not in re.split(r"[*?\[]", word)[0] for word in loose):
         return "an archive may become another, by the name of a file; write ./ before it"
-    letters = words[0] if words and not words[0].startswith("-") else ""
+    letters = words[1] if 1 in free and not words[1].startswith("-") else ""
     if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
         return f"tar {letters} may start other programs or write files"
-    return "tar reaches for another machine" if any(":" in word for word in words) else ""
+    return "tar reaches for another machine" if any(":" in word for word in loose) else ""
 
 
 def _make(words: list[str], globs: frozenset[str]) -> str:
@@ -208,13 +209,13 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
 
 _WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
     "sed": _sed,
+    "tar": _tar,
     "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
     "xxd": partial(_one_file, valued=frozenset({"-c", "-g", "-l", "-s"})),
 }
 """Those for which it matters where a word stands, also among what the rule spells out."""
 _WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
     "awk": _awk,
-    "tar": _tar,
     "make": _make,
     "date": _date,
     "less": _less,

@@ -38,3 +38,15 @@ def awk_hides(program: str) -> str:
     if _AWK.search(program) or (">" in program and "print" in program):
         return "this program of awk may run commands or write files"
     return ""
+
+
+def is_display(option: str, value: str = "") -> bool:
+    """Whether an option of curl only throws the output away, or prints what was measured.
+
+    The value must stand in the next word: `%output{file}` and `@file` in it would write and read files.
+    """
+    if option == "--output" or re.fullmatch(r"-[sSfLIikvg46]*o", option):
+        return value == "/dev/null"
+    if option == "--write-out" or re.fullmatch(r"-[sSfLIikvg46]*w", option):
+        return re.fullmatch(r"(?:[^@%-]|%\{\w+\}|%%)(?:[^%]|%\{\w+\}|%%)*", value) is not None
+    return False

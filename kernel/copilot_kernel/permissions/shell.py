@@ -58,13 +58,18 @@ _KEYWORDS = re.compile(
 _WANT_MORE = frozenset({"&&", "||", "|", "|&"})
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 
+_QUOTED = r"""(?:[^"\\$`!]++|\\[^\n]|!(?=[\s="])|\$(?="))*+"""
+"""In double quotes. A dollar right before the closing one is a dollar."""
+_IN_QUOTES = re.compile(_QUOTED)
 _TOKEN = re.compile(
     r"""
       (?P<comment>(?<![^\n])[ \t]*\#[^\n]*)
     | (?P<blank>[ \t]+)
     | (?P<plain>[A-Za-z0-9_@%+=:,./^\]\x80-\U0010ffff-]+[ \t]*)
     | (?P<single>'[^']*')
-    | (?P<double>"(?:[^"\\$`!]++|\\[^\n]|!(?=[\s="]))*+")
+    | (?P<double>["]"""
+    + _QUOTED
+    + r"""["])
     | (?P<redirect>&>>|&>|<<<|<<|<>|<&|<\(|>\(|>>|>&|>\||<|>)
     | (?P<separator>&&|\|\||\|&|;;|;&|[;|&\n])
     | (?P<escape>\\[ -/:-@\[-`{-~])
@@ -92,7 +97,7 @@ _REFUSED = {
     "}": "it holds braces, which bash may expand",
     "!": "it holds a ! that a shell may replace by an earlier command",
     "'": "a quote is not closed",
-    '"': "a quote is not closed, or holds a variable, the output of another command or a !",
+    "": "a quote is not closed",
     "\\": "it holds a backslash that hides a letter or the end of a line",
     "<<": "it holds a here-document",
     "<<<": "it holds a here-string",
@@ -145,7 +150,8 @@ class _Reader:
         else:
             raise _Unclear(f"it has more than {MOST_TOKENS:,} words and signs")
         if at < len(text):
-            raise _Unclear(_REFUSED.get(text[at], f"it holds {text[at]!r} where it is not understood"))
+            cause = _cause_in_quotes(text, at + 1) if text[at] == '"' else text[at]
+            raise _Unclear(_REFUSED.get(cause, f"it holds {text[at]!r} where it is not understood"))
         self.finish_part("\n")
         if self.separator in _WANT_MORE:
             raise _Unclear(f"nothing follows the last {self.separator}")
@@ -261,6 +267,12 @@ _STEPS: dict[str, Callable[[_Reader, str], None]] = {
     "redirect": _Reader.begin_redirect,
     "separator": _Reader.finish_part,
 }
+
+
+def _cause_in_quotes(text: str, at: int) -> str:
+    """The first character that is not understood in the double quotes that begin before `at`; empty: they never end."""
+    found = _IN_QUOTES.match(text, at)
+    return text[found.end() : found.end() + 1] if found else ""
 
 
 def _checked_word(word: _Word, is_program: bool) -> str:
