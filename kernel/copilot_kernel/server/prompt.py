@@ -29,7 +29,8 @@ def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
     contents = [list(_content(message)) for message in messages]
     if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
         return tuple(contents[0])
-    tag = _free_tag([block.text for content in contents for block in content if isinstance(block, Text)])
+    texts = [block.text for content in contents for block in content if isinstance(block, Text)]
+    tag = _free_tag([*texts, *(word or "" for each in messages for word in (each.name, each.tool_call_id))])
     marked = [_marked(tag, each, content) for each, content in zip(messages, contents, strict=True)]
     return tuple(_joined([Text(f"{INTRODUCTION}\n\n"), *(block for blocks in marked for block in blocks)]))
 
