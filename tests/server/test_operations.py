@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +14,11 @@ from typing import Any
 import psutil
 import pytest
 from copilot_kernel.demo.signin import log_in
+from copilot_kernel.server import turns
 from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.limits import Limits
 
-from .api import LIMIT, Answered, Api, scripted, until
+from .api import LIMIT, Answered, Api, scripted, until, user
 
 
 def agents() -> list[psutil.Process]:
@@ -112,13 +117,42 @@ async def test_a_client_that_leaves_before_a_plain_answer_cancels_the_turn(api: 
 
 async def leave(api: Api, when: asyncio.Event) -> None:
     """Ask for a plain answer, and hang up."""
-    body = b'{"messages": [{"role": "user", "content": "Hello"}]}'
-    head = f"POST {api.base_url}v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {api.token}"
     _, writer = await asyncio.open_connection("127.0.0.1", api.port)
-    writer.write(f"{head}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    writer.write(posted(api, {"messages": user("Hello")}))
     await when.wait()
     writer.close()
     await writer.wait_closed()
+
+
+def posted(api: Api, body: Any) -> bytes:
+    """A request as it goes over the wire."""
+    raw = json.dumps(body).encode()
+    head = f"POST {api.base_url}v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {api.token}"
+    return f"{head}\r\nContent-Type: application/json\r\nContent-Length: {len(raw)}\r\n\r\n".encode() + raw
+
+
+async def test_a_client_that_never_reads_is_sent_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "READER", 0.2)
+    cancelled = asyncio.Event()
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        while not script.cancelled.is_set():
+            await script.say("x" * 100_000)
+            await asyncio.sleep(0)
+        cancelled.set()
+        return {"stopReason": "cancelled"}
+
+    async with scripted(api, session_prompt=prompt):
+        with socket.create_connection(("127.0.0.1", api.port)) as stalled:
+            stalled.sendall(posted(api, {"messages": user("Hello"), "stream": True, "user": "kept"}))
+            async with asyncio.timeout(LIMIT):
+                await cancelled.wait()
+            await until(lambda: api.app.limits.running == 0)
+            await until(lambda: not api.app.dialogues._kept["kept"].turns.locked())
+            stalled.settimeout(LIMIT)
+            with suppress(ConnectionResetError):
+                while stalled.recv(1 << 20):
+                    pass
 
 
 async def test_a_kept_session_outlives_a_client_that_left(api: Api) -> None:
@@ -237,6 +271,38 @@ async def test_figures_are_those_of_what_happened(api: Api) -> None:
         "copilot_turns 0.0",
     ):
         assert line in lines
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_first_text_counts_when_it_comes(api: Api, monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    """Neither when we stop to wait for it nor at the end."""
+    monkeypatch.setattr(turns, "FIRST", 0.01)
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        for piece in ("a", "b"):
+            await asyncio.sleep(0.2)
+            await script.say(piece)
+        return {"stopReason": "end_turn"}
+
+    began = time.monotonic()
+    async with scripted(api, session_prompt=prompt):
+        await api.complete("Hello", stream=stream)
+        count, seconds = first_tokens(api)
+    ended = time.monotonic() - began
+    assert (count, 0.2 <= seconds <= ended - 0.2) == (1, True), (seconds, ended)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_where_the_agent_says_nothing_or_fails_there_is_no_first_text(api: Api, stream: bool) -> None:
+    for said in ("demo: error -32603 x", "demo: slow 0"):
+        await api.complete(said, stream=stream)
+    assert first_tokens(api) == (0, 0)
+
+
+def first_tokens(api: Api) -> tuple[float, float]:
+    """How many, and their seconds together."""
+    read = api.app.metrics.registry.get_sample_value
+    return read("copilot_first_token_seconds_count"), read("copilot_first_token_seconds_sum")
 
 
 async def test_status_tells_state_port_models_and_sessions(api: Api) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat import Turn
@@ -18,9 +18,13 @@ FINISH = {"max_tokens": "length", "max_turn_requests": "length", "refusal": "con
 
 
 class Answer:
-    """A view of one turn: what the agent says goes to `pieces`, its questions are rejected."""
+    """A view of one turn: what the agent says goes to `pieces`, its questions are rejected.
 
-    def __init__(self) -> None:
+    `on_text` is called once, when the first text comes.
+    """
+
+    def __init__(self, on_text: Callable[[], None] = lambda: None) -> None:
+        self._on_text: Callable[[], None] | None = on_text
         self._read: dict[int, int] = {}
         self._waiting: list[str] = []
         self._news = asyncio.Event()
@@ -33,9 +37,13 @@ class Answer:
         if not isinstance(entry, Message) or entry.speaker != "agent" or self._over:
             return
         begins = entry.id not in self._read and bool(self._read)
-        self._waiting += [BETWEEN] * begins + [*entry.text.parts(self._read.get(entry.id, 0))]
+        said = [*entry.text.parts(self._read.get(entry.id, 0))]
+        self._waiting += [BETWEEN] * begins + said
         self._read[entry.id] = entry.text.count
         self._news.set()
+        if self._on_text is not None and any(said):
+            self._on_text()
+            self._on_text = None
 
     def status(self, words: str) -> None:
         """Nobody would read it."""

@@ -24,6 +24,8 @@ FIRST = 2.0
 """Seconds for something to go wrong with a status of its own; later, an error is part of the stream."""
 PATIENCE = 15.0
 """Seconds of silence, then a comment keeps the stream open."""
+READER = 30.0
+"""Seconds that a client may take to read a piece; then it is sent away."""
 KEY = "X-Copilot-Session"
 
 
@@ -73,7 +75,7 @@ class TurnHandler(Posted):
         told = self.told(asked, await dialogue.open(asked.model or ""))
         if self.gone:
             return
-        self._dialogue, answer = dialogue, Answer()
+        self._dialogue, answer = dialogue, Answer(self._count_first)
         turn = asyncio.create_task(dialogue.ask(messages, answer))
         turn.add_done_callback(lambda done: answer.end())
         try:
@@ -87,7 +89,6 @@ class TurnHandler(Posted):
     async def _follow(self, told: Any, turn: asyncio.Task[tuple[Turn, Json | None]], answer: Answer) -> None:
         await answer.first(FIRST)
         self._cancel_if_gone()
-        self.app.metrics.first_token.observe(self.request.request_time())
         if turn.done():
             turn.result()
         self.set_header(f"{KEY}-State", "new" if self._dialogue and self._dialogue.begun else "continued")
@@ -121,18 +122,26 @@ class TurnHandler(Posted):
             self.finish()
 
     async def _send(self, *events: bytes) -> None:
-        """To a slow reader, slowly; to one that has left, not at all."""
+        """To a slow reader, slowly; to one that has left, not at all; one that stands still has left."""
         if self.gone:
             return
         try:
             self.write(b"".join(events))
-            await self.flush()
+            async with asyncio.timeout(READER):
+                await self.flush()
         except StreamClosedError:
+            self.on_connection_close()
+        except TimeoutError:
+            connection: Any = self.request.connection
+            connection.close()
             self.on_connection_close()
 
     def _cancel_if_gone(self) -> None:
         if self.gone and self._dialogue is not None and self._dialogue.cancel():
             self._dialogue = None
+
+    def _count_first(self) -> None:
+        self.app.metrics.first_token.observe(self.request.request_time())
 
     def _count(self, tokens: Json | None) -> None:
         for kind, count in (tokens or {}).items():
