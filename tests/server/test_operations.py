@@ -19,6 +19,7 @@ from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.limits import Limits
 
 from .api import LIMIT, Answered, Api, scripted, until, user
+from .sockets import Door, text_of
 
 
 def agents() -> list[psutil.Process]:
@@ -179,6 +180,27 @@ async def test_twenty_streams_at_once_are_not_mixed(api: Api, extension: dict[st
     got = await asyncio.gather(*(api.complete(asked(number), stream=True) for number in range(20)))
     assert [each.streamed for each in got] == ["".join(wanted(number)) for number in range(20)]
     assert api.app.status()["agents"] == len(agents()) == extension["pool_size"]
+
+
+@pytest.mark.parametrize("extension", [{"concurrency": 0, "rate_limit": 0}], indirect=True)
+async def test_fifty_sockets_and_twenty_streams_at_once_are_not_mixed(api: Api) -> None:
+    door = Door(api.port, api.base_url, api.token)
+
+    def asked(name: str) -> str:
+        return "demo: " + "\n".join(f"say <{name}:{piece}>" for piece in range(10))
+
+    async def chat(number: int) -> str:
+        async with door.client() as client:
+            await client.begin()
+            return text_of(await client.say(asked(f"chat {number}")))
+
+    async def stream(number: int) -> str:
+        return (await api.complete(asked(f"stream {number}"), stream=True)).streamed
+
+    names = [f"chat {number}" for number in range(50)] + [f"stream {number}" for number in range(20)]
+    async with asyncio.timeout(3 * LIMIT):
+        got = await asyncio.gather(*map(chat, range(50)), *map(stream, range(20)))
+    assert got == ["".join(f"<{name}:{piece}>" for piece in range(10)) for name in names]
 
 
 async def test_questions_of_many_sessions_are_each_answered_in_their_own(api: Api) -> None:
