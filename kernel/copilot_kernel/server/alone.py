@@ -20,7 +20,7 @@ class Alone(ServerApp):
 
     def init_webapp(self) -> None:
         """A token that was made up is like one of the settings then: told as dots."""
-        super().init_webapp()  # type: ignore[no-untyped-call]
+        super().init_webapp()
         if not self.tell_token:
             self.identity_provider.token_generated = False
 
