@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from . import shell
+from . import searches, shell
 from .circumstances import Spot
 from .programs import unwrap
 from .request import CHANGING, Request
@@ -115,6 +115,8 @@ def _covers_url(rule: Rule, url: str) -> bool:
 def _files(request: Request) -> Grant:
     kind = request.call.kind
     spots: Iterable[Spot] = request.spots
+    if pattern := searches.secret(request):
+        return Grant(problem=f"it searches {pattern[:100]}, which may hold secrets, and no rule allows that")
     if kind == "search" and not request.seen.paths:
         spots = (request.place,)
     elif not request.seen.paths:

@@ -19,6 +19,16 @@ from ..conversation.model import ToolCall
 COMMAND_NAMES = ("command", "commands", "cmd", "argv")
 FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
 PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
+SEARCH_NAMES = (
+    "glob",
+    "globs",
+    "include",
+    "includes",
+    "include_pattern",
+    "includePattern",
+    "file_pattern",
+    "filePattern",
+)
 URL_NAMES = ("url", "uri", "href", "address", "urls")
 SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
 TOOL_NAMES = ("tool", "toolName", "tool_name")
@@ -87,6 +97,8 @@ class Input:
     diffs: bool
     is_gate: bool
     too_much: bool
+    searched: tuple[str, ...]
+    """Patterns for the names of files in which a search looks."""
     aside: str
     """A member beside the command that changes what it does, or holds another one."""
 
@@ -116,6 +128,7 @@ def read(call: ToolCall) -> Input:
         diffs=any(isinstance(item, Diff) for item in call.content) or bool(patched),
         is_gate=GATE in call.title.lower(),
         too_much=len(leaves) > MOST or len(found) > MOST_PATHS,
+        searched=tuple(text for name in SEARCH_NAMES for text in _texts(_member(call.raw_input, name))),
         aside=_aside(call.raw_input),
     )
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..acp.messages import Option
 from ..conversation.model import ToolCall
-from . import inputs, limits
+from . import inputs, limits, searches
 from .circumstances import Circumstances
 from .contradictions import contradiction
 from .grants import ACCEPT_EDITS, granted
@@ -94,6 +94,8 @@ def _find(request: Request, earlier: ToolCall | None) -> _Finding:
         return _Finding("ask", "rule", f"the rule {asked} asks about it", asked)
     if hinted := limits.hinted((*rules.deny, *rules.ask), request):
         return _Finding("ask", "rule", f"the command names what the rule {hinted} is about", hinted)
+    if held := searches.held_back((*rules.deny, *rules.ask), request):
+        return _Finding("ask", "rule", f"the search may read what the rule {held} is about", held)
     return _bypassed(request) if mode == BYPASS else _granted(request, earlier)
 
 

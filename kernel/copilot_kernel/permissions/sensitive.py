@@ -34,6 +34,8 @@ _PATTERNS = {
     **dict.fromkeys((*_SHELLS, *_TOOLS, *_PYTHON), "may be run by itself"),
     **dict.fromkeys(_AGENTS, "holds the rules for agents"),
 }
+SECRETS = (*_SECRETS, ".env", ".env.local", ".envrc", "jupyter_cookie_secret")
+"""Names for which a search may be."""
 _STEER = "steers agents"
 _RUN = "may be run by itself"
 _CHANGED = (
