@@ -12,7 +12,7 @@ import pytest
 from copilot_kernel.permissions.accepted import accepted
 from copilot_kernel.permissions.commands import judge
 from copilot_kernel.permissions.git import SUBCOMMANDS
-from copilot_kernel.permissions.patterns import compile_pattern
+from copilot_kernel.permissions.patterns import compile_pattern, warning
 from copilot_kernel.permissions.programs import hidden
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="these are facts about git")
@@ -150,6 +150,11 @@ def test_a_hook_that_git_itself_moves_into_place_is_held_back(tmp_path: Path) ->
 def test_the_reason_names_what_is_not_known() -> None:
     assert "neither origin nor upstream" in hidden(["git", "push", "fork", "main"])
     assert "not on the list of known subcommands" in hidden(["git", "st"])
+
+
+def test_a_rule_for_archive_comes_with_a_warning() -> None:
+    assert "allows everything" in warning(compile_pattern("git archive *"))
+    assert warning(compile_pattern("git archive HEAD")) == ""
 
 
 SHARED = {"whatchanged", "reflog", "diff-tree", "diff-index", "diff-files", "range-diff", "rev-list"}
