@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
+from anyio import from_thread
 from copilot_kernel.acp.messages import Diff, Location, Option, PermissionRequest, Text, ToolCallUpdate
-from copilot_kernel.chat import shown
+from copilot_kernel.chat import saving, shown
 from copilot_kernel.chat.ids import PREFIX, of_agent
 from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Permissions
 from copilot_kernel.chat.record import Record
@@ -131,7 +136,12 @@ async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
 
 @pytest.mark.parametrize(
     "update",
-    [{"status": "in_progress"}, {"raw_output": {"x": 1}}, {"raw_input": {"command": "ls"}}, {"meta": {"a": 1}}],
+    [
+        {"status": "in_progress"},
+        {"raw_output": {"x": 1}},
+        {"raw_input": {"command": "ls", "description": "x"}},
+        {"meta": {"a": 1}},
+    ],
 )
 async def test_what_a_person_is_not_asked_about_may_change(update: dict[str, Any]) -> None:
     talk = Talk(lambda question: talk.change(**update) or True)
@@ -214,3 +224,63 @@ async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
     assert [(question.call.title, question.call.raw_input) for question in talk.view.questions] == [
         ("Run rm", {"command": "rm"})
     ]
+
+
+class Saver(Reader):
+    """Allows what was asked with a rule that is to be saved."""
+
+    async def ask(self, question: Question) -> Answer:
+        answer = await super().ask(question)
+        return replace(answer, rule="Bash(other)", keep="settings")
+
+
+async def test_a_call_that_changes_while_its_rule_is_saved_is_shown_again(saves: Saves) -> None:
+    talk = Talk(lambda question: len(talk.view.questions) == 1)
+    talk.view = Saver(lambda question: question.call.raw_input["command"] == "ls")
+    talk.record.begin([Text("do it")], talk.view)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(talk.ask)
+        await saves.begun.wait()
+        talk.change(raw_input={"command": "rm -rf ."})
+        with anyio.fail_after(5):
+            while len(talk.view.questions) < 2:
+                await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    assert talk.asked == ["ls", "rm -rf ."]
+
+
+async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> None:
+    talk = Talk(lambda question: True)
+    talk.view = Saver(lambda question: True)
+    talk.record.begin([Text("do it")], talk.view)
+    options: list[Option | None] = []
+
+    async def ask() -> None:
+        options.append(await talk.ask())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await saves.begun.wait()
+        assert talk.permissions.stop is not None
+        talk.permissions.stop.press()
+    assert (options, talk.view.notices) == ([None], [f"Allowed in this conversation: Bash(other). {saving.UNKNOWN}"])
+
+
+class Saves:
+    """A disk that takes its time: `keep` is begun and does not end before the test does."""
+
+    def __init__(self) -> None:
+        self.begun, self.over = anyio.Event(), threading.Event()
+
+    def __call__(self, kind: str, rule: str) -> Path:
+        from_thread.run_sync(self.begun.set)
+        self.over.wait(10)
+        return Path("/nowhere")
+
+
+@pytest.fixture
+def saves(monkeypatch: pytest.MonkeyPatch) -> Iterator[Saves]:
+    slow = Saves()
+    monkeypatch.setattr(saving, "keep", slow)
+    yield slow
+    slow.over.set()

@@ -125,7 +125,7 @@ class Permissions:
         call = after.entries[entry_id]
         assert isinstance(call, ToolCall)
         earlier = earlier if isinstance(earlier, ToolCall) else None
-        shown = Shown(call)
+        shown = Shown(call, self.judge.settings.folder)
         self._record.listeners.append(shown.hear)
         return _Asked(next(self._keys), call, shown, options, earlier, by_rule)
 
@@ -134,7 +134,6 @@ class Permissions:
         self.open += 1
         try:
             asked, answer, rule = await self._settled(asked)
-            answer = await self.saving.of(answer)
         finally:
             self._record.listeners.remove(asked.shown.hear)
             self.open -= 1
@@ -185,8 +184,10 @@ class Permissions:
         if view is None or stop is None:
             return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
         with stop.scope():
-            answer = await view.ask(_question(asked, decision, self.judge.settings.folder))
-            return _once(answer, asked.options)
+            answer = _once(await view.ask(_question(asked, decision, self.judge.settings.folder)), asked.options)
+            answer = await self.saving.of(answer)
+            if not stop.pressed:
+                return answer
         return Answer(None, "cancel", CANCELLED if stop.pressed else OVER)
 
     def _words(self, decision: Decision) -> str:

@@ -14,6 +14,7 @@ from ..acp.messages import ToolCallUpdate, Update
 from ..acp.transport import single_error
 from ..conversation import calls
 from ..conversation.model import ToolCall
+from ..permissions.inputs import FOLDER_NAMES
 
 T = TypeVar("T")
 
@@ -25,10 +26,13 @@ LONGEST_REST = 3.0
 
 
 class Shown:
-    """What one request is about. `call` is that call as its agent has described it up to now."""
+    """What one request is about. `call` is that call as its agent has described it up to now.
 
-    def __init__(self, call: ToolCall) -> None:
-        self.call = call
+    `folder` is the session's: that a call works there is the same, said or unsaid.
+    """
+
+    def __init__(self, call: ToolCall, folder: str = "") -> None:
+        self.call, self._folder = call, folder
         self._changed = anyio.Event()
 
     def hear(self, update: Update) -> None:
@@ -36,7 +40,7 @@ class Shown:
         if not isinstance(update, ToolCallUpdate) or not update.id or update.id != self.call.call_id:
             return
         before, self.call = self.call, calls.merged(self.call, update)
-        if not _says_the_same(before, self.call):
+        if not _says_the_same(before, self.call, self._folder):
             self._changed.set()
 
     async def unless_changed(self, work: Awaitable[T]) -> T | None:
@@ -63,13 +67,21 @@ class Shown:
         scope.cancel()
 
 
-def _says_the_same(one: ToolCall, other: ToolCall) -> bool:
+def _says_the_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
     """JSON may be nested deeper than it can be compared: then nobody knows."""
     try:
-        return _told(one) == _told(other)
+        return _told(one, folder) == _told(other, folder)
     except RecursionError:
         return False
 
 
-def _told(call: ToolCall) -> tuple[object, ...]:
-    return call.title, call.name, call.kind, call.raw_input, call.content, call.locations
+def _told(call: ToolCall, folder: str) -> tuple[object, ...]:
+    """OpenCode's first words about a command, with a description and the folder, may come after its request."""
+    raw, places = call.raw_input, tuple(place for place in call.locations if place.path != folder)
+    if isinstance(raw, dict):
+        raw = {name: value for name, value in raw.items() if not _goes_without_saying(name, value, folder)}
+    return call.title, call.name, call.kind, raw, call.content, places
+
+
+def _goes_without_saying(name: str, value: object, folder: str) -> bool:
+    return name == "description" or (name in FOLDER_NAMES and value == folder)
