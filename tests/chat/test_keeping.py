@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import stat
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from copilot_kernel.chat import keeping
 from copilot_kernel.chat.keeping import keep
 from copilot_kernel.errors import UsageError
 
@@ -93,3 +98,24 @@ def test_two_kernels_that_save_at_once_both_do(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda rule: keep("allow", rule, tmp_path / FILE), rules))
     assert sorted(json.loads((tmp_path / FILE).read_text())["allow"]) == sorted(rules)
+
+
+def test_a_lock_that_is_never_given_up_is_an_error_and_nothing_is_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "PATIENCE", 0.05)
+    with held(tmp_path), pytest.raises(UsageError, match="Another program holds"):
+        keep("allow", "Read", tmp_path / FILE)
+    assert list(tmp_path.iterdir()) == []
+    keep("allow", "Read", tmp_path / FILE)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """As another kernel does while it adds a rule."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

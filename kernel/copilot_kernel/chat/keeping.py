@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,13 +18,16 @@ from ..errors import UsageError
 
 NEW = 0o600
 """Mode bits of a file that was not there."""
+PATIENCE, PAUSE = 2.0, 0.02
+"""Seconds in all, and between two tries, for which a lock of another program's is waited for."""
 
 
 def keep(kind: str, rule: str, file: Path | None = None) -> Path:
     """Add `rule` to the list `kind` of the config file, and return which file that is.
 
     Every other member stays, and so do the mode bits and a link. Raises UsageError if the file cannot be read or
-    written, or if what is in it is not understood: it is then as it was.
+    written, or if what is in it is not understood, or if another
+    program holds its folder: it is then as it was.
     """
     file = Path(os.path.realpath(file or user_file()))
     try:
@@ -47,15 +51,27 @@ def _add(kind: str, rule: str, file: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Another kernel that adds a rule at the same time waits."""
+    """Another kernel that adds a rule at the same time waits, but not for ever."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _lock(descriptor, folder)
         yield
     finally:
         os.close(descriptor)
 
 
+def _lock(descriptor: int, folder: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= deadline:
+                raise UsageError(f"Another program holds {folder}, so the rule was not added.", _LATER) from error
+        time.sleep(PAUSE)
+
+
+_LATER = "Add it again when that program is done."
 _MEND = "Mend the file first; nothing in it was changed."
 
 

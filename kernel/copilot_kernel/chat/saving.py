@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from anyio import to_thread
+from anyio import get_cancelled_exc_class, to_thread
 
 from ..errors import UsageError
 from ..permissions.question import Answer
@@ -15,6 +15,8 @@ from .keeping import keep
 from .record import Record
 
 IN_ENVIRONMENT = "The next kernel does not know it: there COPILOT_KERNEL_{} in the environment is used instead."
+
+UNKNOWN = "Whether it was saved as well is not known, for that was broken off."
 
 
 class Saving:
@@ -32,6 +34,9 @@ class Saving:
             return answer
         try:
             words = await self.add("allow", answer.rule, to_settings=answer.keep == "settings")
+        except get_cancelled_exc_class():
+            self._record.tell("info", f"{_VERBS['allow']} in {HERE}: {answer.rule}. {UNKNOWN}")
+            raise
         except UsageError as error:
             self._record.tell("warning", f"{error} {error.hint}")
             return replace(answer, rule="")
@@ -47,7 +52,7 @@ class Saving:
         if not to_settings:
             return f"{_VERBS[kind]} in {HERE}: {rule}"
         try:
-            file = str(await to_thread.run_sync(partial(keep, kind, rule)))
+            file = str(await to_thread.run_sync(partial(keep, kind, rule), abandon_on_cancel=True))
         except UsageError as error:
             return f"{_VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
         remark = self._remark(kind)
