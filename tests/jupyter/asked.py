@@ -61,19 +61,11 @@ class Asked:
 
     def insist(self, name: str, question: int = 0) -> None:
         """Click until it counts: the others are held for a moment when a question has gone."""
-        button = self.button(name, question)
-        while button in self.models():
-            self.ready(button)
-            seen = len(self.front_end.published)
-            self.front_end.press(button)
-            self.front_end.see(lambda m: _about(m, button), start=seen)
+        insist(self.front_end, self.button(name, question))
 
     def ready(self, button: str) -> None:
         """Wait until a click on it would count, or it has gone."""
-        seen = len(self.front_end.published)
-        while self.models().get(button, {}).get("disabled"):
-            self.front_end.see(lambda m: _about(m, button), start=seen)
-            seen = len(self.front_end.published)
+        ready(self.front_end, button)
 
     def standing(self) -> list[str]:
         """The views that the cell shows now."""
@@ -109,6 +101,23 @@ class Asked:
                 found[state["description"]] = model
             todo = [child.removeprefix("IPY_MODEL_") for child in state.get("children", ())] + todo
         return found
+
+
+def insist(front_end: FrontEnd, button: str) -> None:
+    """Click until it counts, or the button has gone."""
+    while button in models(front_end.published):
+        ready(front_end, button)
+        seen = len(front_end.published)
+        front_end.press(button)
+        front_end.see(lambda m: _about(m, button), start=seen)
+
+
+def ready(front_end: FrontEnd, button: str) -> None:
+    """Wait until a click on the button would count, or it has gone."""
+    seen = len(front_end.published)
+    while models(front_end.published).get(button, {}).get("disabled"):
+        front_end.see(lambda m: _about(m, button), start=seen)
+        seen = len(front_end.published)
 
 
 def models(published: list[Message]) -> dict[str, dict[str, Any]]:

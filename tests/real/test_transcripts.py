@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ..jupyter.asked import insist
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process
 
 Json = dict[str, Any]
@@ -98,7 +99,7 @@ def _played(front_end: FrontEnd, turn: Turn) -> Outcome:
     since = len(front_end.published)
     cell = front_end.execute("Follow the transcript.")
     for name, number in turn.clicks:
-        front_end.click(_buttons(front_end, name, since, number + 1)[number])
+        insist(front_end, _buttons(front_end, name, since, number + 1)[number])
     if turn.cancelled:
         front_end.shows(turn.before_cancel(), cell)
         front_end.manager.interrupt_kernel()
