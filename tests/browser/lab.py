@@ -182,6 +182,16 @@ class Notebook:
         """Where a cell shows its outputs."""
         return self.cell(index).locator(".jp-Cell-outputArea")
 
+    def question(self, index: int, words: str | re.Pattern[str]) -> Locator:
+        """The display that says what is asked, in which these words stand."""
+        asked = self.page.locator(".copilot-asked", has_text=words)
+        return self.output(index).locator(".jp-OutputArea-child").filter(has=asked)
+
+    def answers(self, index: int, words: str | re.Pattern[str]) -> Locator:
+        """The display below it, with the buttons."""
+        below = self.question(index, words).locator("xpath=following-sibling::*[1]")
+        return below.locator(".copilot-question")
+
     def settle(self, index: int) -> None:
         """Bring the end of a cell into view, and wait until the page stands still."""
         self.cell(index).evaluate("cell => cell.scrollIntoView({block: 'end'})")

@@ -11,7 +11,7 @@ from copilot_kernel.acp.messages import Diff, Location, Option
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.question import render_question
-from copilot_kernel.rendering.reasons import OPEN
+from copilot_kernel.rendering.reasons import NO_BUTTONS, OPEN
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from .lab import Lab, Notebook
@@ -33,11 +33,13 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
 from copilot_kernel.cells.card import Card
+from copilot_kernel.rendering.question import render_question
 from pickle import loads
 
 def show(question, root="/project"):
     card = Card(SimpleNamespace(owning=nullcontext), question, root)
     card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
+    display(render_question(question, root), raw=True)
     display(card.bundle() | {"text/plain": ""}, raw=True)
     card.guard()
     return card
@@ -76,10 +78,9 @@ def test_old_and_new_stand_side_by_side_where_there_is_room(
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
     box = notebook.output(0).get_by_role("region", name="Change of /project/a.py")
-    expect(box.locator(".cq-twin").first).to_be_visible() if beside else expect(
-        box.locator(".cq-twin").first
-    ).to_be_hidden()
-    old, new = tops(box.locator(".cq-old:not(:has(+ .cq-twin))")), tops(box.locator(".cq-new:not(.cq-twin)"))
+    expect(box.locator(".cq-old .cq-number-new").first).to_be_visible(visible=not beside)
+    expect(notebook.output(0).get_by_text(OPEN)).to_be_hidden()
+    old, new = tops(box.locator(".cq-old")), tops(box.locator(".cq-new"))
     assert len(old) == len(new) == 3
     assert [above == below for above, below in zip(old, new, strict=True)] == [beside] * 3
 
@@ -92,13 +93,15 @@ def test_so_they_do_in_a_saved_notebook_that_is_not_trusted(
     saved = nbformat.read(path, 4)
     view = {"application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"}}
     bundle = render_question(question(why="No rule allows it."), "/project")
-    saved.cells[0].outputs = [nbformat.v4.new_output("display_data", data={**view, **bundle})]
+    both = (bundle, {**view, "text/plain": NO_BUTTONS})
+    saved.cells[0].outputs = [nbformat.v4.new_output("display_data", data=each) for each in both]
     nbformat.write(saved, path)
     notebook = Notebook.open(context, lab, path.name)
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
     output = notebook.output(0)
-    expect(output).to_contain_text(OPEN)
+    expect(output.get_by_text(OPEN)).to_be_visible()
+    expect(output.get_by_text(NO_BUTTONS)).to_be_visible()
     expect(output).to_contain_text("No rule allows it.")
     old, new = tops(output.locator(".cq-old")), tops(output.locator(".cq-new"))
     assert len(old) == len(new) == 3
@@ -128,7 +131,7 @@ def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: Brows
     watch = """() => { window.seen = []; const look = () => {
       const all = [...document.querySelectorAll('.copilot-question button')].filter(b => b.offsetParent);
       const isOff = b => b.disabled || getComputedStyle(b).pointerEvents === 'none';
-      if (all.length) window.seen.push([performance.now(), all.map(b => [b.textContent, isOff(b)])]);
+      if (all.length) window.seen.push([document.timeline.currentTime, all.map(b => [b.textContent, isOff(b)])]);
       requestAnimationFrame(look);
     }; look(); }"""
     notebook.page.evaluate(watch)
@@ -141,6 +144,7 @@ def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: Brows
     complete = [(at, buttons) for at, buttons in seen if "Deny" in buttons and "Allow once" in buttons]
     assert not any(buttons["Deny"] for _, buttons in complete)
     released = next(at for at, buttons in complete if not buttons["Allow once"])
+    """In the page's own time, which stands still while it is busy."""
     assert released - complete[0][0] > 600
     assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
     allow.dblclick()
@@ -153,7 +157,7 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
     notebook = Notebook.open(context, lab, "card-again.ipynb")
     notebook.run(0, wait=False)
     allow = notebook.button(0, "Allow once")
-    expect(allow).to_be_enabled()
+    allow.click(trial=True)
     place = allow.bounding_box()
     assert place is not None
     for _ in range(6):
@@ -244,6 +248,9 @@ def hostile(text: str) -> Question:
     return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
 
 
+NEVER = "script, img, iframe, form, object, embed, link, video, a, svg, details"
+
+
 def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: BrowserContext, lab: Lab) -> None:
     asked = [hostile(f"readable-{index} {payload}") for index, payload in enumerate(PAYLOADS)]
     lab.write(
@@ -254,10 +261,14 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
     notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     notebook.run(0)
     for index in range(len(PAYLOADS)):
-        standing = notebook.output(0).locator(".copilot-question", has_text=re.compile(rf"readable-{index}\D"))
+        words = re.compile(rf"readable-{index}\D")
+        standing = notebook.answers(0, words)
         standing.scroll_into_view_if_needed()
-        assert standing.locator("script, img, iframe, form, object, embed, link, video, a, svg, details").count() == 0
-        assert "\u202e" not in standing.inner_text()
+        for display in (standing, notebook.question(0, words)):
+            assert (
+                display.locator("script, img, iframe, form, object, embed, link, video, a, svg, details").count() == 0
+            )
+            assert "\u202e" not in display.inner_text()
         expect(standing.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
         standing.get_by_role("button", name="Always allow by a rule…").click()
         save = standing.get_by_role("button", name="Save & allow")

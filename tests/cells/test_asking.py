@@ -20,6 +20,7 @@ from copilot_kernel.acp.messages import Location, Option
 from copilot_kernel.cells.asking import ATTEMPTS, Asking
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import question_html, question_text, render_question
+from copilot_kernel.rendering.reasons import NO_BUTTONS
 from ipywidgets import Widget
 
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
@@ -101,10 +102,12 @@ class Place:
 
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
+        self.buttons: list[dict[str, Any] | None] = []
         self.withdraw: list[Callable[[], None]] = []
 
-    def show(self, bundle: dict[str, Any], withdraw: Callable[[], None]) -> None:
+    def show(self, bundle: dict[str, Any], withdraw: Callable[[], None], buttons: dict[str, Any] | None = None) -> None:
         self.shown.append(bundle)
+        self.buttons.append(buttons)
         self.withdraw.append(withdraw)
 
 
@@ -175,12 +178,14 @@ async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
     assert await first.wait() == Answer(REJECT, "you")
 
 
-async def test_what_is_shown_has_the_widget_and_the_question_in_words_and_html(models: Models) -> None:
+async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:
     place = Place()
     asked = await ask(RecordingCell(), place)
-    view = place.shown[0].pop("application/vnd.jupyter.widget-view+json")
-    assert place.shown == [render_question(QUESTION, "/project")]
+    buttons = place.buttons[0] or {}
+    view = buttons.pop("application/vnd.jupyter.widget-view+json")
+    assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
     assert view["model_id"] in models.open
+    assert not any("notes.txt" in str(state) for state in models.open.values())
     asked.task.cancel()
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 from copilot_kernel.acp.messages import Text
-from copilot_kernel.chat import Chat, places
+from copilot_kernel.chat import Chat, judging, places
 from copilot_kernel.chat.chat import OVER
+from copilot_kernel.chat.turnstile import Ticket, Turnstile
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import Answer, Question
@@ -159,6 +162,45 @@ async def test_a_disk_that_hangs_does_not_hold_up_the_question(
         await ask(chat, "demo: create a.txt x", person := Person("reject_once"))
     (question,) = person.questions
     assert "it is not known where" in question.why.lower()
+
+
+async def test_questions_come_in_the_order_of_the_wire_however_long_a_disk_takes(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second_is_known, found = anyio.Event(), judging.resolved
+
+    async def first_is_slow(paths: Iterable[str]) -> Mapping[str, str]:
+        names = sorted(map(os.path.basename, paths))
+        if any("first" in name for name in names):
+            await second_is_known.wait()
+        if any("second" in name for name in names):
+            second_is_known.set()
+        return await found(paths)
+
+    monkeypatch.setattr(judging, "resolved", first_is_slow)
+    async with opened() as chat:
+        await ask(chat, "demo: together create first.txt x ;; create second.txt x", person := Person("reject_once"))
+    assert ["first" in str(question.call.raw_input) for question in person.questions] == [True, False]
+
+
+async def test_who_gives_up_holds_up_nobody() -> None:
+    turnstile = Turnstile()
+    first, second, third = (turnstile.ticket() for _ in range(3))
+    passed: list[str] = []
+
+    async def go(ticket: Ticket, name: str) -> None:
+        await ticket.wait()
+        passed.append(name)
+
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(go, third, "third")
+            tasks.start_soon(go, first, "first")
+            await anyio.wait_all_tasks_blocked()
+            assert passed == ["first"]
+            with second:
+                pass
+    assert passed == ["first", "third"]
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])

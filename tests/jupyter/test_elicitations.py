@@ -161,7 +161,7 @@ def test_in_a_console_a_form_is_asked_line_by_line(start_kernel: StartKernel) ->
 
 def test_questions_inside_a_permission_request_can_be_read(notebook: FrontEnd) -> None:
     shown = Shown(notebook, "demo: question Which colour?:Red|Green;And why?")
-    question = next(m["content"]["data"] for m in notebook.outputs(shown.cell) if WIDGET_VIEW in str(m["content"]))
+    question = next(m["content"]["data"] for m in notebook.outputs(shown.cell) if "The agent asks" in str(m["content"]))
     shown.click("Submit")
     assert "Which colour?\n    - Red\n    - Green\n  And why?: And why?" in question["text/plain"]
     assert "Allowed: Submit (you)" in shown.finish().text

@@ -40,7 +40,14 @@ LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
 SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 """Bytes: no browser opens them as a page, it can only save them."""
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
-CLASSES = {"mathjax_ignore tex2jax_ignore", "cq-row", "cq-side cq-old", "cq-side cq-new", "cq-side cq-new cq-twin"}
+CLASSES = {
+    "mathjax_ignore tex2jax_ignore",
+    "mathjax_ignore tex2jax_ignore copilot-asked",
+    "copilot-asked-open",
+    "cq-row",
+    "cq-side cq-old",
+    "cq-side cq-new",
+}
 CLASSES |= {"cq-number-old", "cq-number-new"}
 STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")
 PROPERTIES = {

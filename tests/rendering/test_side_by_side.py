@@ -14,9 +14,9 @@ OLD = "one\ntwo\nthree\nfour\n"
 SIDE = re.compile(r'<span class="cq-side cq-(old|new)" style="[^"]*flex:1 1 400px[^"]*">')
 
 
-def lines(change: Change, twins: bool = False) -> list[str]:
+def lines(change: Change) -> list[str]:
     """As they are read where there is no room: a unified diff with numbers."""
-    return text_of(change_box(change, "x", twins)).split("\n")[:-1]
+    return text_of(change_box(change, "x")).split("\n")[:-1]
 
 
 def test_it_reads_as_a_unified_diff() -> None:
@@ -34,7 +34,6 @@ def test_it_reads_as_a_unified_diff() -> None:
 def test_each_replaced_part_has_two_sides() -> None:
     html = change_box(between(OLD, "one\nTWO\nthree\nfour\nfive\n"), "x")
     assert SIDE.findall(html) == ["old", "new", "old", "new"]
-    assert "cq-twin" not in html
 
 
 def test_parts_in_a_row_stand_beside_what_they_replace() -> None:
@@ -48,13 +47,6 @@ def test_parts_in_a_row_stand_beside_what_they_replace() -> None:
 def test_a_new_or_deleted_file_has_one_side(change: Change) -> None:
     assert SIDE.findall(change_box(change, "x")) == []
     assert len(lines(change)) == len(change.lines) - 1
-
-
-def test_the_twin_of_what_is_unchanged_is_neither_seen_without_a_style_sheet_nor_heard() -> None:
-    html = change_box(between(OLD, "ONE\ntwo\nthree\nfour\n"), "x", twins=True)
-    twins = re.findall(r'<span class="cq-side cq-new cq-twin" style="display:none" aria-hidden="true">', html)
-    assert len(twins) == 1
-    assert problems(html) == []
 
 
 def test_later_parts_are_marked_with_what_they_are_in() -> None:

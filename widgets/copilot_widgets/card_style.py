@@ -1,12 +1,14 @@
 """The style sheet of a question that can be answered; what is kept in a notebook does without."""
 
 CLASS = "copilot-question"
+ASKED = "copilot-asked"
+"""Of the display above the buttons that says what is asked."""
 
 OVER = "The kernel that asked this has ended. The question is over, and nobody can answer it any more."
 """Said by front ends that mark what has lost its kernel, in the place of the buttons."""
 
 STYLE = f"""<style>
-.{CLASS} {{ container-type: inline-size; overflow: visible; border-left: 3px solid #9f7010 }}
+.{CLASS} {{ overflow: visible; border-left: 3px solid #9f7010 }}
 .{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
 .{CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; overflow-wrap: anywhere }}
 .{CLASS} .widget-html {{ height: auto; min-height: 0 }}
@@ -17,9 +19,9 @@ STYLE = f"""<style>
 .{CLASS} .jupyter-button.copilot-quiet:hover {{ background: #8882 }}
 .{CLASS} .jupyter-button:disabled {{ cursor: default }}
 @keyframes copilot-appear {{ from {{ pointer-events: none }} }}
-.{CLASS} .copilot-guarded {{ animation: copilot-appear 0.7s step-end }}
-.{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{CLASS} input:focus-visible,
-.{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
+.{CLASS} .copilot-guarded {{ animation: copilot-appear 1s step-end }}
+.{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{ASKED} pre:focus-visible,
+.{CLASS} input:focus-visible, .{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 .{CLASS} .copilot-entry {{ border-left: 3px solid #8886; padding-left: 10px }}
 .{CLASS} .copilot-entry .widget-text, .{CLASS} .copilot-entry .widget-textarea {{ flex-flow: row wrap; height: auto }}
 .{CLASS} .copilot-entry .widget-label {{ height: auto; white-space: normal; overflow-wrap: anywhere; width: 100%;
@@ -30,12 +32,14 @@ STYLE = f"""<style>
 .{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
 .{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
 .{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
+.{ASKED} {{ container-type: inline-size }}
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open {{ display: none }}
 @container (min-width: 760px) {{
-  .{CLASS} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
-  .{CLASS} .cq-side {{ display: contents !important }}
-  .{CLASS} .cq-old > * {{ grid-column: 1 }}
-  .{CLASS} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
-  .{CLASS} .cq-old .cq-number-new, .{CLASS} .cq-new .cq-number-old {{ display: none }}
+  .{ASKED} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
+  .{ASKED} .cq-side {{ display: contents !important }}
+  .{ASKED} .cq-old > * {{ grid-column: 1 }}
+  .{ASKED} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
+  .{ASKED} .cq-old .cq-number-new, .{ASKED} .cq-new .cq-number-old {{ display: none }}
 }}
 @media (prefers-reduced-motion: no-preference) {{
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
@@ -43,6 +47,7 @@ STYLE = f"""<style>
 </style>"""
 """Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is.
 
-Where there is room, a change has two columns with its lines level, and what is the same on both sides. A page that lags
-behind the kernel still takes no click on a guarded answer that it has only just drawn.
+Where there is room, a change has two columns with its lines level. Above buttons, no line says what is true of a saved
+notebook. A page that lags behind the kernel still takes no click on a guarded answer that it has only just drawn; that
+lasts longer than the kernel's own guard, because a slow page dates it back to before it drew.
 """

@@ -27,7 +27,8 @@ def _nothing() -> None:
 
 
 class PermissionQuestion:
-    """`details` is HTML that is safe already: it is shown as it is. Names and hints are text, whatever they hold.
+    """`details` is HTML that is safe already: it is shown as it is; empty if it stands elsewhere. Names and hints are
+    text, whatever they hold.
 
     `on_choice(number)` is called for every click, on the thread that handles comm messages; what it raises is logged.
     Guarded answers are held until `release`: their buttons are disabled, and clicks on them are nothing. `on_move` is

@@ -8,22 +8,27 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import anyio
 
 from ..permissions import policy
 from ..permissions.question import Answer, Question
 from ..rendering.question import question_html, question_text, render_question
-from ..rendering.reasons import settings_for
+from ..rendering.reasons import NO_BUTTONS, settings_for
 from ..rendering.typed import prompt, typed_answer
 from .card import Card
 from .cell import Bundle, Cell
 
 T = TypeVar("T")
 
-Show = Callable[[Bundle, Callable[[], None]], None]
-"""Takes what is to stand in the cell while the question is open, and whom to call when it no longer does."""
+
+class Show(Protocol):
+    """Takes what is to stand in the cell while a question is open, and whom to call when it no longer does."""
+
+    def __call__(self, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
+        """`buttons` are a display of their own, below: in a notebook that was saved meanwhile they are dead."""
+
 
 ATTEMPTS = 10
 """So many answers may be none of the options before a typed question counts as not answered."""
@@ -51,7 +56,7 @@ class Asking:
         if card is None:
             show(self._static(question), _nothing)
             return await self._typed(question)
-        show({**card.bundle(), **self._static(question)}, card.close)
+        show(self._static(question), card.close, {**card.bundle(), "text/plain": NO_BUTTONS})
         self._opened(card)
         if self._cell.widgets_seen:
             return await card.answer

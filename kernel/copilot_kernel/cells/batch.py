@@ -29,7 +29,9 @@ class Batch:
         if self._slots.put(entry) is not None:
             self._send_until(_is_open)
 
-    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
+    def open_question(
+        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
+    ) -> Callable[[Notice], None]:
         """Nobody would read it; the call that it is about says what was decided."""
         return lambda line: withdraw()
 

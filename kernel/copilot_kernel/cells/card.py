@@ -1,4 +1,4 @@
-"""A question as a card with buttons: what a click means, and when it counts.
+"""The buttons of a question's card: what a click means, and when it counts.
 
 An answer that allows is guarded: for a moment after the card appeared, or after something moved under the pointer, no
 click on it counts. A no counts at once.
@@ -14,7 +14,7 @@ from ..acp.messages import Option
 from ..permissions import policy, proposal
 from ..permissions.question import Answer, Question
 from ..rendering.plain import visible_text
-from ..rendering.question import is_alarming, question_html
+from ..rendering.question import is_alarming
 from ..rendering.reasons import STANDING
 from .cell import Bundle, Cell
 
@@ -51,12 +51,11 @@ class Card:
         self.answer: asyncio.Future[Answer] = self._loop.create_future()
         primary = "" if is_alarming(question, root) else "primary"
         choices = [_choice(option, primary) for option in question.options]
-        details = question_html(question, root, live=True)
         with cell.owning():
-            self._widget = PermissionQuestion(details, choices, self._choose, list(self._entries()), self._moved)
+            self._widget = PermissionQuestion("", choices, self._choose, list(self._entries()), self._moved)
 
     def bundle(self) -> Bundle:
-        """What shows it where there are widgets."""
+        """The buttons and fields, where there are widgets; what is asked stands above them."""
         return self._widget.bundle()
 
     def guard(self) -> None:

@@ -52,8 +52,8 @@ async def choose(cell: Cell, menu: Menu, apply: Apply) -> None:
     page = Page(cell, asyncio.get_running_loop())
     closing: list[Callable[[Notice], None]] = []
 
-    def put(bundle: Bundle, withdraw: Callable[[], None]) -> None:
-        closing.append(page.open_question(-1, bundle, withdraw))
+    def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
+        closing.append(page.open_question(-1, bundle, withdraw, buttons))
 
     said = KEPT
     try:

@@ -43,7 +43,9 @@ class Console:
             if _is_over(entry):
                 self._print(entry)
 
-    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
+    def open_question(
+        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
+    ) -> Callable[[Notice], None]:
         """Print a question. What was decided is said by the tool call itself, if there is one, else by a line."""
         self._display(bundle)
         return self.put if entry_id < 0 else lambda line: None

@@ -79,8 +79,8 @@ class Display:
         answer = Answer(None, "cancel", "withdrawn")
         closing: list[Callable[[Notice], None]] = []
 
-        def put(bundle: Bundle, withdraw: Callable[[], None]) -> None:
-            closing.append(self._page.open_question(question.call.id, bundle, withdraw))
+        def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
+            closing.append(self._page.open_question(question.call.id, bundle, withdraw, buttons))
 
         try:
             answer = await self._asking.ask(question, put)
@@ -99,8 +99,8 @@ class Display:
         answer, place = ElicitationAnswer("cancel", reason="withdrawn"), next(self._places)
         closing: list[Callable[[Notice], None]] = []
 
-        def put(bundle: Bundle, withdraw: Callable[[], None]) -> None:
-            closing.append(self._page.open_question(place, bundle, withdraw))
+        def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
+            closing.append(self._page.open_question(place, bundle, withdraw, buttons))
 
         try:
             answer = await self._eliciting.elicit(request, put)

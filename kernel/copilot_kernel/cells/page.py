@@ -39,14 +39,16 @@ class Page:
         if slot is not None:
             self._wake(slot)
 
-    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Callable[[Notice], None]:
+    def open_question(
+        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
+    ) -> Callable[[Notice], None]:
         """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
-        slot = self._slots.open_question(entry_id, bundle, withdraw)
-        self._wake(slot, at_once=True)
+        asked = self._slots.open_question(entry_id, bundle, withdraw, buttons)
+        self._wake(*asked.slots, at_once=True)
 
         def close(line: Notice) -> None:
-            self._slots.close_question(slot, line)
-            self._wake(slot, at_once=True)
+            self._slots.close_question(asked, line)
+            self._wake(*asked.slots, at_once=True)
 
         return close
 
@@ -56,7 +58,7 @@ class Page:
         if not words and (slot is None or slot.shown is None):
             self._slots.status = None
             return
-        slot = self._slots.status = slot or Slot()
+        slot = self._slots.passing()
         slot.items, slot.dirty = {}, True
         if words:
             slot.put("status", Notice(0, 0, "info", words))
@@ -69,18 +71,20 @@ class Page:
         self._draw(everything=True)
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """One more display, at the end, that never changes; it takes the place of a passing line."""
-        slot, self._slots.status = self._slots.status, None
-        if slot is None or slot.shown is None:
+        """One more display, at the end, that never changes; it takes the place of a passing line, or of buttons."""
+        slot = self._slots.free()
+        if slot.shown is None:
             self._cell.display(bundle, metadata=metadata)
         else:
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
 
-    def _wake(self, slot: Slot, at_once: bool = False) -> None:
+    def _wake(self, *slots: Slot, at_once: bool = False) -> None:
         """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one."""
         if at_once:
-            slot.rest = self._rest = 0.0
-        at = max(self._rest, slot.rest)
+            self._rest = 0.0
+            for slot in slots:
+                slot.rest = 0.0
+        at = max(self._rest, min(slot.rest for slot in slots))
         if self._timer is None or at < self._timer.when():
             self._sleep_until(at)
 
@@ -106,7 +110,7 @@ class Page:
         began = self._loop.time()
         slot.dirty = False
         bundle = slot.question or picture(slot.items.values(), self._cwd)
-        changed = bundle != slot.shown
+        changed = bundle != slot.shown and not (slot.shown is None and slot.is_vacant)
         if changed:
             self._send_bundle(slot, bundle)
             slot.shown = bundle

@@ -1,13 +1,16 @@
 """Which display of a cell shows what: entries in a row share one, so that a cell stays under 50 outputs.
 
 JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when a slot
-is sent, and how often, is `page.py`'s business.
+is sent, and how often, is `page.py`'s business. What an open question says stands in one display and its buttons in
+the next one, so that a notebook that was saved meanwhile tells what was asked, though its buttons are dead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import TypeGuard
 from uuid import uuid4
 
 from ..acp.messages import Image
@@ -17,10 +20,10 @@ from .streaming import Piece, Stream
 
 Item = Entry | Stream | Piece
 
-MOST = 38
+MOST = 34
 """Slots of one cell; the last of them takes whatever comes after."""
 MOST_QUESTIONS = 6
-"""Questions that stand in a cell at once; so many slots are kept for questions when the others are used up."""
+"""Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +36,8 @@ class Slot:
     question: Bundle | None = None
     withdraw: Callable[[], None] | None = None
     """To be called when the question no longer stands in the cell."""
+    lent: bool = False
+    """It is there for a question: when that is over, whatever comes next may take the display."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     shown: Bundle | None = None
@@ -50,13 +55,52 @@ class Slot:
         self.dirty = True
         return self.items.pop(key)
 
+    def ask(self, bundle: Bundle, withdraw: Callable[[], None] | None) -> None:
+        """Show a question, or its buttons; what was asked here before is withdrawn."""
+        if self.withdraw is not None:
+            self.withdraw()
+        self.question, self.withdraw, self.dirty = bundle, withdraw, True
+
+    def stop_asking(self) -> None:
+        """Show what there is besides."""
+        self.question, self.dirty = None, True
+
+    @property
+    def is_vacant(self) -> bool:
+        """A question or its buttons stood here, and nothing does now."""
+        return self.lent and self.question is None and not self.items
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where a question stands: the slot that says it, and the one directly below that has its buttons, if any."""
+
+    slot: Slot
+    bundle: Bundle
+    is_first: bool
+    """Nothing else is asked about its entry, so that this will say what was decided."""
+    below: Slot | None
+    buttons: Bundle | None
+
+    @property
+    def slots(self) -> list[Slot]:
+        """From above."""
+        return [self.slot, self.below] if self.below else [self.slot]
+
+    def close(self) -> None:
+        """Nobody can answer it any more. Another question that took the place meanwhile stays."""
+        for slot, bundle in zip(self.slots, (self.bundle, self.buttons), strict=False):
+            if slot.question is bundle:
+                slot.stop_asking()
+
 
 class Slots:
     """The slots of one cell, in the order of its outputs."""
 
     def __init__(self) -> None:
         self._slots: list[Slot] = []
-        self._spare: list[Slot] = []
+        self._spare: list[tuple[Slot, Slot]] = []
+        """For questions, each with the one directly below it."""
         self.status: Slot | None = None
         """Where a passing line stands, until something that stays takes its place."""
         self._homes: dict[int, Slot] = {}
@@ -64,7 +108,7 @@ class Slots:
         self._growing: set[int] = set()
 
     def __iter__(self) -> Iterator[Slot]:
-        return iter((*self._slots, *filter(None, [self.status]), *self._spare))
+        return iter((*self._slots, *filter(None, [self.status]), *chain.from_iterable(self._spare)))
 
     def put(self, entry: Entry) -> Slot | None:
         """Show `entry` in its slot: the one that it has, the last one, or a new one. None: nothing to see yet."""
@@ -83,25 +127,46 @@ class Slots:
             self._homes[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None]) -> Slot:
-        """A question about an entry stands where the entry does; what shares its slot moves, or else the entry does."""
-        slot = self._place_of_question(entry_id)
-        if slot.withdraw is not None:
-            slot.withdraw()
-        slot.question, slot.withdraw, slot.dirty = bundle, withdraw, True
-        return slot
+    def open_question(
+        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
+    ) -> Asked:
+        """A question stands where its entry does, and moves what came after; or it stands apart, at the end."""
+        home = self._homes.get(entry_id)
+        is_first = home is not None and home.question is None
+        after = self._after(home, entry_id)
+        slot = self._place_of_question(home, entry_id)
+        slot.ask(bundle, None if buttons else withdraw)
+        below = self._below(slot) if buttons else None
+        if below and buttons:
+            below.ask(buttons, withdraw)
+        if home and after:
+            self._move(after, home, self._new())
+        return Asked(slot, bundle, is_first, below, buttons)
 
-    def close_question(self, slot: Slot, line: Notice) -> None:
-        """The question is decided: what it was about is shown in its place, or `line` if that is elsewhere."""
-        slot.question, slot.dirty = None, True
-        if not slot.items:
-            slot.put(object(), line)
+    def close_question(self, asked: Asked, line: Notice) -> None:
+        """The question is decided: what it was about says so, or `line` does where nothing else would."""
+        asked.close()
+        if not asked.is_first:
+            asked.slot.put(object(), line)
+        asked.slot.lent = True
 
     def close_questions(self) -> None:
         """Nobody can answer any more; what was decided comes with `close_question`."""
         for slot in self:
             if slot.question is not None:
-                slot.question, slot.dirty = None, True
+                slot.stop_asking()
+
+    def passing(self) -> Slot:
+        """Where a passing line stands, below everything else."""
+        self.status = self.status or self.free()
+        return self.status
+
+    def free(self) -> Slot:
+        """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""
+        slot, self.status = self.status, None
+        if slot is None and self._slots and self._slots[-1].is_vacant:
+            slot = self._slots.pop()
+        return slot or Slot()
 
     def _put_text(self, entry: Message) -> None:
         """Each piece in a slot of its own; a finished one stays where it grew."""
@@ -120,37 +185,49 @@ class Slots:
             self._homes[entry_id] = self._open_slot(alone)
         return self._homes[entry_id]
 
-    def _open_slot(self, alone: bool) -> Slot:
+    def _open_slot(self, alone: bool = False) -> Slot:
         """The last slot, if it may be joined or there can be no other; else a new one."""
         last = self._slots[-1] if self._slots else None
-        if last and (len(self._slots) == MOST or not (alone or last.alone or last.question)):
-            return last
-        return self._new(alone)
+        if last is None or last.is_vacant:
+            return self._new(alone)
+        is_full = len(self._slots) == MOST
+        return last if is_full or not (alone or last.alone or last.question) else self._new(alone)
 
-    def _new(self, alone: bool) -> Slot:
-        slot, self.status = self.status or Slot(), None
-        slot.alone, slot.items = alone, {}
+    def _new(self, alone: bool = False) -> Slot:
+        slot = self.free()
+        slot.alone, slot.lent, slot.items = alone, False, {}
         self._slots.append(slot)
         return slot
 
-    def _place_of_question(self, entry_id: int) -> Slot:
-        home = self._homes.get(entry_id)
-        if home is None or home.question or self._is_last_possible(home):
-            return self._place_apart()
-        below = self._below(home, entry_id)
-        place = home if len(home.items) == 1 + len(below) else self._place_apart()
-        if place is not home and place not in self._spare:
-            self._move([entry_id], home, place)
-        if below:
-            self._move(below, home, self._new(alone=False))
+    @property
+    def _has_room(self) -> bool:
+        """For a question, its buttons and what moves; the last possible slot is not for questions."""
+        return len(self._slots) + 3 < MOST
+
+    def _stays(self, home: Slot | None) -> TypeGuard[Slot]:
+        """A question may stand where its entry does: something can be put below."""
+        last = next((slot for slot in reversed(self._slots) if not slot.is_vacant), None)
+        return home is not None and home is last and home.question is None and self._has_room
+
+    def _after(self, home: Slot | None, entry_id: int) -> list[Hashable]:
+        if not self._stays(home):
+            return []
+        keys = list(home.items)
+        return keys[keys.index(entry_id) + 1 :]
+
+    def _place_of_question(self, home: Slot | None, entry_id: int) -> Slot:
+        if not self._stays(home):
+            return self._new() if self._has_room else self._spare_one()
+        if next(iter(home.items)) == entry_id:
+            return home
+        place = self._new()
+        self._move([entry_id], home, place)
         return place
 
-    def _below(self, slot: Slot, entry_id: int) -> list[Hashable]:
-        """What came after the entry and is to stay after it, if there is room for two slots more."""
-        if slot is not self._slots[-1] or len(self._slots) + 2 > MOST - 1:
-            return []
-        keys = list(slot.items)
-        return keys[keys.index(entry_id) + 1 :]
+    def _below(self, slot: Slot) -> Slot:
+        below = next((below for spare, below in self._spare if spare is slot), None) or self._new()
+        below.lent = True
+        return below
 
     def _move(self, keys: Iterable[Hashable], old: Slot, new: Slot) -> None:
         for key in keys:
@@ -158,23 +235,17 @@ class Slots:
             if isinstance(key, int):
                 self._homes[key] = new
 
-    def _is_last_possible(self, slot: Slot) -> bool:
-        return len(self._slots) == MOST and slot is self._slots[-1]
-
-    def _place_apart(self) -> Slot:
-        """A new slot, or a spare one; the last possible slot is not for questions."""
-        if len(self._slots) < MOST - 1:
-            return self._new(alone=False)
-        free = [slot for slot in self._spare if slot.question is None]
+    def _spare_one(self) -> Slot:
+        free = [slot for slot, _ in self._spare if slot.question is None]
         if not free or len(self._spare) < MOST_QUESTIONS:
-            self._spare.append(Slot())
-            return self._spare[-1]
+            self._spare.append((Slot(), Slot()))
+            return self._spare[-1][0]
         return self._reused(free[0])
 
     def _reused(self, spare: Slot) -> Slot:
         """Its line moves to where everything else went."""
         for key in list(spare.items):
-            self._open_slot(alone=False).put(key, spare.take(key))
+            self._open_slot().put(key, spare.take(key))
         return spare
 
 

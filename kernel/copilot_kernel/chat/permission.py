@@ -23,6 +23,7 @@ from .record import Record
 from .saving import Saving
 from .shown import MOST, Shown
 from .stop import Stop
+from .turnstile import Ticket, Turnstile
 
 OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
 """What can be answered when we ask."""
@@ -66,6 +67,7 @@ class Permissions:
         self.saving = Saving(self.judge, record)
         self._record = record
         self._keys = count(1)
+        self._turnstile = Turnstile()
 
     async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
         """May we do `call` for the agent? Without `by_rule`, no rule of the settings may allow it."""
@@ -133,21 +135,22 @@ class Permissions:
         answer, rule = Answer(None, "cancel", "withdrawn"), ""
         self.open += 1
         try:
-            asked, answer, rule = await self._settled(asked)
+            with self._turnstile.ticket() as ticket:
+                asked, answer, rule = await self._settled(asked, ticket)
         finally:
             self._record.listeners.remove(asked.shown.hear)
             self.open -= 1
             self._record_answer(asked.call, answer, rule)
         return answer.option
 
-    async def _settled(self, asked: _Asked) -> tuple[_Asked, Answer, str]:
+    async def _settled(self, asked: _Asked, ticket: Ticket) -> tuple[_Asked, Answer, str]:
         """What was shown, the answer to it, and the rule that gave it.
 
         A call that changes meanwhile is judged anew, and no rule allows it.
         """
         shown = asked.shown
         for _ in range(MOST):
-            if (found := await shown.unless_changed(self._judged(asked))) is not None:
+            if (found := await shown.unless_changed(self._judged(asked, ticket))) is not None:
                 return asked, *found
             if not await self._rested(shown):
                 return asked, Answer(None, "cancel", CANCELLED), ""
@@ -162,8 +165,10 @@ class Permissions:
                 await shown.rest()
         return self.stop is None or not self.stop.pressed
 
-    async def _judged(self, asked: _Asked) -> tuple[Answer, str]:
+    async def _judged(self, asked: _Asked, ticket: Ticket) -> tuple[Answer, str]:
+        """Questions are put to the user in the order of the wire."""
         decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
+        await ticket.wait()
         rule = decision.rule if decision.outcome != "ask" else ""
         return await self._answer(asked, decision), rule
 

@@ -63,9 +63,9 @@ def fold(summary: str, body: str) -> str:
     return f'<details><summary style="cursor:pointer">{summary}</summary>{body}</details>'
 
 
-def card(body: str, colour: str = LINE) -> str:
-    """HTML `body` as a block of its own, in which nothing is taken for maths."""
-    return f'<div class="{NO_MATHS}" style="{CARD} {colour}">{body}</div>'
+def card(body: str, colour: str = LINE, name: str = "") -> str:
+    """HTML `body` as a block of its own, in which nothing is taken for maths. `name` is its class besides."""
+    return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}">{body}</div>'
 
 
 def row(*parts: str) -> str:

@@ -32,6 +32,8 @@ _KINDS = {
 }
 _SCROLLING = "max-height:320px;overflow:auto;overflow-wrap:anywhere;word-break:normal"
 _SHORT, _FEW = 400, 6
+_ASKED, _OPEN = "copilot-asked", "copilot-asked-open"
+"""For the style sheet that comes with the buttons (`copilot_widgets`)."""
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
 _NAME = f"flex:0 0 150px;color:{GREY}"
 _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
@@ -40,23 +42,23 @@ _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
 def render_question(question: Question, root: str = "") -> Bundle:
     """The question without its buttons, as it is kept in a notebook. `root` is the project's folder."""
     html, text = question_html(question, root), question_text(question, root)
-    return bundle(f"{html}{row(muted(OPEN))}", f"{text}\n{OPEN}")
+    return bundle(f'{html}<div class="{_OPEN}">{muted(OPEN)}</div>', f"{text}\n{OPEN}")
 
 
-def question_html(question: Question, root: str = "", live: bool = False) -> str:
-    """Everything; long parts scroll, nothing is cut. `live`: its buttons and their style sheet stand below."""
+def question_html(question: Question, root: str = "") -> str:
+    """Everything; long parts scroll, nothing is cut."""
     about = subject(question, root)
     named = bool(about.commands or about.changes)
     parts = (
         _head_html(question.call, "" if named else about.title),
-        *_boxes(about, live),
+        *_boxes(about),
         _warning_html(about),
         *(_fact(name, [Reached(text)]) for name, text in _told(about) if named),
         *_places_html(about),
         *(_rest_html(name, text) for name, text in about.rest),
         *(_fact(name, map(Reached, text.split("\n")), FONT * (name == RULES)) for name, text in reasons(question)),
     )
-    return card(lines(parts), AMBER)
+    return card(lines(parts), AMBER, _ASKED)
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
@@ -90,13 +92,13 @@ def _told(about: Subject) -> Iterator[tuple[str, str]]:
         yield "The agent calls it", about.title
 
 
-def _boxes(about: Subject, live: bool) -> Iterator[str]:
+def _boxes(about: Subject) -> Iterator[str]:
     for name, command in _commands(about):
         title = "" if name == "Command" else f'<div style="color:{GREY}">{escape(name)}</div>'
         yield title + _box(exposed_code(command, "bash"), name, "font-size:14px;line-height:1.5")
     for place, change in about.changes:
         head = heading(place.path, _remark_html(place), change)
-        yield f"<div>{head}</div>{change_box(change, f'Change of {visible_text(place.path)}', twins=live)}"
+        yield f"<div>{head}</div>{change_box(change, f'Change of {visible_text(place.path)}')}"
 
 
 def _commands(about: Subject) -> Iterator[tuple[str, str]]:

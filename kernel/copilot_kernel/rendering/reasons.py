@@ -20,6 +20,8 @@ _SAME = {
 RULES = "Would be allowed by"
 OPEN = "Open question. In a saved notebook: it was not answered before that was saved, and no longer can be."
 """Right while it is open, and for whoever reads it afterwards without its buttons."""
+NO_BUTTONS = "(Its buttons stand here where Jupyter shows widgets, as long as the kernel that asked runs.)"
+"""In their place, where they are not shown."""
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:

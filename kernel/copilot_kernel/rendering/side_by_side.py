@@ -1,8 +1,8 @@
 """A change as a person must see it to allow it: every line, old and new side by side where there is room.
 
 What is removed and what is added are two boxes in a row that wraps: where it does, the change reads as a unified diff.
-That needs no style sheet, so it stays when Jupyter takes a saved notebook's style sheets out. A live card has one
-besides (`copilot_widgets`), for lines that stay level and unchanged lines on both sides: `twins`.
+That needs no style sheet, so it stays when Jupyter takes a saved notebook's style sheets out. The buttons of an open
+question bring one besides (`copilot_widgets`), for lines that stay level.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LINE = "display:block;padding:0 10px"
 _Number = Callable[[int | None], str]
 
 
-def change_box(change: Change, name: str, twins: bool = False) -> str:
+def change_box(change: Change, name: str) -> str:
     """All lines in a box that scrolls, also by keyboard; `name` is what a screen reader calls it."""
     if not change.lines:
         return ""
@@ -34,7 +34,7 @@ def change_box(change: Change, name: str, twins: bool = False) -> str:
     def number(value: int | None) -> str:
         return ("" if value is None else str(value)).rjust(width)
 
-    rows = "".join(_rows(change, number, twins))
+    rows = "".join(_rows(change, number))
     return f'<pre style="{_BOX}" tabindex="0" role="region" aria-label="{escape(name)}">{rows}</pre>'
 
 
@@ -43,11 +43,13 @@ def heading(path: str, remark: str, change: Change) -> str:
     return f'<span style="font-weight:bold">{exposed(path)}</span>{remark} {remarks(change)}'
 
 
-def _rows(change: Change, number: _Number, twins: bool) -> Iterator[str]:
+def _rows(change: Change, number: _Number) -> Iterator[str]:
     lines = change.lines[1:] if not change.lines[0].text else change.lines
     for marks, group in groupby(lines, key=lambda line: _sort(line, change)):
-        for block in _blocks(list(group)) if marks == "changed" else [list(group)]:
-            yield _pair(block, number) if marks == "changed" else _alike(block, number, twins and marks == " ")
+        if marks == "changed":
+            yield from (_pair(block, number) for block in _blocks(list(group)))
+        else:
+            yield from (_line(line, number) for line in group)
 
 
 def _sort(line: Line, change: Change) -> str:
@@ -70,15 +72,6 @@ def _pair(block: list[Line], number: _Number) -> str:
     sides = ([line for line in block if line.mark == mark] for mark in "-+")
     old, new = ("".join(_line(line, number) for line in side) for side in sides)
     return _row(_side("old", old), _side("new", new))
-
-
-def _alike(lines: list[Line], number: _Number, twins: bool) -> str:
-    """A twin is only seen by a style sheet, and never heard."""
-    body = "".join(_line(line, number) for line in lines)
-    if not twins:
-        return body
-    twin = f'<span class="cq-side cq-new cq-twin" style="display:none" aria-hidden="true">{body}</span>'
-    return _row(f'<span class="cq-side cq-old" style="display:block;flex:1 1 100%">{body}</span>', twin)
 
 
 def _row(*sides: str) -> str:
