@@ -29,7 +29,7 @@ class Listener:
         self.heard: list[Told] = []
         self._more = asyncio.Event()
 
-    def put(self, message: Message) -> None:
+    def hear(self, message: Message) -> None:
         self.heard.append(json.loads(compose(message, self.pictures)))
         self._more.set()
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
-from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import url_path_join
 from tornado import web
 
@@ -27,9 +25,6 @@ from .catalogue import choose
 from .errors import ApiError
 from .handler import Handler
 from .models import Models
-
-if TYPE_CHECKING:
-    from .app import CopilotApp
 
 MOST_RECENT = 30
 
@@ -62,18 +57,25 @@ SUGGESTIONS = (
 )
 
 
-class Page(ExtensionHandlerMixin, JupyterHandler):
+class Page(Handler):
     """`GET copilot/chat`: for people, so a login page instead of a 401."""
 
-    auth_resource = "copilot"
+    route = "/copilot/chat"
 
     @property
     def content_security_policy(self) -> str:
         """Everything that is not named is forbidden."""
         return "; ".join(f"{name} {value}" for name, value in POLICY.items())
 
+    def get_login_url(self) -> str:
+        """Jupyter's own."""
+        return JupyterHandler.get_login_url(self)
+
+    async def _admit(self) -> None:
+        if self.current_user is not None or self.request.method != "GET":
+            await super()._admit()
+
     @web.authenticated
-    @authorized
     def get(self) -> None:
         """The page. Where it is, it learns from an attribute; what new chats may do, it says at the top."""
         page = (STATIC / "chat.html").read_text("utf-8")
@@ -82,13 +84,15 @@ class Page(ExtensionHandlerMixin, JupyterHandler):
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
         base = url_path_join(self.base_url, "copilot/chat")
-        mode = cast("CopilotApp", self.extensionapp).chat_permission_mode
+        mode = self.app.chat_permission_mode
         means = escape(f"{mode}: {MODES[mode]}")
         self.finish(page.replace("{base}", escape(base, quote=True)).replace("{mode}", means))
 
 
 class Asset(Handler):
     """`GET copilot/chat/static/NAME`: one of the few files of the page."""
+
+    route = "/copilot/chat/static"
 
     def get(self, name: str) -> None:
         """Raises ApiError."""
@@ -103,6 +107,8 @@ class Asset(Handler):
 class Suggestions(Handler):
     """`GET api/chat/suggestions`."""
 
+    route = "/api/chat/suggestions"
+
     suggestions: ClassVar[tuple[str, ...]] = SUGGESTIONS
 
     def get(self) -> None:
@@ -115,6 +121,8 @@ class Suggestions(Handler):
 class ChatModels(Models):
     """`GET api/models`, `GET api/chat/models`."""
 
+    route = "/api/chat/models"
+
     async def get(self) -> None:
         """The models, and the one that new conversations use."""
         models = await self.known()
@@ -125,6 +133,8 @@ class ChatModels(Models):
 
 class Recent(Handler):
     """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first."""
+
+    route = "/copilot/chat/sessions"
 
     async def get(self) -> None:
         """An empty list where the agent does not run, or lists none."""

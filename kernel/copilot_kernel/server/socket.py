@@ -11,6 +11,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..errors import CopilotError, UsageError
 from . import slash
+from .errors import ApiError
 from .handler import Handler
 from .lobby import TRY_AGAIN
 from .outbox import Outbox
@@ -29,7 +30,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
     """The handshake is a GET, but what comes after it makes the agent act."""
-    _stream_request_body = False
+    route = "/api/chat/ws"
     talk: Talk | None = None
     pictures = False
 
@@ -51,8 +52,20 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         await Handler.prepare(self)
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """The handshake."""
+        """The handshake (RFC 6455, 4.2). Raises ApiError."""
+        self._require_handshake()
         await WebSocketHandler.get(self, *args, **kwargs)
+
+    def _require_handshake(self) -> None:
+        """What tornado would refuse, told in the form of our other errors."""
+        headers = self.request.headers
+        upgrades = [each.strip().lower() for each in headers.get("Connection", "").split(",")]
+        if headers.get("Upgrade", "").lower() != "websocket" or "upgrade" not in upgrades:
+            raise ApiError(426, "There is a WebSocket here: connect with ws:// or wss://.", Upgrade="websocket")
+        if self.get_websocket_protocol() is None:
+            raise ApiError(426, "Connect with version 13 of the protocol.", Sec_WebSocket_Version="13")
+        if not (headers.get("Host") and headers.get("Sec-WebSocket-Key")) or self.received:
+            raise ApiError(400, "This is no handshake of a WebSocket: it has no Sec-WebSocket-Key, or it has a body.")
 
     @property
     def ping_interval(self) -> float:
@@ -78,10 +91,10 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
                 raise UsageError(f"This message has more than {LONGEST} characters.", "Send less at once.")
             await self._act(read(message))
         except CopilotError as error:
-            self.put(failed(error))
+            self.hear(failed(error))
         except Exception:
             self.log.exception("an action of the chat failed")
-            self.put(Failed("Something in this server broke; its log says what."))
+            self.hear(Failed("Something in this server broke; its log says what."))
 
     def on_close(self) -> None:
         """The conversation goes on."""
@@ -90,7 +103,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         self._leave()
         self._writing.cancel()
 
-    def put(self, message: Message) -> None:
+    def hear(self, message: Message) -> None:
         """See `Reader`. Who has let too much wait is sent away; what is lost, it finds when it comes back."""
         self._box.put(message)
         if self._box.full:

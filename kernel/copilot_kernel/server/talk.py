@@ -125,10 +125,10 @@ class Talk:
     def join(self, reader: Reader, resumed: str = "") -> None:
         """`reader` hears everything from now on, after what it missed."""
         self.used = time.monotonic()
-        reader.put(self.created(resumed))
+        reader.hear(self.created(resumed))
         self.voice.join(reader, self.last, self._earlier, self.running)
         if self._due:
-            reader.put(Event("notice", {"severity": "info", "title": CONTEXT, "description": ""}))
+            reader.hear(Event("notice", {"severity": "info", "title": CONTEXT, "description": ""}))
 
     def leave(self, reader: Reader) -> None:
         """It hears nothing more; the conversation goes on."""
