@@ -61,7 +61,7 @@ def why_sensitive(names: Iterable[str], *, changes: bool = False) -> str:
     if found:
         return _REASONS[min(found)]
     rows = (*_READ, *_CHANGED) if changes else _READ
-    return next((why for row, why in rows if _stands_in(row, plainly, is_tree=changes)), "")
+    return next((why for row, why in rows if row[0] in plainly and _stands_in(row, plainly, is_tree=changes)), "")
 
 
 def _stands_in(row: tuple[str, ...], names: tuple[str, ...], *, is_tree: bool) -> bool:

@@ -1,0 +1,151 @@
+"""Where the free words of a command lead: out of the project, or to files that are more than text.
+
+Most programs run or change what their words name: `pytest /tmp/x` runs code that nobody has seen, `cp x .git/hooks`
+puts a program where the next command starts it. So only of a closed list of programs, which show what they are given, a
+word may lead elsewhere. Words are judged by their spelling; links in the project count as the project.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .options import ALIASES, options_of
+from .parts import below
+from .programs import WRAPPERS, inner_at
+from .sensitive import is_never_written, why_sensitive
+
+_NAMES = "echo printf true false test [ pwd type command which basename dirname date tee cd wait"
+_SAYING = frozenset(_NAMES.split())
+"""Their words name no file of which anything is shown; those of `tee` are judged as edits."""
+_VIEWERS = """
+    ls cat head tail wc grep egrep fgrep rg ag ack find fd sort uniq cut tr diff cmp comm jq sed awk file stat du df
+    tree less man xxd od strings hexdump bat column nl tac rev fold paste join md5sum sha1sum sha256sum realpath
+    readlink curl git iconv zcat zgrep
+    """
+_SHOWING = frozenset(_VIEWERS.split())
+"""They show what their words name, in the forms that are not held back."""
+_SCRIPTED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia|bash|sh|deno|bun|java)[\d.]*")
+"""What a rule spells out behind these is a program of the project, and the further words are its own matter."""
+
+_ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
+_BETWEEN = re.compile(r"[=:,@]")
+_BEGINNING = re.compile(r"\.[^/]*[*?\[]|[*?\[][^/]*$")
+_PLAIN = re.compile(r"(?!jupyter)[\w+%-]*", re.ASCII)
+_LIVING = re.compile(r"/proc/(?:[^/]*[\d*?\[]|self|thread-self)")
+_PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmod", "tar", "unzip"})
+"""With a folder, these reach what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """`folder` is where commands start, `roots` are the names of the project's folder, `home` is the user's.
+
+    All are absolute. Without roots the folder is the project; empty: not known.
+    """
+
+    folder: str = ""
+    roots: tuple[str, ...] = ()
+    home: str = ""
+
+    def inner(self, path: str) -> tuple[str, ...] | None:
+        """The parts of `path` in the project; None if it is outside, or nobody knows."""
+        start = self.folder or _NOWHERE
+        if path == "~" or path.startswith("~/"):
+            path = (self.home or "/~") + path[1:]
+        if path.startswith("~"):
+            return None
+        whole = posixpath.normpath(posixpath.join(start, path))
+        return next((parts for root in self.roots or (start,) if (parts := below(whole, root)) is not None), None)
+
+
+_NOWHERE = "/\0"
+_MOST = 40
+"""Paths in one word."""
+_MOST_WORDS = 200
+"""In one command; it bounds the time that one takes."""
+
+
+def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str], around: Around) -> str:
+    """In words, why no rule allows what the words lead to; empty: nothing speaks against them."""
+    program, free = _acting(words, spelled)
+    if not free or program in _SAYING:
+        return ""
+    is_shown = program in _SHOWING and _is_as_listed(program, words, spelled)
+    odd = [at for at in free if not _PLAIN.fullmatch(words[at])]
+    if len(odd) > _MOST_WORDS:
+        return f"{program} gets too many words to look where each of them leads"
+    reasons = (_reason(program, words[at], words[at] in globs, is_shown, around) for at in free)
+    return next(filter(None, reasons), "")
+
+
+def _acting(words: Sequence[str], spelled: Collection[int]) -> tuple[str, list[int]]:
+    """The program that gets the free words, and which these are; none for a script of the project."""
+    free = [at for at in range(1, len(words)) if at not in spelled]
+    begin = inner_at(words, free)
+    if not begin and posixpath.basename(words[0]) in WRAPPERS:
+        plain = (at for at, word in enumerate(words) if at and not re.fullmatch(r"-.*|[\d.]+[smhd]?|\w+=.*", word))
+        begin = next(plain, 0)
+    name = posixpath.basename(words[begin])
+    before = [words[at] for at in range(begin + 1, min(free, default=0))]
+    is_script = ("/" in words[begin] and words[begin][:1] != "/") or (
+        _SCRIPTED.fullmatch(name) and any(word[:1] != "-" for word in before) and before[0] not in ("-m", "-c", "-e")
+    )
+    return ALIASES.get(name, name), [] if is_script and begin in spelled else free
+
+
+def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) -> bool:
+    """Whether what the rule itself spells out leaves the program one that only shows, unlike `sed -i`."""
+    options = options_of(program)
+    if program == "git":
+        return "mv" not in words[1:3]
+    return not options or all(options.covers(words[at]) for at in spelled if at < len(words))
+
+
+@lru_cache(maxsize=4096)
+def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Around) -> str:
+    if _PLAIN.fullmatch(word) and program not in _PLACING:
+        return ""
+    if is_glob and any(_BEGINNING.match(part) for part in word.split("/") if part[:1] == "."):
+        return f"{program} {word} may become a hidden file or another folder, by the names of files"
+    paths = tuple(_paths(word))
+    if len(paths) > _MOST:
+        return f"{program} {word[:40]} has more parts than can be looked through"
+    for path in paths:
+        parts = around.inner(path)
+        if parts is None and not is_shown:
+            return f"{program} may run or change what {path} leads to, which is outside of the project"
+        names = parts if parts is not None else tuple(path.split("/"))
+        if why := _why_sensitive(program, names, is_shown, parts is None) or _living(path):
+            return f"{path} {why}, and no rule allows that for {program}"
+    return ""
+
+
+def _why_sensitive(program: str, names: tuple[str, ...], is_shown: bool, is_outside: bool) -> str:
+    if is_shown:
+        why = why_sensitive(names)
+        return why if is_outside or "secrets" in why else ""
+    if is_never_written(names):
+        return "belongs to Git itself, or holds the rules for agents"
+    tail = () if program in _PLACING else ("",)
+    return why_sensitive((*names, *tail), changes=True)
+
+
+def _living(path: str) -> str:
+    return "shows what a running program holds" if _LIVING.match(posixpath.normpath(path)) else ""
+
+
+def _paths(word: str) -> Iterator[str]:
+    """Whatever in the word may be a path: all of it, and what stands behind an option's letter, =, :, a comma or @."""
+    if _ADDRESS.match(word):
+        return
+    if "file:" in word.lower():
+        yield "/" + re.split(r"file:/*", word, maxsplit=1, flags=re.IGNORECASE)[1]
+    if not word.startswith("-"):
+        yield word
+    elif not word.startswith("--"):
+        yield word[2:]
+    yield from _BETWEEN.split(word)[1:]
