@@ -175,6 +175,9 @@ class Talk:
         self.voice.publish(Event("queued", {"waiting": len(self._queue)}))
 
     async def _run(self) -> None:
+        if not self._queue:  # it was stopped before it could begin
+            self._tell(Event("running", {"running": False}))
+            self._tell(Done("cancelled"))
         while self._queue:
             text = self._queue.popleft()
             self._tell(Event("running", {"running": True}))

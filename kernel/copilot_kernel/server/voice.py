@@ -79,6 +79,10 @@ class Voice:
             if _is_for(message, reader.pictures):
                 reader.hear(message)
 
+    def asks(self, call_id: str) -> bool:
+        """This question is open."""
+        return any(request.call_id == call_id for request in self._asked.requests)
+
     def answer(self, action: ApproveTool) -> None:
         """See `Asked.answer`."""
         self._asked.answer(action)
