@@ -79,6 +79,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
     command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}", "--ServerApp.allow_root=True"]
     command += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+    command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     settings = {f"JUPYTER{key}": str(private / key.lower()) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
     settings |= {f"JUPYTERLAB{key}": str(private / key.lower()) for key in ("_SETTINGS_DIR", "_WORKSPACES_DIR")}
     quiet_lab(private / "_settings_dir")
