@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from copilot_kernel.permissions.commands import Verdict, judge
 from copilot_kernel.permissions.patterns import compile_pattern
@@ -24,7 +24,7 @@ from copilot_kernel.permissions.programs import unwrap
 from copilot_kernel.permissions.shell import read
 
 from .grammar import generate
-from .hostile import BETWEEN, NEVER
+from .hostile import BETWEEN, NEVER, OUTER
 from .sandbox import Deed, Sandbox, sandbox
 
 _RULES = """
@@ -154,7 +154,12 @@ def _wrong_words(deed: Deed) -> list[str]:
 
 
 def _telling(program: str, words: Sequence[str]) -> Sequence[str]:
-    """Without -e, the first word for sed that is no option is the script; the others are names of files."""
+    """Without -e, the first word for sed that is no option is the script; the others are names of files.
+
+    For git, an option before the subcommand is another one than behind it (`-p`, `-C`), and is marked.
+    """
+    if program == "git":
+        return [*words, *(OUTER + word for word in takewhile(lambda word: word.startswith("-"), words))]
     if program != "sed" or any(word.startswith(("-e", "--e")) for word in words):
         return words
     script = next((word for word in words if not word.startswith("-")), "")

@@ -136,6 +136,8 @@ a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 
 BETWEEN = "\0"
 """Stands between two words, since a blank may be in one. In the list below it is `~`."""
+OUTER = "outer"
+"""Stands before an option that stands before the subcommand."""
 
 _PYTEST = r"""
 -\w*p.* -\w*c.* -\w*o.* --rootdir.* --basete.* --ju.* @.* --pa.* --debu.* --cov-report=.*:w.* --cov-con.* --pdbc.*
@@ -145,7 +147,8 @@ _PYTEST = r"""
 _NEVER_SAID = {
     "git": r"""
 -c.*=.* (core|alias)\..*=.*
---?(exec-path|C|git-dir|work-tree|config-env|p|paginate|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
+outer-(C|p|-paginate)(=.*)?
+--?(exec-path|git-dir|work-tree|config-env|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
 -u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
 daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 """,
