@@ -94,5 +94,6 @@ async def said(talk: Talk, listener: Listener, text: str) -> list[Told]:
     return listener.heard[before:]
 
 
-def answered(talk: Talk, call_id: str, response: object, option_id: str | None = None) -> None:
-    talk.voice.answer(ApproveTool(action="approve_tool", call_id=call_id, response=response, option_id=option_id))
+def answered(talk: Talk, call_id: str, response: object, option_id: str | None = None, reason: str = "") -> None:
+    more = {"response": response, "option_id": option_id, "reason": reason}
+    talk.voice.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -73,6 +73,22 @@ async def test_yes_never_gives_a_standing_grant_and_an_option_is_given_by_its_id
         assert listener.events("approval_resolved")[0]["approved"] is True
 
 
+async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settings) -> None:
+    async with talking(settings) as talks:
+        listener = Listener()
+        talk = await talks.new(listener)
+        talk.send("demo: shell echo hi")
+        call = (await listener.event("tool_approval_request"))["call_id"]
+        with pytest.raises(UsageError, match="goes with a no"):
+            answered(talk, call, "yes", reason="because")
+        answered(talk, call, "no", reason=" demo: say heard ")
+        await listener.done()
+        assert "the agent is told: demo: say heard" in listener.events("approval_resolved")[0]["reason"]
+        assert listener.events("tool_done")[0]["status"] == "rejected"
+        assert listener.text.endswith("heard")
+        assert len(listener.of("done")) == 1
+
+
 async def test_an_answer_counts_once_and_never_for_the_next_question(settings: Settings) -> None:
     async with talking(settings) as talks:
         listener = Listener()

@@ -45,8 +45,8 @@ def _paths() -> Json:
     return {
         "/v1/chat/completions": {"post": _asks("createChatCompletion", "ChatRequest", "ChatCompletion", chat_events())},
         "/v1/responses": {"post": _asks("createResponse", "ResponsesRequest", "Response", response_events())},
-        "/v1/models": {"get": _tells("listModels", "Models", (503,))},
-        "/v1/models/{id}": {"get": {**_tells("retrieveModel", "Model", (404, 503)), "parameters": [model]}},
+        "/v1/models": {"get": _tells("listModels", "Models", (429, 503))},
+        "/v1/models/{id}": {"get": {**_tells("retrieveModel", "Model", (404, 429, 503)), "parameters": [model]}},
         "/health": {"get": {**_tells("health", "Health", (), known=False), "security": []}},
         "/status": {"get": _tells("status", "Status", ())},
     }

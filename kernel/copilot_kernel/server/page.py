@@ -7,6 +7,7 @@ that was made safe by `rendering`; all the same, the content security policy for
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ..acp.messages import SessionInfo
+from ..chat import Chat
 from ..commands.modes import MODES
 from ..commands.sessions import newest_first
 from ..desk.home import CLOSE_LIMIT
@@ -49,6 +51,7 @@ POLICY = {
     "frame-ancestors": "'self'",
 }
 """`style` attributes are how our HTML carries its colours; style sheets are only our own."""
+_FIELD = re.compile(r"\{(base|mode|folder|path)\}")
 SUGGESTIONS = (
     "Explain what this project does",
     "Make a plan for a new feature",
@@ -85,8 +88,15 @@ class Page(Handler):
         self.set_header("X-Content-Type-Options", "nosniff")
         base = url_path_join(self.base_url, "copilot/chat")
         mode = self.app.chat_permission_mode
-        means = escape(f"{mode}: {MODES[mode]}")
-        self.finish(page.replace("{base}", escape(base, quote=True)).replace("{mode}", means))
+        means = f"{mode}: {MODES[mode]}"
+        folder = Path(self.app.chat_settings.folder)
+        told = {
+            "base": base,
+            "mode": means,
+            "folder": visible_text(folder.name or folder),
+            "path": visible_text(folder),
+        }
+        self.finish(_FIELD.sub(lambda field: escape(told[field[1]]), page))
 
 
 class Asset(Handler):
@@ -132,24 +142,33 @@ class ChatModels(Models):
 
 
 class Recent(Handler):
-    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first."""
+    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first.
+
+    Those that somebody else has open, such as a client over HTTP, cannot be resumed and are left out.
+    """
 
     route = "/copilot/chat/sessions"
 
     async def get(self) -> None:
-        """An empty list where the agent does not run, or lists none."""
-        self.answer_json([_told(each) for each in newest_first(await self._listed())[:MOST_RECENT]])
+        """An empty list where the agent does not run, or lists none. Raises ApiError."""
+        self.app.limits.spend()
+        found = newest_first(await self._listed())[:MOST_RECENT]
+        self.answer_json([{**_told(each), "open": each.id in self.app.lobby.talks} for each in found])
 
     async def _listed(self) -> tuple[SessionInfo, ...]:
         if self.app.pool.link is None:
             return ()
         home = await self.app.pool.home(self.app.chat_settings)
         try:
-            return await home.do(lambda chat: chat.sessions())
+            return await home.do(self._free)
         except CopilotError:
             return ()
         finally:
             await home.close(CLOSE_LIMIT)
+
+    async def _free(self, chat: Chat) -> tuple[SessionInfo, ...]:
+        talks = self.app.lobby.talks
+        return tuple(each for each in await chat.sessions() if each.id in talks or not chat.agent.elsewhere(each.id))
 
 
 def _told(session: SessionInfo) -> dict[str, str]:
