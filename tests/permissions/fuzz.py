@@ -10,6 +10,8 @@ the verdict names. A run that approves less than a fifth fails: it must not pass
 from __future__ import annotations
 
 import argparse
+import contextlib
+import getopt
 import os
 import random
 import sys
@@ -156,8 +158,12 @@ def _wrong_words(deed: Deed) -> list[str]:
 def _telling(program: str, words: Sequence[str]) -> Sequence[str]:
     """Without -e, the first word for sed that is no option is the script; the others are names of files.
 
-    For git, an option before the subcommand is another one than behind it (`-p`, `-C`), and is marked.
+    Of uniq, only the files count. For git, an option before the subcommand is another one than behind it (`-p`, `-C`),
+    and is marked.
     """
+    if program == "uniq":
+        with contextlib.suppress(getopt.GetoptError):
+            return getopt.getopt(list(words), "cdDuizf:s:w:")[1]
     if program == "git":
         return [*words, *(OUTER + word for word in takewhile(lambda word: word.startswith("-"), words))]
     if program != "sed" or any(word.startswith(("-e", "--e")) for word in words):

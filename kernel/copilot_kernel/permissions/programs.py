@@ -184,7 +184,12 @@ def _sed(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
 
 
 def _awk(words: list[str], globs: frozenset[str]) -> str:
-    """Past the values of -F and -v at the beginning, each word may be the program; after --, also one with a dash."""
+    """Past the values of -F and -v at the beginning, each word may be the program; after --, also one with a dash.
+
+    The name of a function in a variable is what `@f()` calls.
+    """
+    if named := next((word for word in words if re.search("system|getline", word)), ""):
+        return f"awk {named} may run commands"
     while words[:1] in (["-F"], ["-v"]):
         words = words[2:]
     if words and words[0] in globs:

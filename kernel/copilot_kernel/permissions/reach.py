@@ -33,7 +33,10 @@ _SCRIPTED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia|bash|
 
 _ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
 _BETWEEN = re.compile(r"[=:,@]")
-_BEGINNING = re.compile(r"\.[^/]*[*?\[]|[*?\[][^/]*$")
+_HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
+_FOLDER_GLOB = re.compile(r".*[*?\[].*/", re.DOTALL)
+_SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "git"})
+"""They show what is in all files of a folder."""
 _PLAIN = re.compile(r"(?!jupyter)[\w+%-]*", re.ASCII)
 _LIVING = re.compile(r"/proc/(?:[^/]*[\d*?\[]|self|thread-self)")
 _PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmod", "tar", "unzip"})
@@ -53,16 +56,23 @@ class Around:
 
     def inner(self, path: str) -> tuple[str, ...] | None:
         """The parts of `path` in the project; None if it is outside, or nobody knows."""
-        start = self.folder or _NOWHERE
-        if path == "~" or path.startswith("~/"):
-            path = (self.home or "/~") + path[1:]
+        whole = self.whole(path)
+        roots = self.roots or (self.folder or _NOWHERE,)
+        return next((parts for root in roots if (parts := below(whole, root)) is not None), None)
+
+    def whole(self, path: str) -> str:
+        """Absolute, without `..`."""
         if path.startswith("~"):
-            return None
-        whole = posixpath.normpath(posixpath.join(start, path))
-        return next((parts for root in self.roots or (start,) if (parts := below(whole, root)) is not None), None)
+            path = (self.home or _HOME) + path[1:] if path[1:2] in ("", "/") else f"/{path}"
+        whole = posixpath.normpath(posixpath.join(self.folder or _NOWHERE, path))
+        return "/" + whole.lstrip("/")
+
+    def holds_home(self, whole: str) -> bool:
+        """Whether it is the user's home, or a folder above."""
+        return below(self.home or _HOME, whole) is not None
 
 
-_NOWHERE = "/\0"
+_NOWHERE, _HOME = "/\0", "/~"
 _MOST = 40
 """Paths in one word."""
 _MOST_WORDS = 200
@@ -109,8 +119,8 @@ def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) 
 def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Around) -> str:
     if _PLAIN.fullmatch(word) and program not in _PLACING:
         return ""
-    if is_glob and any(_BEGINNING.match(part) for part in word.split("/") if part[:1] == "."):
-        return f"{program} {word} may become a hidden file or another folder, by the names of files"
+    if is_glob and _HIDDEN_GLOB.match(word):
+        return f"{program} {word} may become a hidden file, by the names of files"
     paths = tuple(_paths(word))
     if len(paths) > _MOST:
         return f"{program} {word[:40]} has more parts than can be looked through"
@@ -118,34 +128,42 @@ def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Arou
         parts = around.inner(path)
         if parts is None and not is_shown:
             return f"{program} may run or change what {path} leads to, which is outside of the project"
-        names = parts if parts is not None else tuple(path.split("/"))
-        if why := _why_sensitive(program, names, is_shown, parts is None) or _living(path):
+        why = _outside(program, path, is_glob, around) if parts is None else _inside(program, parts, is_shown)
+        if why:
             return f"{path} {why}, and no rule allows that for {program}"
     return ""
 
 
-def _why_sensitive(program: str, names: tuple[str, ...], is_shown: bool, is_outside: bool) -> str:
+def _inside(program: str, names: tuple[str, ...], is_shown: bool) -> str:
     if is_shown:
-        why = why_sensitive(names)
-        return why if is_outside or "secrets" in why else ""
+        return why if "secrets" in (why := why_sensitive(names)) else ""
     if is_never_written(names):
         return "belongs to Git itself, or holds the rules for agents"
     tail = () if program in _PLACING else ("",)
     return why_sensitive((*names, *tail), changes=True)
 
 
-def _living(path: str) -> str:
-    return "shows what a running program holds" if _LIVING.match(posixpath.normpath(path)) else ""
+def _outside(program: str, path: str, is_glob: bool, around: Around) -> str:
+    """Of what a program only shows: everything else may not lead there."""
+    whole = around.whole(path)
+    if _LIVING.match(whole):
+        return "shows what a running program holds"
+    if is_glob and _FOLDER_GLOB.match(path):
+        return "may become another folder, by the names of files"
+    if program in _SEARCHING and (around.holds_home(whole) or "/." in whole):
+        return "is searched with all that is hidden in it"
+    return why_sensitive(whole.split("/"))
 
 
 def _paths(word: str) -> Iterator[str]:
     """Whatever in the word may be a path: all of it, and what stands behind an option's letter, =, :, a comma or @."""
-    if _ADDRESS.match(word):
+    if _ADDRESS.match(word) and ".." not in word.split("/"):
         return
     if "file:" in word.lower():
         yield "/" + re.split(r"file:/*", word, maxsplit=1, flags=re.IGNORECASE)[1]
     if not word.startswith("-"):
         yield word
-    elif not word.startswith("--"):
+    elif not word.startswith("--") and (begin := re.search(r"[./~]", word)):
         yield word[2:]
+        yield word[begin.start() :]
     yield from _BETWEEN.split(word)[1:]

@@ -45,8 +45,10 @@ _CHANGED = (
     *(((name,), _RUN) for name in (".config", ".local")),
 )
 """Names in a row that nobody minds being read; but who changes what is there, steers an agent or a program."""
-_READ = tuple(
-    ((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub", "git")
+_READ = (
+    *(((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub")),
+    ((".config", "git"), "may hold secrets"),
+    (("jupyter", "runtime"), "may hold secrets"),
 )
 _NEVER_WRITTEN = (".git", OURS)
 
