@@ -60,6 +60,13 @@ def test_without_a_folder_only_what_is_spelled_from_it_is_inside() -> None:
     ]
 
 
+@pytest.mark.parametrize("rule", [".venv/bin/pytest *", ".venv/bin/python *", "node -r ./x.js *", "python -W ignore *"])
+def test_only_a_script_of_the_project_decides_itself_what_its_words_mean(rule: str) -> None:
+    assert judge(rule.replace("*", "/tmp/evil"), [compile_pattern(rule)], around=PROJECT).outcome == "ask"
+    for own in ("scripts/fit *", ".venv/bin/python fit.py *", "Rscript --vanilla fit.R *"):
+        assert judge(own.replace("*", "/data/x"), [compile_pattern(own)], around=PROJECT).outcome == "allow"
+
+
 def test_too_many_words_to_look_through_ask() -> None:
     assert outcome("pytest " + "a.py " * 100) == "allow"
     assert outcome("pytest " + "a.py " * 300) == "ask"

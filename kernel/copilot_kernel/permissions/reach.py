@@ -31,6 +31,8 @@ _SHOWING = frozenset(_VIEWERS.split())
 _SCRIPTED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia|bash|sh|deno|bun|java)[\d.]*")
 """What a rule spells out behind these is a program of the project, and the further words are its own matter."""
 
+_FLAGS = frozenset({"-u", "-B", "-O", "-I", "-P", "-s", "-E", "-x", "--vanilla"})
+"""They take no value, so that the script stands behind them."""
 _ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
 _BETWEEN = re.compile(r"[=:,@]")
 _HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
@@ -101,10 +103,17 @@ def _acting(words: Sequence[str], spelled: Collection[int]) -> tuple[str, list[i
         begin = next(plain, 0)
     name = posixpath.basename(words[begin])
     before = [words[at] for at in range(begin + 1, min(free, default=0))]
-    is_script = ("/" in words[begin] and words[begin][:1] != "/") or (
-        _SCRIPTED.fullmatch(name) and any(word[:1] != "-" for word in before) and before[0] not in ("-m", "-c", "-e")
-    )
-    return ALIASES.get(name, name), [] if is_script and begin in spelled else free
+    is_script = begin in spelled and _is_script(words[begin], name, before)
+    return ALIASES.get(name, name), [] if is_script else free
+
+
+def _is_script(program: str, name: str, before: list[str]) -> bool:
+    """A program that lies in the project, or one behind its interpreter; none that was installed there."""
+    if _SCRIPTED.fullmatch(name):
+        script = next((word for word in before if word not in _FLAGS), "-")
+        return not script.startswith("-")
+    is_own = "/" in program and program[:1] != "/" and not {"bin", ".bin"}.intersection(program.split("/"))
+    return is_own and options_of(name) is None
 
 
 def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) -> bool:
