@@ -113,7 +113,7 @@ a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 -p evil ¦ -xpevil ¦ -c evil ¦ --rootdir=/ ¦ -o addopts=-pevil ¦ --basetemp src ¦ --basete=src ¦ --junitxml=w.txt
 --junit-xml w.txt ¦ --junitx w.txt ¦ @evil ¦ -q @evil ¦ --pastebin=all ¦ --debug=w.txt ¦ --cov-report=xml:w.txt
 --cov-config=evil ¦ --pdbcls=evil:x ¦ --log-file=w.txt ¦ /tmp/evil ¦ ../other ¦ src/../../other ¦ ~/evil
---ignore=/tmp/evil ¦ file:///tmp/evil
+--cov=/tmp/evil ¦ file:///tmp/evil
 """),
     "python -m pytest": _listed(r"""
 -p evil ¦ --junitxml=w.txt ¦ --basetemp=src ¦ @evil ¦ /tmp/evil ¦ ../other ¦ -c evil
@@ -141,7 +141,7 @@ OUTER = "outer"
 
 _PYTEST = r"""
 -\w*p.* -\w*c.* -\w*o.* --rootdir.* --basete.* --ju.* @.* --pa.* --debu.* --cov-report=.*:w.* --cov-con.* --pdbc.*
---log-f.* (.*=)?(/|\.\./).* \w+/\.\./\.\./.* file:.*
+--log-f.* (?!--ignore)(.*=)?(/|\.\./).* \w+/\.\./\.\./.* file:.*
 """
 
 _NEVER_SAID = {

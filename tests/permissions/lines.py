@@ -118,6 +118,7 @@ MUST_ALLOW = [
         ("find . -name '*.ipynb' -not -path './.git/*'", "tests of find"),
         ("find data -type f -size +10M -mtime -7", "a number that looks like an option"),
         ("find . -type d -name __pycache__ -prune -o -name '*.py' -print", "find without actions that run or write"),
+        ("find . -name .env -not -path './.venv/*'", "names only"),
         ("find . ! -name '*.py'", "an exclamation mark between blanks is a word"),
         ("echo done", "a builtin that only prints"),
         ("echo 'a' && echo 'b' || echo 'c'; echo d", "each part has its rule"),
@@ -234,7 +235,8 @@ MUST_ALLOW = [
     *rows(
         "cat *; ls *; grep *; cp *; tar *; sed *; git *; echo *; python train.py *; ./run.sh *; cargo test *; tree *",
         ("cat .git/HEAD", "what belongs to Git may be read"),
-        ("ls .git/hooks", "what belongs to Git may be read"),
+        ("ls -la .git/hooks .env ~/.ssh", "names and sizes only"),
+        ("tar -czf a.tgz --exclude=.git src", "what is left out is not touched"),
         ("cat /etc/hosts", "showing a file is what the program is for"),
         ("cat /proc/cpuinfo", "facts about the machine"),
         ("cat .github/workflows/ci.yml AGENTS.md", "what steers agents may be read"),

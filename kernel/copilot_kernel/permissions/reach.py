@@ -28,6 +28,8 @@ _VIEWERS = """
     """
 _SHOWING = frozenset(_VIEWERS.split())
 """They show what their words name, in the forms that are not held back."""
+_LISTING = frozenset({"ls", "find", "fd", "tree", "stat", "du", "df", "file", "realpath", "readlink"})
+"""Of these, they show names and sizes only."""
 _SCRIPTED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia|bash|sh|deno|bun|java)[\d.]*")
 """What a rule spells out behind these is a program of the project, and the further words are its own matter."""
 
@@ -87,6 +89,8 @@ def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str],
     if not free or program in _SAYING:
         return ""
     is_shown = program in _SHOWING and _is_as_listed(program, words, spelled)
+    if is_shown and program in _LISTING:
+        return ""
     odd = [at for at in free if not _PLAIN.fullmatch(words[at])]
     if len(odd) > _MOST_WORDS:
         return f"{program} gets too many words to look where each of them leads"
@@ -126,7 +130,7 @@ def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) 
 
 @lru_cache(maxsize=4096)
 def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Around) -> str:
-    if _PLAIN.fullmatch(word) and program not in _PLACING:
+    if (_PLAIN.fullmatch(word) and program not in _PLACING) or _is_left_out(program, word):
         return ""
     if is_glob and _HIDDEN_GLOB.match(word):
         return f"{program} {word} may become a hidden file, by the names of files"
@@ -141,6 +145,10 @@ def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Arou
         if why:
             return f"{path} {why}, and no rule allows that for {program}"
     return ""
+
+
+def _is_left_out(program: str, word: str) -> bool:
+    return word.startswith(("--exclude=", "--ignore=")) and options_of(program) is not None
 
 
 def _inside(program: str, names: tuple[str, ...], is_shown: bool) -> str:
