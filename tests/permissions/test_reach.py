@@ -69,8 +69,9 @@ def test_only_a_script_of_the_project_decides_itself_what_its_words_mean(rule: s
 
 def test_too_many_words_to_look_through_ask() -> None:
     assert outcome("pytest " + "a.py " * 100) == "allow"
-    assert outcome("pytest " + "a.py " * 300) == "ask"
-    assert outcome("pytest a" + ":b" * 100) == "ask"
+    assert outcome("pytest " + "a.py " * 400) == "ask"
+    assert outcome("pytest a" + ":./b" * 400) == "ask"
+    assert outcome("pytest -k '" + "a, b: c; " * 100 + "'") == "allow"
 
 
 @pytest.mark.parametrize(("folder", "path", "wanted"), [("src", "../tests", "allow"), ("src", "../../x", "ask")])

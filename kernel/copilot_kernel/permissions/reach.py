@@ -37,8 +37,9 @@ _FLAGS = frozenset({"-u", "-B", "-O", "-I", "-P", "-s", "-E", "-x", "--vanilla"}
 """They take no value, so that the script stands behind them."""
 _ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
 _BETWEEN = re.compile(r"[=:,@]")
+_TELLING = re.compile(r"[./~]|jupyter|[^\x00-\x7f]")
+"""Without any of these, a part of a word leads nowhere: most of a long message is so."""
 _HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
-_FOLDER_GLOB = re.compile(r".*[*?\[].*/", re.DOTALL)
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "git"})
 """They show what is in all files of a folder."""
 _PLAIN = re.compile(r"(?!jupyter)[\w+%-]*", re.ASCII)
@@ -77,10 +78,8 @@ class Around:
 
 
 _NOWHERE, _HOME = "/\0", "/~"
-_MOST = 40
-"""Paths in one word."""
-_MOST_WORDS = 200
-"""In one command; it bounds the time that one takes."""
+_MOST, _DEEPEST = 300, 200
+"""Paths in the words of one command, and folders in a word; they bound the time that one takes."""
 
 
 def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str], around: Around) -> str:
@@ -91,8 +90,8 @@ def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str],
     is_shown = program in _SHOWING and _is_as_listed(program, words, spelled)
     if is_shown and program in _LISTING:
         return ""
-    odd = [at for at in free if not _PLAIN.fullmatch(words[at])]
-    if len(odd) > _MOST_WORDS:
+    odd = [words[at] for at in free if not _PLAIN.fullmatch(words[at])]
+    if sum(len(tuple(_paths(word))) for word in odd) > _MOST or any(word.count("/") > _DEEPEST for word in odd):
         return f"{program} gets too many words to look where each of them leads"
     reasons = (_reason(program, words[at], words[at] in globs, is_shown, around) for at in free)
     return next(filter(None, reasons), "")
@@ -124,20 +123,17 @@ def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) 
     """Whether what the rule itself spells out leaves the program one that only shows, unlike `sed -i`."""
     options = options_of(program)
     if program == "git":
-        return "mv" not in words[1:3]
+        return "mv" not in words
     return not options or all(options.covers(words[at]) for at in spelled if at < len(words))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Around) -> str:
     if (_PLAIN.fullmatch(word) and program not in _PLACING) or _is_left_out(program, word):
         return ""
     if is_glob and _HIDDEN_GLOB.match(word):
         return f"{program} {word} may become a hidden file, by the names of files"
-    paths = tuple(_paths(word))
-    if len(paths) > _MOST:
-        return f"{program} {word[:40]} has more parts than can be looked through"
-    for path in paths:
+    for path in _paths(word):
         parts = around.inner(path)
         if parts is None and not is_shown:
             return f"{program} may run or change what {path} leads to, which is outside of the project"
@@ -165,7 +161,7 @@ def _outside(program: str, path: str, is_glob: bool, around: Around) -> str:
     whole = around.whole(path)
     if _LIVING.match(whole):
         return "shows what a running program holds"
-    if is_glob and _FOLDER_GLOB.match(path):
+    if is_glob and "/" in "".join(re.split(r"[*?\[]", path, maxsplit=1)[1:]):
         return "may become another folder, by the names of files"
     if program in _SEARCHING and (around.holds_home(whole) or "/." in whole):
         return "is searched with all that is hidden in it"
@@ -183,4 +179,4 @@ def _paths(word: str) -> Iterator[str]:
     elif not word.startswith("--") and (begin := re.search(r"[./~]", word)):
         yield word[2:]
         yield word[begin.start() :]
-    yield from _BETWEEN.split(word)[1:]
+    yield from filter(_TELLING.search, _BETWEEN.split(word)[1:])
