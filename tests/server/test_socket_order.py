@@ -110,7 +110,30 @@ async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_i
         assert [each for each in client.heard if each["type"] == "error"] == []
 
 
-async def test_what_was_sent_before_the_client_left_is_done(door: Door, api: Api, gate: Gate) -> None:
+async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way, ensure = Gate(), Talk._ensure_session
+
+    async def slowly(talk: Talk) -> None:
+        await way.wait()
+        await ensure(talk)
+
+    monkeypatch.setattr(Talk, "_ensure_session", slowly)
+    async with door.client() as client:
+        await client.begin()
+        await client.act("send", text=QUESTION)
+        await reached(way)
+        await client.act("stop")
+        await client.act("approve_tool", call_id="none", response="yes")  # whose error comes when the stop was heard
+        await client.kind("error")
+        way.opened.set()
+        assert (await client.kind("done"))["stop_reason"] == "cancelled"
+        assert text_of(await client.say("demo: say next")) == "next"
+    assert [each for each in client.heard if each.get("event") == "prompt" and each["content"] == QUESTION] == []
+
+
+async def test_what_was_sent_before_the_client_left_is_done(door: Door, api: Api) -> None:
     async with door.client() as client:
         await client.act("new_session")
         await client.act("send", text="demo: say heard by nobody")
