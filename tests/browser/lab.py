@@ -59,6 +59,14 @@ class Lab:
         path = f"/lab/tree/{notebook}" if notebook else "/lab"
         return f"{self.url}{path}?token={self.token}&reset"
 
+    def add_kernel(self, name: str, **environment: str) -> None:
+        """One more kernel to choose: Copilot with these settings."""
+        spec = json.loads((Path(__file__).parents[2] / "kernelspec" / "kernel.json").read_text())
+        spec |= {"display_name": name, "env": environment}
+        folder = self.root.parent / "private" / "_data_dir" / "kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(json.dumps(spec))
+
     def write(self, name: str, *cells: str, kernel: str = "copilot") -> Path:
         """A notebook with these cells."""
         spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
