@@ -208,7 +208,10 @@ MUST_ALLOW = [
     *rows("tar *", ("tar tzf a.tar.gz", "letters without a dash"), ("tar -czf a.tar.gz data", "what tar is for")),
     *rows("make *", ("make -j4 test", "a target"), ("make clean all", "targets")),
     *rows(
-        "curl *", ("curl -sSfL https://example.org/a.json", "only printed"), ("curl -I https://example.org", "headers")
+        "curl *",
+        ('curl -sX POST -d \'{"a": ["b"]}\' -H "Accept: a/b" https://example.org/a', "braces in what is sent"),
+        ("curl -sSfL https://example.org/a.json", "only printed"),
+        ("curl -I https://example.org", "headers"),
     ),
     *rows("sort *", ("sort ./*.csv", "a glob that says ./ is no option")),
     *rows("test *; [ *; echo *", ("test -f a.csv && echo yes", "a test"), ("[ -d data ] || echo no", "its other name")),

@@ -209,6 +209,26 @@ def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
     return "tar reaches for another machine" if any(":" in word for word in loose) else ""
 
 
+def _curl(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """Read as curl reads it, up to its addresses: it replaces braces and brackets in them, also those in `f{i}le:`."""
+    at = 1
+    while at < len(words):
+        if _TAKES_VALUE.fullmatch(words[at]) and "--" not in words:
+            at += 2
+            continue
+        if at in free and (words[at].lower().startswith(("file:", "--url=")) or re.search(r"[{\[]", words[at])):
+            return f"curl {words[at]} may read files of this machine"
+        at += 1
+    return ""
+
+
+_TAKES_VALUE = re.compile(
+    r"-[sSfLIivkgNG46#]*[HXdAemruFow]|--(header|request|data|data-raw|data-urlencode|data-binary|json|user-agent|referer|max-time"
+    r"|connect-timeout|retry|retry-delay|range|user|form|write-out|output)"
+)
+"""Of curl. A letter that takes a value ends its word, or has the value in it."""
+
+
 def _make(words: list[str], globs: frozenset[str]) -> str:
     setting = next((word for word in words if ("=" in word and word[0] != "-") or word in globs), "")
     return f"make {setting} sets what the Makefile runs" if setting else ""
@@ -243,6 +263,7 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
 _WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
     "sed": _sed,
     "tar": _tar,
+    "curl": _curl,
     "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
     "xxd": partial(_one_file, valued=frozenset({"-c", "-g", "-l", "-s"})),
 }
