@@ -59,6 +59,14 @@ class Lab:
         path = f"/lab/tree/{notebook}" if notebook else "/lab"
         return f"{self.url}{path}?token={self.token}&reset"
 
+    def add_kernel(self, name: str, **environment: str) -> None:
+        """One more kernel to choose: Copilot with these settings."""
+        spec = json.loads((Path(__file__).parents[2] / "kernelspec" / "kernel.json").read_text())
+        spec |= {"display_name": name, "env": environment}
+        folder = self.root.parent / "private" / "_data_dir" / "kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(json.dumps(spec))
+
     def write(self, name: str, *cells: str, kernel: str = "copilot") -> Path:
         """A notebook with these cells."""
         spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
@@ -79,6 +87,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
     command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}", "--ServerApp.allow_root=True"]
     command += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+    command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     settings = {f"JUPYTER{key}": str(private / key.lower()) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
     settings |= {f"JUPYTERLAB{key}": str(private / key.lower()) for key in ("_SETTINGS_DIR", "_WORKSPACES_DIR")}
     quiet_lab(private / "_settings_dir")

@@ -97,6 +97,33 @@ def card(browser: Browser, lab: Lab, about: str, theme: str, size: tuple[int, in
     context.close()
 
 
+def python_notebook(browser: Browser, lab: Lab) -> None:
+    """`%%copilot` beside Python: an answer, what is left of it as a value, and a question that waits."""
+    cells = (
+        "%load_ext copilot_kernel",
+        "%%copilot\nFix the bug in {file}",
+        "_copilot.code_blocks[0].code",
+        "%copilot Run the tests",
+    )
+    lab.write("python.ipynb", cells[0] + '\nfile = "fibonacci.py"', *cells[1:], kernel="python3")
+    context = browser.new_context(viewport={"width": WIDE[0], "height": 1080}, device_scale_factor=2)
+    notebook = Notebook.open(context, lab, "python.ipynb")
+    notebook.command("application:toggle-left-area")
+    notebook.run(0)
+    notebook.run(1, wait=False)
+    notebook.button(1, "Allow once").click()
+    notebook.wait_status("idle")
+    notebook.run(2)
+    notebook.run(3, wait=False)
+    expect(notebook.button(3, "Allow once")).to_be_enabled()
+    notebook.settle(3)
+    notebook.wait_status("busy")
+    notebook.page.screenshot(path=str(IMAGES / "python-notebook.png"))
+    notebook.button(3, "Deny").click()
+    notebook.wait_status("idle")
+    context.close()
+
+
 def exported(browser: Browser, lab: Lab) -> None:
     """A recorded session of GitHub Copilot CLI as a notebook, made from its event log."""
     home = lab.root.parent / "copilot"
@@ -161,6 +188,7 @@ def main() -> None:
         for theme, size, name in (("Light", WIDEST, "light"), ("Dark", WIDEST, "dark"), ("Light", NARROW, "narrow")):
             for about in asked(lab):
                 card(browser, lab, about, theme, size, name)
+        python_notebook(browser, lab)
         exported(browser, lab)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from .lab import free_port, wait_for
 
 TOKEN = "secret"
-EXTENSIONS = {"copilot_kernel": True, "jupyterlab": False, "jupyter_lsp": False, "notebook_shim": False}
+OTHERS = ("jupyterlab", "jupyter_lsp", "notebook", "notebook_shim")
+EXTENSIONS = {"copilot_kernel": True, **dict.fromkeys(OTHERS, False)}
 
 
 class Server:

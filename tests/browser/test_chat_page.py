@@ -203,6 +203,16 @@ def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, co
     expect(other.get_by_label("Stop the turn")).to_be_hidden()
 
 
+def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
+    chat.send("demo: shell echo hi")
+    chat.button("Reject with a reason…").click()
+    chat.page.get_by_label("Tell the agent why").fill("demo: say another way")
+    chat.button("Reject & tell").click()
+    chat.expect("another way")
+    chat.ready()
+    expect(chat.log.locator(".question")).to_have_count(0)
+
+
 def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
     chat.send("Explain the plum project")
     chat.ready()

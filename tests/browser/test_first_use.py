@@ -132,12 +132,10 @@ def test_a_reloaded_page_still_shows_the_open_question(context: BrowserContext, 
     expect(notebook.button(0, "Allow once")).to_be_visible()
 
 
-def test_a_missing_agent_is_a_card_and_no_traceback(context: BrowserContext, tmp_path: Path) -> None:
-    from .lab import running_lab
-
-    with running_lab(tmp_path, agent="no-such-agent --acp") as lab:
-        lab.write("missing.ipynb", "Hello?")
-        notebook = Notebook.open(context, lab, "missing.ipynb")
-        notebook.run(0, wait=False)
-        expect(notebook.output(0)).to_contain_text("no-such-agent")
-        expect(notebook.output(0)).not_to_contain_text("Traceback")
+def test_a_missing_agent_is_a_card_and_no_traceback(context: BrowserContext, lab: Lab) -> None:
+    lab.add_kernel("agentless", COPILOT_KERNEL_AGENT="no-such-agent --acp")
+    lab.write("missing.ipynb", "Hello?", kernel="agentless")
+    notebook = Notebook.open(context, lab, "missing.ipynb")
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("no-such-agent")
+    expect(notebook.output(0)).not_to_contain_text("Traceback")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..jupyter.front_end import LIMIT, FrontEnd, is_status, parent
+from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent
 from .conftest import StartKernel
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -185,6 +185,37 @@ def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartK
     front_end.client.get_stdin_msg(timeout=LIMIT)
     front_end.client.input("1")
     assert "Allowed: Allow once" in front_end.finish(cell).text
+
+
+def test_a_page_without_widgets_closes_them_for_nobody(start_kernel: StartKernel) -> None:
+    """Notebook 7's list of files is connected to the kernels that it has started, and refuses every comm."""
+    front_end = start_kernel()
+    with connected(front_end.manager, front_end.log) as page:
+        front_end.run("%copilot demo: say Hello")
+        refuse(front_end, page)
+        asked = Asked(front_end, "%copilot demo: ask Something")
+        refuse(front_end, page)
+        asked.click("Allow once")
+        assert "Allowed: Allow once" in front_end.finish(asked.cell).text
+
+
+def refuse(front_end: FrontEnd, page: FrontEnd) -> None:
+    """The other page closes all comms that were opened so far."""
+    for message in front_end.published:
+        if message["msg_type"] == "comm_open":
+            page.idle(page.send("comm_close", {"comm_id": message["content"]["comm_id"], "data": {}}))
+
+
+def test_because_of_a_page_without_widgets_nobody_is_asked_in_words(start_kernel: StartKernel) -> None:
+    front_end = start_kernel()
+    with connected(front_end.manager, front_end.log) as page:
+        cell = front_end.execute("%copilot demo: ask Something")
+        front_end.see(lambda m: m["msg_type"] == "comm_open")
+        refuse(front_end, page)
+        front_end.see(lambda m: parent(m) == cell and WIDGET_VIEW in str(m["content"]))
+        front_end.click(front_end.button("Allow once"))
+        assert "Allowed: Allow once" in front_end.finish(cell).text
+        assert not front_end.client.stdin_channel.msg_ready()
 
 
 def test_where_nobody_answers_the_question_is_rejected_with_the_rule_that_would_allow_it(notebook: FrontEnd) -> None:

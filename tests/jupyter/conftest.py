@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .commanding import own
 from .front_end import ARGV, FrontEnd, kernel_process, no_settings
 
 
@@ -32,6 +33,12 @@ def start_kernel(tmp_path: Path) -> Iterator[StartKernel]:
             return stack.enter_context(kernel_process(tmp_path, environ, argv))
 
         yield start
+
+
+@pytest.fixture
+def fresh(start_kernel: StartKernel, tmp_path: Path) -> FrontEnd:
+    """A kernel whose agent remembers nothing of other tests."""
+    return start_kernel(**own(tmp_path))
 
 
 @pytest.fixture(scope="session")

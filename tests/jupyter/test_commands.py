@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,18 +12,11 @@ from copilot_kernel.cells.choosing import KEPT
 from copilot_kernel.commands.table import TABLE
 from copilot_kernel.desk.commands import RUNS
 
-from .conftest import StartKernel
-from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, kernel_process, parent
+from .commanding import Picked, own, status, work
+from .front_end import LIMIT, FrontEnd, kernel_process, parent
 
 PIXEL = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
-WIDGET = "application/vnd.jupyter.widget-view+json"
-DEMO = shlex.join([sys.executable, "-P", "-m", "copilot_kernel.demo"])
-
-
-def own(folder: Path, **more: str) -> dict[str, str]:
-    """A demo agent that remembers nothing of other tests."""
-    return {"COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"), "COPILOT_KERNEL_STATE": str(folder / "state"), **more}
 
 
 @pytest.fixture(scope="module")
@@ -36,58 +26,6 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
     with kernel_process(folder, own(folder, COPILOT_KERNEL_DEMO="uri-modes,more-options")) as front_end:
         yield front_end
         assert front_end.complaints() == []
-
-
-@pytest.fixture
-def fresh(start_kernel: StartKernel, tmp_path: Path) -> FrontEnd:
-    return start_kernel(**own(tmp_path))
-
-
-def work(front_end: FrontEnd) -> Path:
-    return Path(front_end.process.cwd())
-
-
-def value_of(outcome: Outcome, name: str) -> str:
-    """What a table of facts says of `name`."""
-    lines = [line for line in outcome.text.splitlines() if line.startswith(f"{name}  ")]
-    return lines[0].removeprefix(name).strip() if lines else ""
-
-
-def status(front_end: FrontEnd, name: str) -> str:
-    return value_of(front_end.run("%status"), name)
-
-
-def model(front_end: FrontEnd, description: str, since: int) -> str:
-    """The id of the control that says `description`."""
-
-    def wanted(message: Message) -> bool:
-        state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
-        return bool(state.get("description") == description)
-
-    return str(front_end.see(wanted, start=since)["content"]["comm_id"])
-
-
-class Picked:
-    """A cell that shows a picker."""
-
-    def __init__(self, front_end: FrontEnd, code: str) -> None:
-        self.front_end, self.since = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
-        self.shown = front_end.see(lambda m: is_output(m, self.cell) and WIDGET in str(m["content"]))
-
-    def choose(self, control: str, index: int) -> None:
-        data = {"method": "update", "state": {"index": index}}
-        self.front_end.comm(model(self.front_end, control, self.since), data)
-
-    def press(self, button: str) -> Outcome:
-        self.front_end.click(model(self.front_end, button, self.since))
-        return self.front_end.finish(self.cell)
-
-    def open_models(self) -> set[str]:
-        """What a front end would still hold, of all that was opened since."""
-        seen = self.front_end.published[self.since :]
-        opened = {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_open"}
-        return opened - {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_close"}
 
 
 def test_every_command_of_the_table_does_something() -> None:
@@ -227,151 +165,7 @@ def test_where_nobody_can_choose_the_choices_are_printed(rich: FrontEnd) -> None
         )
 
 
-# -- sessions -------------------------------------------------------------------------------------------------------
-
-
-def ids(front_end: FrontEnd) -> dict[str, str]:
-    """Titles and short ids of the sessions of this folder."""
-    rows = [line.split("  ") for line in front_end.run("%sessions", cell_id=None).text.splitlines()[2:-1]]
-    return {row[1]: row[0] for row in rows}
-
-
-def test_sessions_are_listed_resumed_closed_and_deleted(fresh: FrontEnd) -> None:
-    fresh.run("demo: say Apples")
-    assert fresh.run("%new").status == "ok"
-    assert "This is prompt 1 of this session" in fresh.run("demo: remember").text
-    titles = ids(fresh)
-    apples = next(short for title, short in titles.items() if "Apples" in title)
-    resumed = fresh.run(f"%resume {apples}")
-    assert ("Apples" in resumed.text, status(fresh, "Session")[:8]) == (True, apples)
-
-    assert fresh.run("%resume last").status == "ok"
-    assert status(fresh, "Session")[:8] == next(short for title, short in titles.items() if "Apples" not in title)
-    assert (fresh.run("%close").status, status(fresh, "Session")) == ("ok", "none is open")
-    assert fresh.run(f"%delete {apples}").text.startswith("✓ Deleted: ")
-    assert apples not in ids(fresh).values()
-
-
-def test_a_session_is_picked_and_what_was_said_is_shown(fresh: FrontEnd) -> None:
-    fresh.run("demo: say Apples")
-    fresh.run("%new")
-    fresh.run("demo: say Pears")
-    for code in ("%sessions", "%resume"):
-        picker = Picked(fresh, code)
-        listed = picker.shown["content"]["data"]["text/plain"]
-        picker.choose("Session", next(n for n, line in enumerate(listed.splitlines()[2:]) if "Apples" in line))
-        outcome = picker.press("Resume")
-        assert (outcome.status, "Going on with: " in outcome.text, "say Apples" in outcome.text) == ("ok", True, True)
-        assert picker.open_models() == set()
-
-
-def test_an_agent_without_sessions_says_so(start_kernel: StartKernel, tmp_path: Path) -> None:
-    front_end = start_kernel(**own(tmp_path, COPILOT_KERNEL_DEMO="no-list,no-load,no-resume,no-delete"))
-    for code in ("%sessions", "%resume", "%resume last", "%resume abc", "%delete abc"):
-        outcome = front_end.run(code)
-        assert (outcome.error[0], "does not offer this" in outcome.error[1]) == ("UsageError", True)
-
-
-# -- permissions ----------------------------------------------------------------------------------------------------
-
-
-def test_the_permission_mode_holds_for_one_conversation(fresh: FrontEnd) -> None:
-    def asked() -> str:
-        return fresh.run("demo: ask Something", live=False).text
-
-    assert "Rejected" in asked()
-    warned = fresh.run("%permissions mode bypassPermissions").text
-    assert ("⚠ Nobody is asked" in warned, "Rejected" in asked()) == (True, False)
-    assert "⚠ Nobody is asked" in fresh.run("%status").text
-    assert "permissions: bypassPermissions" in fresh.run("demo: say hi").text
-    fresh.run("%new")
-    assert "Rejected" in asked()
-
-
-def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(fresh: FrontEnd, tmp_path: Path) -> None:
-    def ran() -> str:
-        return fresh.run("demo: shell echo out", live=False).text
-
-    assert "Rejected" in ran()
-    assert fresh.run("%permissions allow Bash(echo *)").text == "✓ Allowed in this conversation: Bash(echo *)"
-    assert "allowed by the rule Bash(echo *)" in ran()
-    fresh.run("%permissions deny Bash(echo out)")
-    assert "denied by the rule Bash(echo out)" in ran()
-    shown = fresh.run("%permissions").text
-    rows = [line.split() for line in shown.splitlines()]
-    assert ["allow", "Bash(echo", "*)", "this", "conversation"] in rows
-    decided = [line.split()[:7] for line in shown.splitlines() if "$ echo out" in line]
-    assert [(row[0], row[4], row[5]) for row in decided] == [
-        ("1", "rejected", "nobody"),
-        ("2", "allowed", "rule"),
-        ("3", "rejected", "rule"),
-    ]
-    assert "No longer in force" in fresh.run("%permissions remove Bash(echo out)").text
-    assert "allowed by the rule Bash(echo *)" in ran()
-    fresh.run("%new")
-    assert "Rejected" in ran()
-
-
-def test_a_rule_can_be_kept_in_the_config_file(start_kernel: StartKernel, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    front_end = start_kernel(**own(tmp_path, JUPYTER_CONFIG_DIR=str(config)))
-    said = front_end.run("%permissions allow Bash(echo out) --save").text
-    assert said == f"✓ Allowed from now on: Bash(echo out) (saved in {config / 'copilot_kernel.json'})."
-    assert json.loads((config / "copilot_kernel.json").read_text()) == {"allow": ["Bash(echo out)"]}
-    front_end.run("%new")
-    assert "allowed by the rule Bash(echo out)" in front_end.run("demo: shell echo out", live=False).text
-
-
-def test_a_rule_that_means_everything_is_set_with_a_warning(fresh: FrontEnd) -> None:
-    outcome = fresh.run("%permissions allow Bash(python *)")
-    assert "Careful: Bash(python *): python can run any other program" in outcome.text
-    assert "Bash(python *)" in fresh.run("%status").text
-
-
-# -- the agent ------------------------------------------------------------------------------------------------------
-
-
-def test_another_agent_takes_the_place_of_the_one_that_runs(fresh: FrontEnd) -> None:
-    fresh.run("demo: say Before")
-    before = fresh.children()
-    assert fresh.run(f"%agent {DEMO}").text.startswith("✓ The next prompt starts")
-    assert not [process for process in before if process.is_running() and process.status() != "zombie"]
-    assert "This is prompt 1 of this session" in fresh.run("demo: remember").text
-    outcome = fresh.run("%agent")
-    assert (value_of(outcome, "Command"), value_of(outcome, "Set by")) == (DEMO, "%agent")
-
-
-def test_a_restart_ends_the_agent_and_the_conversation_goes_on(fresh: FrontEnd) -> None:
-    fresh.run("demo: say Apples")
-    before = fresh.children()
-    assert fresh.run("%restart").status == "ok"
-    assert not [process for process in before if process.is_running() and process.status() != "zombie"]
-    assert "Apples" in fresh.run("demo: remember").text
-
-
-def test_signing_in_and_out(start_kernel: StartKernel, tmp_path: Path) -> None:
-    front_end = start_kernel(**own(tmp_path, COPILOT_KERNEL_DEMO="signed-out,auth=agent"))
-    assert front_end.run("demo: say Hello").error[0] == "AuthRequired"
-    assert front_end.run("%login").text == "✓ Signed in."
-    assert front_end.run("demo: say Hello").status == "ok"
-    assert front_end.run("%logout").text == "✓ Signed out."
-    assert front_end.run("demo: say Hello").error[0] == "AuthRequired"
-    completed = front_end.ask("complete_request", {"code": "%login d", "cursor_pos": 8})
-    assert completed["matches"] == ["demo-account"]
-
-
-def test_the_servers_are_shown_without_their_secrets(start_kernel: StartKernel, tmp_path: Path) -> None:
-    servers = (
-        '[{"name": "files", "command": "files-server", "args": []},'
-        ' {"name": "web", "type": "http", "url": "http://localhost/", "headers": [{"name": "Key", "value": "hush"}]}]'
-    )
-    front_end = start_kernel(**own(tmp_path, COPILOT_KERNEL_MCP_SERVERS=servers))
-    before = front_end.run("%mcp").text
-    front_end.run("%mode agent")
-    after = front_end.run("%mcp").text
-    assert ("files-server" in before, "when the agent starts" in before) == (True, True)
-    assert "hush" not in before + after
-    assert "not passed: demo agent does not take servers of type http" in after
+# -- the wire and files ---------------------------------------------------------------------------------------------
 
 
 def test_the_log_has_what_went_over_the_wire(rich: FrontEnd) -> None:
@@ -380,9 +174,6 @@ def test_the_log_has_what_went_over_the_wire(rich: FrontEnd) -> None:
     assert any(line.startswith("> ") and "session/prompt" in line for line in lines)
     assert any(line.startswith("< ") and "Needle" in line for line in lines)
     assert len(rich.run("%log 1").text.splitlines()) == 2
-
-
-# -- files ----------------------------------------------------------------------------------------------------------
 
 
 def test_attached_and_mentioned_files_go_with_the_prompt(rich: FrontEnd) -> None:

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from .commanding import own
 from .conftest import StartKernel
 from .front_end import LIMIT, FrontEnd
-from .test_commands import own
-
-
-@pytest.fixture
-def fresh(start_kernel: StartKernel, tmp_path: Path) -> FrontEnd:
-    return start_kernel(**own(tmp_path))
 
 
 def test_the_reason_of_a_no_goes_to_the_agent_and_its_answer_into_the_same_cell(fresh: FrontEnd) -> None:

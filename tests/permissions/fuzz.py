@@ -10,13 +10,15 @@ the verdict names. A run that approves less than a fifth fails: it must not pass
 from __future__ import annotations
 
 import argparse
+import contextlib
+import getopt
 import os
 import random
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from copilot_kernel.permissions.commands import Verdict, judge
 from copilot_kernel.permissions.patterns import compile_pattern
@@ -24,7 +26,7 @@ from copilot_kernel.permissions.programs import unwrap
 from copilot_kernel.permissions.shell import read
 
 from .grammar import generate
-from .hostile import BETWEEN, NEVER
+from .hostile import BETWEEN, NEVER, OUTER
 from .sandbox import Deed, Sandbox, sandbox
 
 _RULES = """
@@ -154,7 +156,16 @@ def _wrong_words(deed: Deed) -> list[str]:
 
 
 def _telling(program: str, words: Sequence[str]) -> Sequence[str]:
-    """Without -e, the first word for sed that is no option is the script; the others are names of files."""
+    """Without -e, the first word for sed that is no option is the script; the others are names of files.
+
+    Of uniq, only the files count. For git, an option before the subcommand is another one than behind it (`-p`, `-C`),
+    and is marked.
+    """
+    if program == "uniq":
+        with contextlib.suppress(getopt.GetoptError):
+            return getopt.getopt(list(words), "cdDuizf:s:w:")[1]
+    if program == "git":
+        return [*words, *(OUTER + word for word in takewhile(lambda word: word.startswith("-"), words))]
     if program != "sed" or any(word.startswith(("-e", "--e")) for word in words):
         return words
     script = next((word for word in words if not word.startswith("-")), "")

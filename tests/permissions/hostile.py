@@ -91,7 +91,8 @@ mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
 """),
     "awk": _listed(r"""
 'BEGIN{system("evil")}' ¦ '{print|"evil"}' ¦ '{print > "w.txt"}' ¦ -f evil ¦ '"evil"|getline' ¦ -e x
-'@load "x"' ¦ -i inplace x ¦ --file evil ¦ -lx y ¦ -v x=1 'BEGIN{system(x)}'
+'@load "x"' ¦ -- '-v system("evil")' x ¦ -- '-F system("evil")'
+-i inplace x ¦ --file evil ¦ -lx y ¦ -v x=1 'BEGIN{system(x)}'
 """),
     "sort": _listed(r"""
 -o w.txt a ¦ --output=w.txt ¦ --out w.txt ¦ --compress-program=evil a ¦ --comp=evil ¦ -ow.txt ¦ -uo w.txt
@@ -109,7 +110,22 @@ mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
 a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 """),
     "pytest": _listed(r"""
--p evil ¦ -xpevil ¦ -c evil ¦ --rootdir=/ ¦ -o addopts=-pevil ¦ --basetemp src
+-p evil ¦ -xpevil ¦ -c evil ¦ --rootdir=/ ¦ -o addopts=-pevil ¦ --basetemp src ¦ --basete=src ¦ --junitxml=w.txt
+--junit-xml w.txt ¦ --junitx w.txt ¦ @evil ¦ -q @evil ¦ --pastebin=all ¦ --debug=w.txt ¦ --cov-report=xml:w.txt
+--cov-config=evil ¦ --pdbcls=evil:x ¦ --log-file=w.txt ¦ /tmp/evil ¦ ../other ¦ src/../../other ¦ ~/evil
+--cov=/tmp/evil ¦ file:///tmp/evil
+"""),
+    "python -m pytest": _listed(r"""
+-p evil ¦ --junitxml=w.txt ¦ --basetemp=src ¦ @evil ¦ /tmp/evil ¦ ../other ¦ -c evil
+"""),
+    "ruff check": _listed(r"""
+-o w.txt ¦ --output-file=w.txt ¦ --output-fil w.txt ¦ --config=evil ¦ @evil ¦ ../other ¦ --cache-dir=/tmp/x
+"""),
+    "mkdir": _listed(r"""
+-p .git/hooks ¦ -p /tmp/evil ¦ -p ../other ¦ -p src/../.git/x ¦ -p .github/hooks
+"""),
+    "cat": _listed(r"""
+.env ¦ ~/.ssh/id_rsa ¦ .e* ¦ src/../.env ¦ /proc/self/environ ¦ ~/.ss*/x
 """),
     "diff": _listed(r"""
 -l a b ¦ --paginate a b
@@ -120,11 +136,19 @@ a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 
 BETWEEN = "\0"
 """Stands between two words, since a blank may be in one. In the list below it is `~`."""
+OUTER = "outer"
+"""Stands before an option that stands before the subcommand."""
+
+_PYTEST = r"""
+-\w*p.* -\w*c.* -\w*o.* --rootdir.* --basete.* --ju.* @.* --pa.* --debu.* --cov-report=.*:w.* --cov-con.* --pdbc.*
+--log-f.* (?!--ignore)(.*=)?(/|\.\./).* \w+/\.\./\.\./.* file:.*
+"""
 
 _NEVER_SAID = {
     "git": r"""
 -c.*=.* (core|alias)\..*=.*
---?(exec-path|C|git-dir|work-tree|config-env|p|paginate|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
+outer-(C|p|-paginate)(=.*)?
+--?(exec-path|git-dir|work-tree|config-env|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
 -u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
 daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 """,
@@ -149,8 +173,16 @@ daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
     "uniq": r"""
 .*~w\.txt
 """,
-    "pytest": r"""
--\w*p.* -\w*c.* -\w*o.* --rootdir.* --basetemp.*
+    "pytest": _PYTEST,
+    "python": _PYTEST,
+    "ruff": r"""
+-o.* --output-f.* --config.* --cache-d.* @.* (.*=)?(/|\.\./).*
+""",
+    "mkdir": r"""
+(/|\.\./).* (.*/)?\.git(hub/hooks)?(/.*)?
+""",
+    "cat": r"""
+(.*/)?\.(env|ssh|e\*|ss\*)(/.*)? /proc/self/.*
 """,
     "diff": r"""
 -l --paginate

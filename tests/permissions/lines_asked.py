@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .lines import PYTHON, SHELL, Row, rows
+from .lines_reach import REACHING
 
 ALL = (
     f"git *; npm test; {SHELL}; {PYTHON}; sed *; awk *; tar *; rg *; make *; curl *; "
@@ -10,6 +11,7 @@ ALL = (
 )
 
 MUST_ASK = [
+    *REACHING,
     *rows(
         "git *",
         ("npm test", "no rule names npm"),

@@ -15,7 +15,7 @@ from copilot_kernel.desk.home import Home
 from copilot_kernel.server.media import Shelf
 from copilot_kernel.server.talk import Host, Limits, Talk
 from copilot_kernel.server.talks import Talks
-from copilot_kernel.server.wire import Message, compose
+from copilot_kernel.server.wire import ApproveTool, Message, compose
 
 LIMIT = 20.0
 Told = dict[str, Any]
@@ -29,7 +29,7 @@ class Listener:
         self.heard: list[Told] = []
         self._more = asyncio.Event()
 
-    def put(self, message: Message) -> None:
+    def hear(self, message: Message) -> None:
         self.heard.append(json.loads(compose(message, self.pictures)))
         self._more.set()
 
@@ -92,3 +92,8 @@ async def said(talk: Talk, listener: Listener, text: str) -> list[Told]:
     talk.send(text)
     await listener.done(ends + 1)
     return listener.heard[before:]
+
+
+def answered(talk: Talk, call_id: str, response: object, option_id: str | None = None, reason: str = "") -> None:
+    more = {"response": response, "option_id": option_id, "reason": reason}
+    talk.voice.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -7,13 +7,16 @@ parametrizing them indirectly.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.config import Settings
 from pytest_jupyter.jupyter_server import *  # noqa: F403  (the way to have its fixtures in this folder alone)
 from traitlets.config import Config
 
 from .api import Api
+from .sockets import Door
 
 
 @pytest.fixture
@@ -43,3 +46,16 @@ def jp_server_config(extension: dict[str, Any], agent: str, demo: str, monkeypat
 @pytest.fixture
 def api(jp_serverapp: Any, jp_fetch: Callable[..., Any], jp_http_port: int, jp_base_url: str) -> Api:
     return Api(jp_serverapp, jp_fetch, jp_http_port, jp_base_url)
+
+
+@pytest.fixture
+def door(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> Door:
+    return Door(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Settings(agent="demo", cwd=str(folder), cancel_grace=2.0, state=str(tmp_path / "state"))

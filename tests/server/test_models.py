@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from copilot_kernel.server.catalogue import LONGEST_NAME, Model, choose, sanitised
+from copilot_kernel.server.catalogue import Model, choose
+from copilot_kernel.server.identifiers import LONGEST, identifier, ids, sanitised
+from hypothesis import given
+from hypothesis.strategies import lists, text
 
 from .api import Api, scripted, until
 
@@ -42,7 +45,50 @@ def test_the_family_counts_before_the_name_and_the_name_before_the_id() -> None:
 
 def test_names_of_models_are_sanitised() -> None:
     assert sanitised("a\x1b[31m\x00\nb") == "a b"
-    assert len(sanitised("x" * 5000)) == LONGEST_NAME
+    assert sanitised("\u202eevil\u200b \u2066name") == "evil name"
+    assert len(sanitised("x" * 5000)) == LONGEST
+
+
+@pytest.mark.parametrize(("own", "id"), [
+    ("gpt-5.1", "gpt-5.1"),
+    ("vendor/mini:free@2+x", "vendor/mini:free@2+x"),
+    ("Claude Sonnet 4", "Claude-Sonnet-4"),
+    ("a\x1b[31m\u202eb?x=1#y%2f", "a-31m-b-x-1-y-2f"),
+    ("../../etc//passwd", "etc/passwd"),
+    ("", "model"),
+    ("\u200b", "model"),
+])  # fmt: skip
+def test_ids_of_models_can_be_part_of_an_address(own: str, id: str) -> None:
+    assert identifier(own) == id
+
+
+@given(lists(text(max_size=6), max_size=8))
+def test_no_two_models_have_one_id_whatever_the_order(own: list[str]) -> None:
+    found = ids(own)
+    assert len(set(found.values())) == len(found) == len(set(own))
+    assert [each for each in found.values() if identifier(each) != each and len(each) < LONGEST] == []
+    assert ids(reversed(own)) == found
+
+
+async def test_an_id_that_was_sanitised_leads_to_the_agents_own(api: Api) -> None:
+    chosen: list[str] = []
+
+    async def set_model(script: Any, params: Any) -> dict[str, Any]:
+        chosen.append(params["modelId"])
+        return {}
+
+    own = ["big one", "big\u202e?one", "big-one"]
+    offered = [{"modelId": each, "name": f"{each}\n\u2066!"} for each in own]
+    models = {"currentModelId": "big-one", "availableModels": offered}
+    async with scripted(api, session_new={"sessionId": "s1", "models": models}, session_set_model=set_model):
+        listed = (await api.ask("v1/models")).body["data"]
+        for model in listed:
+            assert (await api.ask(f"v1/models/{model['id']}")).body == model
+            assert (await api.complete("Hello", model=model["id"])).body["model"] == model["id"]
+        assert (await api.ask("api/models")).body["active"] == "big-one"
+    assert [each["id"].rpartition("-")[0] for each in listed] == ["big", "big-one", "big-one"]
+    assert [each["name"] for each in listed] == ["big-one !", "big one !", "big?one !"]
+    assert sorted(chosen) == sorted(own[:2])
 
 
 async def test_the_list_has_every_member(api: Api) -> None:

@@ -9,7 +9,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import one_of
+from jsonschema_rs import ValidationError
 from schemathesis import GenerationMode
+from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     ignored_auth,
@@ -19,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from .api import Api
+from .api import LIMIT, Api, user
 
 CHECKS = (
     schemathesis.checks.not_a_server_error,
@@ -41,6 +43,14 @@ async def test_all_operations_are_known_here(api: Api) -> None:
     assert sorted(found) == sorted(OPERATIONS)
 
 
+async def test_the_document_is_one_of_its_version(api: Api) -> None:
+    document = (await api.ask("copilot/openapi.json")).body
+    schemathesis.openapi.from_dict(document).validate()
+    del document["info"]["title"]
+    with pytest.raises(ValidationError, match="title"):
+        schemathesis.openapi.from_dict(document).validate()
+
+
 @pytest.mark.parametrize("extension", [{"rate_limit": 0}], indirect=True)
 @pytest.mark.parametrize("operation", OPERATIONS)
 async def test_the_api_does_what_its_document_says(api: Api, operation: str) -> None:
@@ -48,16 +58,70 @@ async def test_the_api_does_what_its_document_says(api: Api, operation: str) -> 
     await asyncio.to_thread(try_out, api, document, operation)
 
 
-def try_out(api: Api, document: dict[str, Any], operation: str) -> None:
+STREAMS = {
+    "plain": "demo: say Hello\nsay and more",
+    "cut off": "demo: stop max_tokens",
+    "failed in the middle": "demo: say Hello\nerror -32603 broken",
+}
+
+
+@pytest.mark.parametrize("prompt", STREAMS.values(), ids=STREAMS)
+@pytest.mark.parametrize("operation", OPERATIONS[:2])
+async def test_the_events_of_a_stream_are_as_the_document_says(api: Api, operation: str, prompt: str) -> None:
+    document = (await api.ask("copilot/openapi.json")).body
+    await asyncio.to_thread(stream, api, document, operation, prompt)
+
+
+@pytest.mark.parametrize(("operation", "place", "wrong"), [
+    ("createChatCompletion", ("components", "schemas", "ChatCompletionChunk", "properties", "object"), "chat.piece"),
+    ("createResponse", ("event", 0, "properties", "data", "contentSchema", "properties", "type"), "response.begun"),
+])  # fmt: skip
+async def test_events_that_are_not_as_it_says_are_found(
+    api: Api, operation: str, place: tuple[str | int, ...], wrong: str
+) -> None:
+    document = (await api.ask("copilot/openapi.json")).body
+    found: Any = {**document, "event": events_of(document, operation).get("anyOf")}
+    for step in place:
+        found = found[step]
+    found["const"] = wrong
+    with pytest.raises(FailureGroup, match="SSE event"):
+        await asyncio.to_thread(stream, api, document, operation, STREAMS["plain"])
+
+
+def events_of(document: dict[str, Any], operation: str) -> dict[str, Any]:
+    (found,) = (
+        each["post"] for each in document["paths"].values() if each.get("post", {}).get("operationId") == operation
+    )
+    return dict(found["responses"]["200"]["content"]["text/event-stream"]["itemSchema"])
+
+
+def stream(api: Api, document: dict[str, Any], operation: str, prompt: str) -> None:
+    """One request with `stream`, and the checks."""
+    asked: dict[str, Any] = {"messages": user(prompt)} if operation == OPERATIONS[0] else {"input": prompt}
+    more = {"stream_options": {"include_usage": True}} if operation == OPERATIONS[0] else {}
+    case = described(api, document, operation).Case(
+        body={**asked, **more, "stream": True}, media_type="application/json"
+    )
+    answer = case.call_and_validate(checks=list(CHECKS), headers=api.bearer, timeout=LIMIT)
+    assert answer.headers["content-type"] == ["text/event-stream"]
+
+
+def described(api: Api, document: dict[str, Any], operation: str) -> Any:
+    """One operation of the document, on this server."""
     schema = schemathesis.openapi.from_dict(document).include(operation_id=operation)
     schema.config.update(base_url=f"{api.url}copilot")
-    has_input = operation in OPERATIONS[:2]
     (found,) = (each.ok() for each in schema.get_all_operations())
+    return found
+
+
+def try_out(api: Api, document: dict[str, Any], operation: str) -> None:
+    found = described(api, document, operation)
+    has_input = operation in OPERATIONS[:2]
     wanted = [found.as_strategy(generation_mode=mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
 
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(case=one_of(*(wanted if has_input else wanted[:1])))
     def run(case: Any) -> None:
-        case.call_and_validate(checks=list(CHECKS), headers=api.bearer, timeout=20)
+        case.call_and_validate(checks=list(CHECKS), headers=api.bearer, timeout=LIMIT)
 
     run()

@@ -66,6 +66,15 @@ async def test_too_many_requests_a_minute_are_a_429(api: Api) -> None:
     assert 20 <= int(got[2].headers["Retry-After"]) <= 30
 
 
+@pytest.mark.parametrize("extension", [{"rate_limit": 1}], indirect=True)
+@pytest.mark.parametrize("path", ["v1/models", "v1/models/scripted", "api/models", "copilot/chat/sessions"])
+async def test_lists_that_the_agent_is_asked_for_count_too(api: Api, path: str) -> None:
+    got = [await api.ask(path) for _ in range(2)]
+    assert [each.status for each in got] == [200, 429]
+    assert 50 <= int(got[1].headers["Retry-After"]) <= 60
+    assert [(await api.ask(free)).status for free in ("health", "copilot/status", "copilot/chat")] == [200] * 3
+
+
 @pytest.mark.parametrize("extension", [{"concurrency": 1}], indirect=True)
 async def test_too_many_requests_at_once_are_a_429(api: Api) -> None:
     async with api.streaming("demo: say x\nwait") as response:

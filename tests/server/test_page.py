@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from copilot_kernel.server.page import FILES, POLICY, STATIC
 from tornado.httpclient import HTTPClientError
+
+from .api import Api
+from .sockets import Door
 
 
 async def test_the_page_names_its_place_and_holds_no_script_of_its_own(jp_fetch: Any, jp_base_url: str) -> None:
@@ -25,6 +30,26 @@ async def test_the_policy_lets_nothing_in_from_elsewhere(jp_fetch: Any) -> None:
     assert "unsafe-eval" not in policy
     assert [name for name, value in POLICY.items() if "unsafe-inline" in value] == ["style-src-attr"]
     assert not re.search(r"https?:|\*", policy)
+
+
+async def test_the_page_tells_the_folder_that_the_agent_works_in(api: Api, tmp_path: Path) -> None:
+    api.app.base_settings = replace(api.app.base_settings, cwd=str(tmp_path / "<b>{mode}\u202e"))
+    page = (await api.ask("copilot/chat")).text
+    assert "in the folder <b title" in page
+    assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. New chats begin in permission mode default: " in page
+
+
+async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, door: Door) -> None:
+    await api.complete("demo: say over HTTP", "kept")
+    async with door.client() as client:
+        here = await client.begin()
+        await client.say("demo: say hello")
+        listed = json.loads((await api.ask("copilot/chat/sessions")).text)
+    assert [(each["id"], each["open"]) for each in listed] == [(here, True)]
+    await api.app.dialogues.close()
+    await api.app.lobby.talks.close()
+    listed = json.loads((await api.ask("copilot/chat/sessions")).text)
+    assert [each["open"] for each in listed] == [False, False]
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

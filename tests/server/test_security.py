@@ -212,6 +212,92 @@ async def test_what_is_not_there_is_told_in_the_same_form(
         assert got.headers["Allow"] == ("POST" if path == CHAT else "GET")
 
 
+EVERYWHERE = [
+    "copilot/chat", "copilot/chat/", "copilot/chat/static/chat.js", "copilot/chat/sessions", "copilot/chat/ws",
+    "api/chat/ws", "api/chat/suggestions", "api/chat/nothing", "api/models", "api/media/a-file.png", "api/media/a/b",
+    "health", "v1/models", "v1/nothing", "copilot/metrics", CHAT,
+]  # fmt: skip
+
+
+def require_error(got: httpx.Response, *statuses: int) -> None:
+    assert got.status_code in statuses, got.text
+    assert (got.headers["Content-Type"], got.headers["X-Content-Type-Options"]) == ("application/json", "nosniff")
+    assert got.json()["error"]["code"] == got.status_code
+    assert "Traceback" not in got.text
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "BREW"])
+async def test_odd_methods_are_told_in_the_same_form_everywhere(api: Api, method: str) -> None:
+    for path in EVERYWHERE:
+        require_error(await raw(api, method, path, headers=api.bearer), 405, 404)
+
+
+async def test_hosts_and_origins_are_told_in_the_same_form_everywhere(api: Api) -> None:
+    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
+        await client.get(f"{api.url}copilot/status", headers=api.bearer)
+        for path in EVERYWHERE:
+            host = {**api.bearer, "Host": f"evil.example:{api.port}"}
+            require_error(await raw(api, "GET", path, headers=host), 403)
+            require_error(await client.get(f"{api.url}{path}", headers={"Origin": EVIL}), 403)
+
+
+@pytest.mark.parametrize("extension", [{"body_limit": 100_000}], indirect=True)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+async def test_no_route_takes_more_than_the_limit(api: Api, method: str) -> None:
+    for path in EVERYWHERE:
+        got = await raw(api, method, path, content=b" " * 101_000, headers={**api.bearer, **JSON})
+        require_error(got, 413)
+    assert api.app.status()["agents"] == 0
+
+
+@pytest.mark.parametrize("extension", [{"body_seconds": 0.3}], indirect=True)
+@pytest.mark.parametrize("path", ["copilot/chat", "copilot/chat/ws", "copilot/chat/static/chat.js", "api/media/x"])
+async def test_a_body_that_does_not_come_holds_no_connection_of_any_route(api: Api, path: str) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
+    head = f"GET {api.base_url}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {api.token}\r\n"
+    writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+    async with asyncio.timeout(LIMIT):
+        assert await reader.read() == b""
+    writer.close()
+
+
+@pytest.mark.parametrize("extension", [{"request_log": True}], indirect=True)
+async def test_every_route_is_counted_and_logged(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        for path in ("copilot/chat", "copilot/chat/ws", "copilot/chat/static/chat.js", "api/media/x"):
+            await raw(api, "GET", path, headers=api.bearer)
+    figures = (await api.ask("copilot/metrics")).text
+    wanted = {"/copilot/chat": 200, "/api/chat/ws": 426, "/copilot/chat/static": 200, "/api/media": 404}
+    for route, status in wanted.items():
+        assert f'copilot_requests_total{{route="{route}",status="{status}"}} 1.0' in figures
+        assert f"GET {route}: {status} in" in caplog.text
+
+
+@pytest.mark.parametrize(("headers", "status"), [
+    ({}, 426),
+    ({"Upgrade": "h2c", "Connection": "Upgrade"}, 426),
+    ({"Upgrade": "websocket", "Connection": "close"}, 426),
+    ({"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "99"}, 426),
+    ({"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}, 400),
+])  # fmt: skip
+async def test_what_is_no_handshake_is_told_in_the_same_form(api: Api, headers: dict[str, str], status: int) -> None:
+    got = await raw(api, "GET", "api/chat/ws", headers={**api.bearer, **headers})
+    require_error(got, status)
+    assert ("Upgrade" in got.headers or "Sec-WebSocket-Version" in got.headers) == (status == 426)
+
+
+async def test_a_handshake_with_a_body_is_none(api: Api) -> None:
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    more = {**upgrade, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    require_error(await raw(api, "GET", "api/chat/ws", headers={**api.bearer, **more}, content=b"body"), 400)
+
+
+async def test_the_chat_page_without_a_login_leads_to_the_login_page(api: Api) -> None:
+    got = await raw(api, "GET", "copilot/chat")
+    assert (got.status_code, got.headers["Location"].split("?")[0]) == (302, f"{api.base_url}login")
+    require_error(await raw(api, "POST", "copilot/chat"), 401)
+
+
 @pytest.mark.parametrize(("kind", "body", "status"), [
     ("text/plain", HELLO, 415), ("", HELLO, 415), ("application/json", "{", 400), ("application/json", "[]", 400),
     ("application/json", "", 400), ("application/json", "[" * 100_000, 400), ("application/json", b"\xff\xfe", 400),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
@@ -11,11 +12,13 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from jupyter_server.serverapp import list_running_servers
 
 pytestmark = pytest.mark.timeout(300)
 """Six processes, each of which imports Jupyter Server."""
@@ -31,12 +34,15 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def port(environment: dict[str, str]) -> Iterator[int]:
-    """A free one; what is started there is stopped."""
+def port(tmp_path: Path) -> Iterator[int]:
+    """A free one; what is started there is ended."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         number = int(free.getsockname()[1])
     yield number
-    serve(environment, "stop", f"--port={number}")
+    left = [psutil.Process(info["pid"]) for info in list_running_servers(str(tmp_path / "_RUNTIME_DIR"))]
+    for process in left:
+        process.terminate()
+    assert psutil.wait_procs(left, timeout=60)[1] == []
 
 
 def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -50,7 +56,15 @@ def ask(port: int, path: str) -> tuple[int, Any]:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, None
+            return error.code, json.load(error)
+
+
+def leads_to(port: int, path: str) -> str:
+    """Where the path is redirected to."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    with closing(connection):
+        connection.request("GET", f"/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
+        return str(connection.getresponse().getheader("Location"))
 
 
 def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
@@ -58,7 +72,10 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
     assert ask(port, "health") == (200, {"status": "ok", "models_available": 0})
     assert [model["id"] for model in ask(port, "v1/models")[1]["data"]] == ["scripted", "scripted-large"]
-    assert [ask(port, path)[0] for path in ("api/kernels", "api/contents", "api/terminals")] == [404] * 3
+    for nothing in ("api/kernels", "api/contents", "api/terminals", "nothing", "api/media/x"):
+        status, body = ask(port, nothing)
+        assert (status, body["error"]["code"], body["error"]["type"]) == (404, 404, "not_found")
+    assert leads_to(port, "").rstrip("?") == "/copilot/chat"
 
     (server,) = json.loads(serve(environment, "status", "--json").stdout)["servers"]
     agents = psutil.Process(server["pid"]).children()
@@ -94,12 +111,8 @@ def test_without_a_port_it_is_that_of_the_settings_and_no_log_holds_the_token(
     log.chmod(0o644)
     started = serve(environment, "start")
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
-    (info,) = (json.loads(path.read_text()) for path in log.parent.glob("jpserver-*.json"))
-    listed = subprocess.run(
-        [sys.executable, "-m", "jupyter", "server", "list"], env=environment, capture_output=True, text=True, timeout=60
-    )
+    (info,) = list_running_servers(str(log.parent))  # what `jupyter server list` shows
     assert len(info["token"]) == 48
-    assert info["token"] in listed.stdout
     assert "?token=..." in log.read_text()
     said = log.read_text() + started.stdout + serve(environment, "status", "--json").stdout
     assert info["token"] not in said

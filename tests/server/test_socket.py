@@ -9,7 +9,6 @@ import re
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from copilot_kernel.server.socket import LONGEST, ChatSocket
@@ -24,11 +23,6 @@ from .sockets import LIMIT, Client, Door, text_of
 
 QUESTION = "demo: shell echo hi"
 EXAMPLE = QUESTION + r"\nsay all done"
-
-
-@pytest.fixture
-def door(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> Door:
-    return Door(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
 
 
 # -- who may connect --------------------------------------------------------------------------------------------------

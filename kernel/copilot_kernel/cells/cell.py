@@ -65,6 +65,11 @@ class Cell:
         self.widgets = live and cell_id is not None and kernel.widgets_work
 
     @property
+    def session(self) -> str:
+        """The front end that runs it: the `session` in the header of its messages."""
+        return str(self._request.parent["header"]["session"])
+
+    @property
     def widgets_seen(self) -> bool:
         """The front end has shown that it has the widgets extension; if it has not, it still may have it."""
         return self._kernel.comm_manager.widgets_seen

@@ -17,10 +17,10 @@ from typing import Any
 from ..errors import CopilotError, UsageError
 from .exits import FAILED
 
-START_LIMIT = 30.0
+START_LIMIT = 60.0
 ASK_LIMIT = 5.0
+PAUSE = 0.05
 """Seconds."""
-PAUSE = 0.1
 MAIN = "from copilot_kernel.server.app import main; main()"
 
 Server = dict[str, Any]
@@ -39,10 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(port: int | None) -> int:
-    from ..server.app import CopilotApp
-
     if port is not None:
         _require_free(port)
+    from ..server.app import CopilotApp
+
     CopilotApp.launch_instance(_options(port))  # type: ignore[no-untyped-call]
     return 0
 
@@ -78,10 +78,10 @@ def _options(port: int | None) -> list[str]:
 
 def _stop(port: int | None) -> int:
     """Only servers of their own: Jupyter's are not ours to stop."""
-    from jupyter_server.serverapp import shutdown_server
-
     found = [server for server in _servers() if server["alone"] and port in (None, server["port"])]
     for server in found:
+        from jupyter_server.serverapp import shutdown_server
+
         if not shutdown_server(server["info"]):  # type: ignore[no-untyped-call]
             raise CopilotError(f"The server at port {server['port']} does not stop.")
         print(f"Stopped: port {server['port']}")
@@ -100,17 +100,29 @@ def _status(port: int | None, as_json: bool) -> int:
     return 0 if found else FAILED
 
 
-def _servers() -> Iterator[Server]:
+def _servers(pid: str = "*") -> Iterator[Server]:
     """The user's Jupyter servers that have the extension, with what each tells of itself."""
-    from jupyter_server.serverapp import list_running_servers
-
-    for info in list_running_servers():
+    for info in _infos(pid):
         try:
             status = _ask(info)
         except (OSError, ValueError):
             continue
         if isinstance(status, dict) and "turns" in status:
             yield {**status, "url": info["url"], "pid": info["pid"], "port": info["port"], "info": info}
+
+
+def _infos(pid: str) -> Iterator[Server]:
+    """What Jupyter writes down of each server that runs; its own function for this takes seconds to be imported."""
+    from jupyter_core.paths import jupyter_runtime_dir
+    from jupyter_server.utils import check_pid
+
+    for path in Path(jupyter_runtime_dir()).glob(f"jpserver-{pid}.json"):
+        try:
+            info = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue  # it is being written, or is just gone
+        if check_pid(info["pid"]):
+            yield info
 
 
 def _ask(info: Server) -> Any:
@@ -150,12 +162,11 @@ def _log_file(port: int | None) -> Path:
 
 
 def _wait_for(process: subprocess.Popen[bytes], log: Path) -> Server:
-    """Raises CopilotError."""
+    """Raises CopilotError. A server that is ready says so by a file of Jupyter's alone, and nobody tells of files."""
     deadline = time.monotonic() + START_LIMIT
     while process.poll() is None and time.monotonic() < deadline:
-        for server in _servers():
-            if server["pid"] == process.pid:
-                return server
+        for server in _servers(str(process.pid)):
+            return server
         time.sleep(PAUSE)
     process.kill()
     process.wait()

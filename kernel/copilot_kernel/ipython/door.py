@@ -9,22 +9,20 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from ..cells.cell import Cell
 from ..commands.parse import Command, Prompt
 from ..desk import commands
-from ..desk.desk import Desk, show
-from ..desk.home import CLOSE_LIMIT, Home
+from ..desk.desk import show
+from ..desk.hall import Hall
+from ..desk.home import CLOSE_LIMIT
 from ..errors import CopilotError
 from .engine import Engine
 from .failing import REPORT, Cancelled, brief
 from .front_end import Parents, Widgets
 from .turn import Turn
-
-if TYPE_CHECKING:
-    from ..chat import Chat
-    from ..config import Settings
 
 Ended = asyncio.Task[Turn | None]
 
@@ -39,19 +37,14 @@ class Door:
 
     def __init__(self) -> None:
         self.engine, self.widgets = Engine(), Widgets()
-        self.home = Home(self._make_chat)
-        self.desk = Desk(self.home, self._load_settings)
+        self.hall = Hall()
         self._process = os.getpid()
-        self._watched = False
-        self._notices: list[str] = []
-        self._warnings: list[str] = []
-        """Rules that mean more than they seem to: told where somebody watches."""
         self._task: Ended | None = None
         self._parents: Parents | None = None
 
     async def run(self, cell: Cell, text: str) -> Ended:
         """What `text` asks for, until it is over, however it ends. On the engine's loop."""
-        self._watched = cell.live
+        self.hall.watched = cell.live
         self._task = task = asyncio.create_task(self._run(cell, text))
         await asyncio.wait({task})
         return task
@@ -84,10 +77,10 @@ class Door:
     async def _close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        await self.home.close(CLOSE_LIMIT)
+        await self.hall.home.close(CLOSE_LIMIT)
 
     def _interrupt(self) -> None:
-        if not self.home.cancel() and self._task is not None:
+        if not self.hall.home.cancel() and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str) -> Turn | None:
@@ -96,58 +89,24 @@ class Door:
         turn = None
         self.widgets.probe(cell)
         try:
-            for step in await commands.read(self.desk, text):
+            for step in await commands.read(self.hall.desk, text):
                 match step:
                     case Command():
                         await self.widgets.known()
-                        await commands.run(self.desk, cell, step)
+                        await commands.run(self.hall.desk, cell, step)
                     case Prompt(prompt):
                         turn = await self._prompt(cell, prompt)
         except CopilotError as error:
             self._show_failure(cell, error)
             raise
         finally:
-            self._tell_notices(cell)
+            self.hall.tell_notices(cell)
         return turn
 
     async def _prompt(self, cell: Cell, text: str) -> Turn:
-        from ..acp.messages import Text
-        from ..cells.asking import Asking
-        from ..chat.attachments import mentions
         from .display import PatientDisplay
 
-        folder = self.desk.settings.folder
-        self._tell_notices(cell)
-        display = PatientDisplay(cell, Asking(cell, folder), self.widgets, cwd=folder)
-        try:
-            turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
-            display.finish(turn)
-        finally:
-            display.close()
-        return Turn(turn)
-
-    def _make_chat(self) -> Chat:
-        from ..chat import Chat
-        from ..config import notebook
-
-        return Chat(self.desk.settings, notebook() if self._watched else "")
-
-    def _load_settings(self) -> Settings:
-        from .. import config
-        from ..permissions.rulebook import Rulebook
-
-        settings = config.load()
-        book = Rulebook.of(settings)
-        self._notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
-        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
-        return settings
-
-    def _tell_notices(self, cell: Cell) -> None:
-        notices, self._notices = self._notices, []
-        if cell.live:
-            notices, self._warnings = [*notices, *self._warnings], []
-        for notice in notices:
-            cell.stream(notice, "stderr")
+        return Turn(await self.hall.prompt(cell, text, partial(PatientDisplay, widgets=self.widgets)))
 
     def _show_usage(self, cell: Cell) -> None:
         from ..commands.report import Report

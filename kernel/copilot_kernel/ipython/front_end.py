@@ -2,7 +2,8 @@
 
 ipykernel 7.4 handles comm messages while an asynchronous cell runs, but publishes neither busy nor idle for them, so
 that ipywidgets sends no second change of an input; and after a message it may put back the parent of the cell before,
-so that the next cell's idle goes astray. Both are mended from outside.
+so that the next cell's idle goes astray. Both are mended from outside. And a page without widgets that is connected
+to the kernel, such as Notebook 7's list of files, closes the widgets that another page shows.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable, signature
 from typing import Any
+
+from comm import get_comm_manager
 
 from ..cells.cell import Cell, Request
 
@@ -79,13 +82,22 @@ async def _handle(kernel: Any, cell: Request, handler: Handler, stream: Any, ide
     if publishes:
         _publish(kernel, "busy", message)
     try:
-        result = handler(stream, ident, message)
+        result = None if _is_refused_elsewhere(cell, message) else handler(stream, ident, message)
         if isawaitable(result):
             await result
     finally:
         if publishes:
             _publish(kernel, "idle", message)
             _publish(kernel, "busy", cell.parent)
+
+
+def _is_refused_elsewhere(cell: Request, message: Any) -> bool:
+    """Whether a front end closes a widget that is the kernel's own, and is not the one that runs the cell."""
+    if message["header"]["msg_type"] != "comm_close":
+        return False
+    found = get_comm_manager().comms.get(message["content"]["comm_id"])
+    ours = found is not None and found.primary and found.target_name == "jupyter.widget"
+    return ours and message["header"]["session"] != cell.parent["header"]["session"]
 
 
 def _publish(kernel: Any, state: str, parent: Any) -> None:
@@ -130,7 +142,7 @@ class Parents:
 
 
 class Widgets:
-    """Whether the front end has widgets: one that has none refuses the first that it is told of."""
+    """Whether the front end that runs the cells has widgets: one without refuses the first that it is told of."""
 
     def __init__(self) -> None:
         self.widgets_seen = False
@@ -150,9 +162,14 @@ class Widgets:
         from ipywidgets import Layout  # type: ignore[attr-defined]
 
         loop, refused = asyncio.get_running_loop(), asyncio.Event()
+
+        def closed(message: Any) -> None:
+            if message["header"]["session"] == cell.session:
+                loop.call_soon_threadsafe(refused.set)
+
         with cell.owning():
             trial = Layout()
-        trial.comm.on_close(lambda message: loop.call_soon_threadsafe(refused.set))
+        trial.comm.on_close(closed)
         try:
             await asyncio.wait_for(refused.wait(), PATIENCE)
         except TimeoutError:

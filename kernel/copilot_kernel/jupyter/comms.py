@@ -49,6 +49,14 @@ class Comms(CommManager):
         """The comm, or None without a word in the log: front ends send to widgets that we have just closed."""
         return self.comms.get(comm_id)
 
+    def comm_close(self, stream: Any, ident: Any, msg: Message) -> None:
+        """A front end closes what a front end opened. What we opened stays: a page without widgets, such as Notebook
+        7's list of files, refuses it, while another page shows it.
+        """
+        found = self.comms.get(msg["content"]["comm_id"])
+        if found is not None and not found.primary:
+            super().comm_close(stream, ident, msg)
+
     def _control_opened(self, opened: BaseComm, message: Message) -> None:
         self.widgets_seen = True
         _to_widget_class("handle_control_comm_opened", opened, message)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import __version__
 from ..cells.cell import Cell
 from ..commands.parse import Command, Prompt
 from ..desk import commands
-from ..desk.desk import Desk
-from ..desk.home import CLOSE_LIMIT, Home
+from ..desk.hall import Hall
+from ..desk.home import CLOSE_LIMIT
 from ..errors import CopilotError
 from ..rendering.plain import clean
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import History
-
-if TYPE_CHECKING:
-    from ..chat import Chat
-    from ..config import Settings
 
 Reply = dict[str, Any]
 
@@ -54,17 +50,11 @@ class CopilotKernel(ConcurrentKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
-        self.home = Home(self._make_chat)
-        self.desk = Desk(self.home, self._load_settings)
+        self.hall = Hall()
         self.history = History()
         self._turn: asyncio.Task[Reply] | None = None
-        self._watched = False
-        """Somebody watches the cell that ran last."""
-        self._notices: list[str] = []
-        self._warnings: list[str] = []
-        """For the first who watches a cell: nobody else can heed them."""
         if not self.widgets_work:
-            self._notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
+            self.hall.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
     # -- a cell ---------------------------------------------------------------------------------------------------
 
@@ -86,7 +76,7 @@ class CopilotKernel(ConcurrentKernel):
         if store_history and code.strip():
             self.history.add(self.execution_count, code)
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
-        self._watched = cell.live
+        self.hall.watched = cell.live
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
@@ -97,56 +87,23 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
-            for step in await commands.read(self.desk, code):
+            for step in await commands.read(self.hall.desk, code):
                 match step:
                     case Command():
-                        await commands.run(self.desk, cell, step)
+                        await commands.run(self.hall.desk, cell, step)
                     case Prompt(text):
                         return await self._prompt(cell, text)
         except CopilotError as error:
             return self._failed(cell, error)
         finally:
-            self._tell_notices(cell)
+            self.hall.tell_notices(cell)
         return self._ok()
 
     async def _prompt(self, cell: Cell, text: str) -> Reply:
-        from ..acp.messages import Text
-        from ..cells.asking import Asking
         from ..cells.display import Display
-        from ..chat.attachments import mentions
 
-        folder = self.desk.settings.folder
-        self._tell_notices(cell)
-        display = Display(cell, Asking(cell, folder), cwd=folder)
-        try:
-            turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
-            display.finish(turn)
-        finally:
-            display.close()
+        turn = await self.hall.prompt(cell, text, Display)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
-
-    def _make_chat(self) -> Chat:
-        from ..chat import Chat
-        from ..config import notebook
-
-        return Chat(self.desk.settings, notebook() if self._watched else "")
-
-    def _load_settings(self) -> Settings:
-        from .. import config
-        from ..permissions.rulebook import Rulebook
-
-        settings = config.load()
-        book = Rulebook.of(settings)
-        self._notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
-        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
-        return settings
-
-    def _tell_notices(self, cell: Cell) -> None:
-        notices, self._notices = self._notices, []
-        if cell.live:
-            notices, self._warnings = [*notices, *self._warnings], []
-        for notice in notices:
-            cell.stream(notice, "stderr")
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 
@@ -186,20 +143,20 @@ class CopilotKernel(ConcurrentKernel):
 
     def interrupt(self) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
-        if not self.home.cancel() and self._turn is not None:
+        if not self.hall.home.cancel() and self._turn is not None:
             self._turn.cancel()
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:
         """See `completion.py`."""
         from .completion import complete
 
-        return await complete(code, cursor_pos, self.desk)
+        return await complete(code, cursor_pos, self.hall.desk)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
         """See `inspection.py`."""
         from .inspection import inspect
 
-        return inspect(code, cursor_pos, self.desk.situation())
+        return inspect(code, cursor_pos, self.hall.desk.situation())
 
     async def do_is_complete(self, code: str) -> Reply:
         """Only an open code fence asks for more lines."""
@@ -245,7 +202,7 @@ class CopilotKernel(ConcurrentKernel):
         """End the agent, in bounded time."""
         if self._turn is not None:
             self._turn.cancel()
-        await self.home.close(CLOSE_LIMIT)
+        await self.hall.home.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

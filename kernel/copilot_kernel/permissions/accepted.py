@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Accepted:
     """`flags` may stand together (`-am`), `valued` letters take the rest of their word, `names` stand as they are.
 
-    Abbreviations of long options are not accepted: what a program takes them for depends on its version.
+    Abbreviations of long options are not accepted: what a program takes them for depends on its version. A name with
+    its value (`--report=term`) stands for just that.
     """
 
     flags: frozenset[str]
@@ -20,7 +21,7 @@ class Accepted:
 
     def covers(self, word: str) -> bool:
         """True for what is no option. Also words after `--` are looked at: it may be the value of an option."""
-        if word in ("-", "--") or not word.startswith("-") or word.split("=")[0] in self.names:
+        if word in ("-", "--") or not word.startswith("-") or self.names.intersection((word, word.split("=")[0])):
             return True
         if self.numbers and re.fullmatch(r"-\d+", word):
             return True

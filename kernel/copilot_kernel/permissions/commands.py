@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from .patterns import Pattern
 from .programs import hidden, unwrap, written
+from .reach import Around, leads
 from .shell import Line, read
 from .unseen import unseen
 from .wide import commands_in, named_by
@@ -32,6 +34,9 @@ class Verdict:
     writes: tuple[str, ...] = ()
 
 
+_NOWHERE = Around()
+
+
 def judge(
     line: str,
     allow: Sequence[Pattern],
@@ -39,11 +44,11 @@ def judge(
     deny: Sequence[Pattern] = (),
     *,
     trust_all: bool = False,
-    folder: str = "",
+    around: Around = _NOWHERE,
 ) -> Verdict:
     """Deny before ask before allow. `trust_all` is the rule `Bash`: every command line whose text hides nothing.
 
-    `folder` is where the command starts, absolute; `cd` to just there needs no rule. Never raises; time is bounded.
+    `cd` to just where the command starts needs no rule. Never raises; time is bounded.
     """
     seen = read(line)
     limits = (*deny, *ask)
@@ -54,7 +59,7 @@ def judge(
         return Verdict("ask", f"the rule Bash({asked.text}) asks", (asked.text,), seen.writes)
     if not complete:
         return Verdict("ask", "it has too many words to be sure that no rule denies it", (), seen.writes)
-    return _trusted(line, seen, bool(limits)) if trust_all else _allowed(seen, allow, folder)
+    return _trusted(line, seen, bool(limits)) if trust_all else _allowed(seen, allow, around)
 
 
 def _trusted(line: str, seen: Line, has_limits: bool) -> Verdict:
@@ -76,13 +81,13 @@ def _hidden_from_limits(part: tuple[str, ...], globs: frozenset[str]) -> str:
     return hidden(words, (0,), globs)
 
 
-def _allowed(seen: Line, allow: Sequence[Pattern], folder: str) -> Verdict:
+def _allowed(seen: Line, allow: Sequence[Pattern], around: Around) -> Verdict:
     if seen.unclear or not seen.parts:
         return Verdict("ask", seen.unclear or "there is no command", (), seen.writes)
     rules: dict[str, None] = {}
     writes = list(seen.writes)
     for part in seen.parts:
-        found = _rule_for(part, allow, seen.globs, folder)
+        found = _rule_for(part, allow, seen.globs, around)
         if isinstance(found, str):
             return Verdict("ask", found, (), seen.writes)
         rules.update(dict.fromkeys(found.rules))
@@ -91,9 +96,9 @@ def _allowed(seen: Line, allow: Sequence[Pattern], folder: str) -> Verdict:
     return Verdict("allow", f"allowed by {named}", tuple(rules), tuple(writes))
 
 
-def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[str], folder: str) -> Verdict | str:
+def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[str], around: Around) -> Verdict | str:
     """What allows this part; or why nothing does."""
-    if _stays(part, folder) and folder not in globs:
+    if _stays(part, around.folder) and around.folder not in globs:
         return Verdict("allow", "it stays in the folder")
     reason = ""
     for words in dict.fromkeys((part, unwrap(part))):
@@ -101,7 +106,7 @@ def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[
             spelled = pattern.spelled(words, globs)
             if spelled is None:
                 continue
-            reason = hidden(words, spelled, globs)
+            reason = hidden(words, spelled, globs) or leads(words, spelled, globs, around)
             if not reason:
                 return Verdict("allow", "", (pattern.text,), _written(part, words, spelled))
     return reason or f"no rule allows {_shown(part)}"
@@ -117,5 +122,5 @@ def _stays(part: tuple[str, ...], folder: str) -> bool:
 
 
 def _shown(part: tuple[str, ...]) -> str:
-    text = " ".join(part)
+    text = shlex.join(part)
     return text if len(text) <= 60 else text[:59] + "…"

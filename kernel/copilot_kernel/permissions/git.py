@@ -186,6 +186,9 @@ _USUAL = frozenset({"origin", "upstream"})
 _NEVER_FREE = ("--exec", "--upload-pack", "--receive-pack", "--output", "--output-directory", "--extcmd", "--template")
 """Also in their abbreviations."""
 
+_LOOKING = frozenset({"--check", "--stat", "--numstat", "--summary"})
+"""With one of these, git only looks at a patch."""
+
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
 
@@ -216,6 +219,8 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
         return f"git {name} {option} may start other programs or write elsewhere"
     if name in _DEEDS and (deed := _deed(words, at, free)) and deed not in _DEEDS[name]:
         return f"git {name} {deed} may start other programs or change more than it says"
+    if name == "apply" and at in free and not _LOOKING.intersection(rest):
+        return "git apply may change any file of the project, as the patch says"
     return _positional_hides(name, rest, globs)
 
 

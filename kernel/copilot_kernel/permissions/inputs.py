@@ -231,7 +231,7 @@ def _is_strange(name: object, value: Any) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    return isinstance(value, str | list | tuple) and all(isinstance(word, str) for word in value)
+    return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(word, str) for word in value))
 
 
 def _leaves(raw: Any) -> Iterator[tuple[str, str]]:

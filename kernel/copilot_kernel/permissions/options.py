@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from .accepted import Accepted, accepted
+from .projects import PROJECT_ALIASES, PROJECTS
 
-_ACCEPTED = {
+_ACCEPTED = PROJECTS | {
     "find": """
         -H -L -P -name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -lname -ilname -type -xtype
         -size -empty -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -newerct -newerat -user
@@ -92,7 +93,7 @@ _ACCEPTED = {
         -f -d -e -r -w -x -s -L -h -n -z -b -c -p -S -t -u -g -k -O -G -N -a -o -eq -ne -lt -le -gt -ge -nt -ot -ef
     """,
     "tree": """
-        -a -d -f -l -x -L: -P: -I: -p -s -h -u -g -D -C -n -i -r -t -v -J -X --dirsfirst --noreport --gitignore --prune
+        -a -d -f -l -x -L -P -I -p -s -h -u -g -D -C -n -i -r -t -v -J -X --dirsfirst --noreport --gitignore --prune
         --du -F
     """,
     "xxd": "-a -b -c: -e -g: -i -l: -n: -p -s: -u -ps -plain -#",
@@ -110,15 +111,19 @@ _ACCEPTED = {
     "column": "-t -s: -n -x -c: -N: -o: -J --table --separator --output-separator --table-columns --json",
 }
 
-ALIASES = {
-    "gawk": "awk",
-    "mawk": "awk",
-    "nawk": "awk",
-    "gsed": "sed",
-    "gtar": "tar",
-    "bsdtar": "tar",
-    "fdfind": "fd",
-} | {"gfind": "find", "gmake": "make", "gsort": "sort", "[": "test", "batcat": "bat", "gdate": "date", "more": "less"}
+ALIASES = (
+    PROJECT_ALIASES
+    | {
+        "gawk": "awk",
+        "mawk": "awk",
+        "nawk": "awk",
+        "gsed": "sed",
+        "gtar": "tar",
+        "bsdtar": "tar",
+        "fdfind": "fd",
+    }
+    | {"gfind": "find", "gmake": "make", "gsort": "sort", "[": "test", "batcat": "bat", "gdate": "date", "more": "less"}
+)
 """Other names of the same programs."""
 
 
@@ -174,6 +179,7 @@ _REFUSED = {
 }
 """Of programs that run what the project says, the options by which they run or write something else instead.
 
+A second look, also where the words are for the project's script, or the program stands behind another one.
 `=`: whole names only; `-C`: a letter; `+global`: harmless, although it begins like another.
 """
 

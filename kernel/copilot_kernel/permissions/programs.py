@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from .git import git_hides
 from .options import ALIASES, options_of, refused_of
+from .projects import FROM_FILE, PASS_ON
 from .scripts import awk_hides, is_display, sed_hides
 from .shell import odd_target
 
@@ -36,6 +37,8 @@ _WRAPPERS = """
 """
 WRAPPERS = frozenset(_WRAPPERS.split())
 """Programs that start the program that their words name."""
+_RUN_IN = frozenset({"uv", "poetry", "pdm", "hatch", "pixi", "conda", "mamba", "rye"})
+"""These start one in the project's own environment."""
 
 
 def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), globs: frozenset[str] = frozenset()) -> str:
@@ -53,11 +56,25 @@ def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), glob
         return _wrapped(words, free, globs)
     if program == "git":
         return git_hides(words, free, globs)
+    if at := inner_at(words, free):
+        return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
     return (
         _options_hide(program, words, free, globs)
         or _words_hide(program, words, free, globs)
         or _refused_hide(words, free, globs)
     )
+
+
+def inner_at(words: Sequence[str], free: Collection[int]) -> int:
+    """Where the program stands that a rule spells out behind another, as in `python -m pytest *`; 0: nowhere."""
+    program = posixpath.basename(words[0])
+    if program in _RUN_IN:
+        known = (at for at in reversed(range(1, len(words))) if at not in free and options_of(words[at]))
+        return next(known, 0)
+    if not re.fullmatch(r"(python|pypy)[\d.]*", program):
+        return 0
+    flag = next((at for at, word in enumerate(words) if at in free or word == "-m"), len(words))
+    return flag + 1 if flag + 1 < len(words) and not {flag, flag + 1}.intersection(free) else 0
 
 
 def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,12 +129,20 @@ def _options_hide(program: str, words: Sequence[str], free: frozenset[int], glob
     options = options_of(program)
     if not options:
         return ""
-    for at, word in ((index, words[index]) for index in sorted(free)):
-        if not options.covers(word) and not (program == "curl" and is_display(word, *words[at + 1 : at + 2])):
+    end = words.index("--") if "--" in words and program in PASS_ON else len(words)
+    for at, word in ((index, words[index]) for index in sorted(free) if index < end):
+        if not options.covers(word) and not _is_tame(program, word, *words[at + 1 : at + 2]):
             return f"{program} {word} may start other programs or write files"
         if word in globs and word[0] in "*?[":
             return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
     return ""
+
+
+def _is_tame(program: str, option: str, value: str = "") -> bool:
+    """Whether an option that is not on the list is harmless with this value in the next word."""
+    if program == "pytest":
+        return option == "-p" and value.startswith("no:")
+    return program == "curl" and is_display(option, value)
 
 
 def _refused_hide(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
@@ -125,7 +150,7 @@ def _refused_hide(words: Sequence[str], free: frozenset[int], globs: frozenset[s
     for at, program in enumerate(words):
         refused = refused_of(posixpath.basename(program)) if at == 0 or at not in free else None
         for word, after in pairwise([*(words[index] for index in sorted(free) if index > at), ""] if refused else []):
-            if refused and refused.covers(word) and not (word == "-p" and after.startswith("no:")):
+            if refused and refused.covers(word) and not _is_tame("pytest", word, after):
                 return f"{program} {word} may start other programs or write files"
             if word in globs and word[0] in "*?[":
                 return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
@@ -134,6 +159,8 @@ def _refused_hide(words: Sequence[str], free: frozenset[int], globs: frozenset[s
 
 def _words_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
     name = ALIASES.get(program, program)
+    if name in FROM_FILE and (file := next((words[at] for at in sorted(free) if words[at].startswith("@")), "")):
+        return f"{program} {file} takes further options from a file"
     if name in _WHOLE:
         return _WHOLE[name](words, free, globs)
     check = _WORDS.get(name)
@@ -157,12 +184,18 @@ def _sed(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
 
 
 def _awk(words: list[str], globs: frozenset[str]) -> str:
-    """Past the values of -F and -v at the beginning, each word may be the program."""
+    """Past the values of -F and -v at the beginning, each word may be the program; after --, also one with a dash.
+
+    The name of a function in a variable is what `@f()` calls.
+    """
+    if named := next((word for word in words if re.search("system|getline", word)), ""):
+        return f"awk {named} may run commands"
     while words[:1] in (["-F"], ["-v"]):
         words = words[2:]
     if words and words[0] in globs:
         return "a program of awk may become another, by the name of a file"
-    return next(filter(None, map(awk_hides, (word for word in words if not word.startswith("-")))), "")
+    is_over = "--" in words
+    return next(filter(None, (awk_hides(word) for word in words if is_over or not word.startswith("-"))), "")
 
 
 def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
@@ -174,6 +207,26 @@ def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
     if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
         return f"tar {letters} may start other programs or write files"
     return "tar reaches for another machine" if any(":" in word for word in loose) else ""
+
+
+def _curl(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """Read as curl reads it, up to its addresses: it replaces braces and brackets in them, also those in `f{i}le:`."""
+    at = 1
+    while at < len(words):
+        if _TAKES_VALUE.fullmatch(words[at]) and "--" not in words:
+            at += 2
+            continue
+        if at in free and (words[at].lower().startswith(("file:", "--url=")) or re.search(r"[{\[]", words[at])):
+            return f"curl {words[at]} may read files of this machine"
+        at += 1
+    return ""
+
+
+_TAKES_VALUE = re.compile(
+    r"-[sSfLIivkgNG46#]*[HXdAemruFow]|--(header|request|data|data-raw|data-urlencode|data-binary|json|user-agent|referer|max-time"
+    r"|connect-timeout|retry|retry-delay|range|user|form|write-out|output)"
+)
+"""Of curl. A letter that takes a value ends its word, or has the value in it."""
 
 
 def _make(words: list[str], globs: frozenset[str]) -> str:
@@ -210,6 +263,7 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
 _WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
     "sed": _sed,
     "tar": _tar,
+    "curl": _curl,
     "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
     "xxd": partial(_one_file, valued=frozenset({"-c", "-g", "-l", "-s"})),
 }

@@ -11,6 +11,7 @@ from .circumstances import Circumstances, Spot
 from .commands import Verdict, judge
 from .inputs import Input
 from .parts import LONGEST
+from .reach import Around
 
 CHANGING = frozenset({"edit", "delete", "move"})
 
@@ -64,7 +65,13 @@ class Request:
             rule.is_bare and rule.tool == "Bash" for rule in rules.allow
         )
         lines = (*self.seen.commands, *self.seen.scripts)
-        return tuple(judge(line, allow, ask, deny, trust_all=trusted, folder=self.folder) for line in lines)
+        return tuple(judge(line, allow, ask, deny, trust_all=trusted, around=self._around) for line in lines)
+
+    @property
+    def _around(self) -> Around:
+        known = self.circumstances
+        roots = tuple(dict.fromkeys(filter(None, (known.root, known.real_root))))
+        return Around(self.folder, roots, known.home)
 
     def limited_by(self, outcome: str) -> str:
         """The rule for commands that denies (`deny`) or asks (`ask`), or nothing."""

@@ -45,8 +45,10 @@ _CHANGED = (
     *(((name,), _RUN) for name in (".config", ".local")),
 )
 """Names in a row that nobody minds being read; but who changes what is there, steers an agent or a program."""
-_READ = tuple(
-    ((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub", "git")
+_READ = (
+    *(((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub")),
+    ((".config", "git"), "may hold secrets"),
+    (("jupyter", "runtime"), "may hold secrets"),
 )
 _NEVER_WRITTEN = (".git", OURS)
 
@@ -61,7 +63,7 @@ def why_sensitive(names: Iterable[str], *, changes: bool = False) -> str:
     if found:
         return _REASONS[min(found)]
     rows = (*_READ, *_CHANGED) if changes else _READ
-    return next((why for row, why in rows if _stands_in(row, plainly, is_tree=changes)), "")
+    return next((why for row, why in rows if row[0] in plainly and _stands_in(row, plainly, is_tree=changes)), "")
 
 
 def _stands_in(row: tuple[str, ...], names: tuple[str, ...], *, is_tree: bool) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from jupyter_server.serverapp import ServerApp
 from traitlets import Bool
 
+from .unknown import Unknown
+
 HEADER_SECONDS = 60.0
 """Until the head of a request must have come, and until an idle connection is closed."""
 
@@ -19,8 +21,10 @@ class Alone(ServerApp):
     )
 
     def init_webapp(self) -> None:
-        """A token that was made up is like one of the settings then: told as dots."""
+        """A token that was made up is like one of the settings then: told as dots. What is nowhere, is told as JSON."""
         super().init_webapp()
+        leftover = self.web_app.wildcard_router.rules[-1]
+        leftover.target, leftover.target_kwargs = Unknown, {"name": "copilot"}
         if not self.tell_token:
             self.identity_provider.token_generated = False
 

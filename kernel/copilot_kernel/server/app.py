@@ -44,12 +44,14 @@ class CopilotApp(ExtensionApp):
     defaultModel = Unicode(help="Model when a request names none; COPILOT_MODEL is the same.").tag(config=True)
     root_paths = Bool(True, help="Whether the routes are at /v1/…, /api/chat/… and /health, too.").tag(config=True)
     cors_origins = List(Unicode(), help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
-    rate_limit = Int(120, min=0, help="Turns a minute; 0: no limit.").tag(config=True)
+    rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) a minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Turns at once; 0: no limit.").tag(config=True)
     request_log = Bool(False, help="A line for each request: route, status, seconds. Never texts.").tag(config=True)
     pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
     idle_seconds = Float(900, min=0, help="What is not used for so long is closed.").tag(config=True)
-    kept_sessions = Int(100, min=1, help="Conversations that are kept; the oldest idle one goes.").tag(config=True)
+    kept_sessions = Int(
+        100, min=1, help="Conversations over HTTP that are kept, and chats, each; the oldest idle one goes."
+    ).tag(config=True)
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True

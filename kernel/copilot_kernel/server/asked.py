@@ -59,7 +59,10 @@ class Asked:
         waiting = self._open.get(action.call_id)
         if waiting is None or waiting.answer.done():
             raise UsageError(f"There is no open question {action.call_id:.100}.", "It may have been answered already.")
-        waiting.answer.set_result(Answer(_chosen(action, waiting.question.options), "you"))
+        answer = Answer(_chosen(action, waiting.question.options), "you", feedback=action.reason.strip())
+        if answer.feedback and not answer.rejects:
+            raise UsageError("A reason goes with a no.", "Answer without it, or reject the call.")
+        waiting.answer.set_result(answer)
 
     async def _answer(self, waiting: _Open) -> Answer:
         try:

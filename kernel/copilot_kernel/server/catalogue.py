@@ -10,14 +10,15 @@ from typing import Any
 from ..acp.lenient import items, members
 from ..acp.messages import AgentInfo, ConfigUpdate, Json, Mode, SessionState
 from ..acp.options import choices, option_of
-from ..rendering.plain import one_line
-
-LONGEST_NAME = 200
+from .identifiers import ids, sanitised
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model; what the agent does not tell is None. `created`: when we learned of it, in Unix time."""
+    """One model; what the agent does not tell is None. `created`: when we learned of it, in Unix time.
+
+    `id` is what clients call it, `own` what the agent calls it, where that is something else.
+    """
 
     id: str
     name: str
@@ -26,6 +27,12 @@ class Model:
     family: str | None = None
     version: str | None = None
     max_input_tokens: int | None = None
+    own: str = ""
+
+    @property
+    def agent_id(self) -> str:
+        """What the agent is to be told."""
+        return self.own or self.id
 
     def as_json(self) -> Json:
         """As `/v1/models` has it."""
@@ -72,11 +79,13 @@ class Catalogue:
             self._replace(offered, {"configOptions": list(update.options)})
 
     def _replace(self, offered: Sequence[Mode], raw: Json) -> None:
-        known = {model.id: model.created for model in self.models}
+        known = {model.agent_id: model.created for model in self.models}
         told = dict(_raw_models(raw))
+        named = ids(each.id for each in offered)
         now = int(self._clock())
         self.models = tuple(
-            _model(each, self._owner, known.get(each.id, now), told.get(each.id, {})) for each in offered
+            _model(each, named[each.id], self._owner, known.get(each.id, now), told.get(each.id, {}))
+            for each in {each.id: each for each in offered}.values()
         )
 
 
@@ -85,6 +94,7 @@ def choose(models: Sequence[Model], wanted: str) -> Model:
     text = wanted.casefold()
     ways: tuple[Callable[[Model], bool], ...] = (
         lambda model: model.id == wanted,
+        lambda model: model.agent_id == wanted,
         lambda model: model.id.casefold() == text,
         lambda model: text in (model.family or "").casefold(),
         lambda model: text in model.name.casefold(),
@@ -94,27 +104,23 @@ def choose(models: Sequence[Model], wanted: str) -> Model:
     return next(found, models[0])
 
 
-def sanitised(name: str) -> str:
-    """A model's name as a client may send it: one line, no control characters, of limited length."""
-    return one_line(name)[:LONGEST_NAME]
-
-
 def _with_current_first(offered: Iterable[Mode], current: str | None) -> Iterator[Mode]:
     yield from sorted(offered, key=lambda model: model.id != current)
 
 
-def _model(offered: Mode, owner: str, created: int, raw: Json) -> Model:
+def _model(offered: Mode, id: str, owner: str, created: int, raw: Json) -> Model:
     """Some agents say more of a model than the protocol has words for."""
     more = {**members(raw.get("_meta")), **raw}
     limit = more.get("maxInputTokens")
     return Model(
-        offered.id,
-        offered.name or offered.id,
+        id,
+        sanitised(offered.name) or id,
         owner,
         created,
         _text(more.get("family")),
         _text(more.get("version")),
         limit if isinstance(limit, int) and not isinstance(limit, bool) else None,
+        offered.id,
     )
 
 
@@ -127,4 +133,4 @@ def _raw_models(raw: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _text(raw: Any) -> str | None:
-    return raw if isinstance(raw, str) and raw else None
+    return (sanitised(raw) or None) if isinstance(raw, str) else None

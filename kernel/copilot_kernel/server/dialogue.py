@@ -13,8 +13,9 @@ from ..desk.home import Home
 from ..errors import UsageError
 from . import prompt, usage
 from .answer import Answer
-from .catalogue import Model, choose, sanitised
+from .catalogue import Model, choose
 from .errors import ApiError
+from .identifiers import sanitised
 from .schema import Message
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class Dialogue:
             self._session, self._told, self._tokens = state.id, [], {}
             await self._set_mode(chat)
         model = choose(self._app.catalogue.models, sanitised(wanted) or self._app.defaultModel)
-        if state.models and model.id != state.model:
-            await chat.set_model(model.id)
+        if state.models and model.agent_id != state.model:
+            await chat.set_model(model.agent_id)
         return model
 
     async def _set_mode(self, chat: Chat) -> None:

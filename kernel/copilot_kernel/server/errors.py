@@ -20,6 +20,7 @@ TYPES: Mapping[int, str] = {
     405: "method_not_allowed",
     413: "request_too_large",
     415: "unsupported_media_type",
+    426: "upgrade_required",
     429: "rate_limit_error",
     500: "server_error",
     501: "not_implemented",

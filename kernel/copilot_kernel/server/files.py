@@ -14,6 +14,8 @@ SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:
 class MediaFile(Handler):
     """One file, by its name on the shelf."""
 
+    route = "/api/media"
+
     @property
     def content_security_policy(self) -> str:
         """See SANDBOX."""

@@ -1,7 +1,7 @@
 """What all our handlers share: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
 
 No body is taken whole before it is known who sends it and how much it is: `Handler` reads past it, `Posted` takes a
-JSON object, capped while it comes in.
+JSON object, capped while it comes in. A problem is told when the body was read, so that the client hears of it.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     failed = 0
     """The status that an answer would have had, which had begun before it went wrong."""
     everyone: ClassVar[bool] = False
+    _problem: HTTPError | None = None
 
     @property
     def app(self) -> CopilotApp:
@@ -54,15 +55,22 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     # -- who may ---------------------------------------------------------------------------------------------------
 
     async def prepare(self) -> None:  # type: ignore[override]
-        """Host, login, XSRF (Jupyter's), then origin and authorisation. Raises ApiError."""
+        """Host, login, XSRF (Jupyter's), then origin and authorisation; no body is read before that is known."""
         self.request.uri = self.request.path  # whatever is logged of a request, its query string is not
         connection: Any = self.request.connection
         connection.set_max_body_size(sys.maxsize)  # counted here, where there are words for it
         connection.set_body_timeout(self.app.body_seconds)
+        try:
+            await self._let_in()
+        except HTTPError as problem:
+            self._answer_with(problem)
+
+    async def _let_in(self) -> None:
         if self.is_preflight():
             return
         await super().prepare()
-        await self._admit()
+        if not self._finished:
+            await self._admit()
 
     async def _admit(self) -> None:
         if not self.everyone and self.current_user is None:
@@ -99,6 +107,8 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         """A piece of the body."""
         self.received += len(chunk)
         self.keep(chunk)
+        if self.received > self.app.body_limit:
+            self._answer_with(self.too_large())
         if self.received > LINGER * self.app.body_limit and not self._finished:
             self.answer_json(self.too_large().body, 413)
 
@@ -108,6 +118,16 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     def too_large(self) -> ApiError:
         """What the client is told."""
         return ApiError(413, f"The body may have {self.app.body_limit} bytes at most.")
+
+    def _answer_with(self, problem: HTTPError) -> None:
+        """The first problem takes the place of the method, which tornado looks up when the body was read."""
+        if self._problem is None:
+            self._problem = problem
+            setattr(self, str(self.request.method).lower(), self._tell_problem)
+
+    def _tell_problem(self, *args: str) -> None:
+        assert self._problem is not None
+        raise self._problem
 
     # -- pages of other origins ------------------------------------------------------------------------------------
 
@@ -153,6 +173,7 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         self.set_status(status)
         self.set_header("Content-Type", "application/json")
         self.set_header("Cache-Control", "no-store")
+        self.set_header("X-Content-Type-Options", "nosniff")
         self.finish(as_json(body))
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
@@ -192,22 +213,11 @@ def _is_own(method: Any) -> bool:
 
 
 class Posted(Handler):
-    """A subclass has `answer`, which gets the body, a JSON object. A problem is told when the body was read."""
-
-    _problem: HTTPError | None = None
+    """A subclass has `answer`, which gets the body, a JSON object."""
 
     def initialize(self, name: str, *args: Any, **kwargs: Any) -> None:
         super().initialize(name, *args, **kwargs)
         self._body = bytearray()
-
-    async def prepare(self) -> None:  # type: ignore[override]
-        """See `Handler`; a problem waits for the end of the body."""
-        try:
-            await super().prepare()
-        except HTTPError as problem:
-            if self.request.method != "POST":
-                raise
-            self._problem = problem
 
     def keep(self, chunk: bytes) -> None:
         """As much as there may be."""
@@ -216,8 +226,6 @@ class Posted(Handler):
 
     async def post(self, *args: str) -> None:
         """Read the body, then `answer`. Raises ApiError."""
-        if self._problem is not None:
-            raise self._problem
         if not self._finished:
             await self.answer(self._read())
 
@@ -226,8 +234,6 @@ class Posted(Handler):
         raise NotImplementedError
 
     def _read(self) -> dict[str, Any]:
-        if self.received > self.app.body_limit:
-            raise self.too_large()
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise ApiError(415, "The body must be JSON: Content-Type: application/json.")

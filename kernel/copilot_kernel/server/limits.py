@@ -13,7 +13,10 @@ MINUTE = 60.0
 
 
 class Limits:
-    """Of one server. `rate`: requests a minute, in the long run and in one go; 0 is no limit, for both."""
+    """Of one server. `rate`: requests a minute, in the long run and in one go; 0 is no limit, for both.
+
+    Requests are all that the agent has something to do with: turns, and lists of models and sessions.
+    """
 
     def __init__(self, rate: int, concurrency: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.running = 0
@@ -27,15 +30,15 @@ class Limits:
         if self._concurrency and self.running >= self._concurrency:
             words = f"{self._concurrency} requests are being answered, which is the most (CopilotApp.concurrency)."
             raise ApiError(429, words, Retry_After="1")
-        self._spend()
+        self.spend()
         self.running += 1
         try:
             yield
         finally:
             self.running -= 1
 
-    def _spend(self) -> None:
-        """A bucket that fills evenly."""
+    def spend(self) -> None:
+        """One request, from a bucket that fills evenly. Raises ApiError when it is empty."""
         if not self._rate:
             return
         now = self._clock()

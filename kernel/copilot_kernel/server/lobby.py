@@ -75,4 +75,4 @@ class Lobby:
         wanted = self._app.defaultModel
         if wanted and self._app.catalogue.models:
             with suppress(UsageError):
-                await chat.set_model(choose(self._app.catalogue.models, wanted).id)
+                await chat.set_model(choose(self._app.catalogue.models, wanted).agent_id)

@@ -19,6 +19,7 @@ class Models(Handler):
 
     async def known(self) -> tuple[Model, ...]:
         """All models. Raises ApiError."""
+        self.app.limits.spend()
         try:
             return await self.app.models()
         except CopilotError as error:

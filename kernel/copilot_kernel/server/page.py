@@ -7,17 +7,17 @@ that was made safe by `rendering`; all the same, the content security policy for
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
-from jupyter_server.extension.handler import ExtensionHandlerMixin
 from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ..acp.messages import SessionInfo
+from ..chat import Chat
 from ..commands.modes import MODES
 from ..commands.sessions import newest_first
 from ..desk.home import CLOSE_LIMIT
@@ -27,9 +27,6 @@ from .catalogue import choose
 from .errors import ApiError
 from .handler import Handler
 from .models import Models
-
-if TYPE_CHECKING:
-    from .app import CopilotApp
 
 MOST_RECENT = 30
 
@@ -54,6 +51,7 @@ POLICY = {
     "frame-ancestors": "'self'",
 }
 """`style` attributes are how our HTML carries its colours; style sheets are only our own."""
+_FIELD = re.compile(r"\{(base|mode|folder|path)\}")
 SUGGESTIONS = (
     "Explain what this project does",
     "Make a plan for a new feature",
@@ -62,18 +60,25 @@ SUGGESTIONS = (
 )
 
 
-class Page(ExtensionHandlerMixin, JupyterHandler):
+class Page(Handler):
     """`GET copilot/chat`: for people, so a login page instead of a 401."""
 
-    auth_resource = "copilot"
+    route = "/copilot/chat"
 
     @property
     def content_security_policy(self) -> str:
         """Everything that is not named is forbidden."""
         return "; ".join(f"{name} {value}" for name, value in POLICY.items())
 
+    def get_login_url(self) -> str:
+        """Jupyter's own."""
+        return JupyterHandler.get_login_url(self)
+
+    async def _admit(self) -> None:
+        if self.current_user is not None or self.request.method != "GET":
+            await super()._admit()
+
     @web.authenticated
-    @authorized
     def get(self) -> None:
         """The page. Where it is, it learns from an attribute; what new chats may do, it says at the top."""
         page = (STATIC / "chat.html").read_text("utf-8")
@@ -82,13 +87,22 @@ class Page(ExtensionHandlerMixin, JupyterHandler):
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
         base = url_path_join(self.base_url, "copilot/chat")
-        mode = cast("CopilotApp", self.extensionapp).chat_permission_mode
-        means = escape(f"{mode}: {MODES[mode]}")
-        self.finish(page.replace("{base}", escape(base, quote=True)).replace("{mode}", means))
+        mode = self.app.chat_permission_mode
+        means = f"{mode}: {MODES[mode]}"
+        folder = Path(self.app.chat_settings.folder)
+        told = {
+            "base": base,
+            "mode": means,
+            "folder": visible_text(folder.name or folder),
+            "path": visible_text(folder),
+        }
+        self.finish(_FIELD.sub(lambda field: escape(told[field[1]]), page))
 
 
 class Asset(Handler):
     """`GET copilot/chat/static/NAME`: one of the few files of the page."""
+
+    route = "/copilot/chat/static"
 
     def get(self, name: str) -> None:
         """Raises ApiError."""
@@ -103,6 +117,8 @@ class Asset(Handler):
 class Suggestions(Handler):
     """`GET api/chat/suggestions`."""
 
+    route = "/api/chat/suggestions"
+
     suggestions: ClassVar[tuple[str, ...]] = SUGGESTIONS
 
     def get(self) -> None:
@@ -115,6 +131,8 @@ class Suggestions(Handler):
 class ChatModels(Models):
     """`GET api/models`, `GET api/chat/models`."""
 
+    route = "/api/chat/models"
+
     async def get(self) -> None:
         """The models, and the one that new conversations use."""
         models = await self.known()
@@ -124,22 +142,33 @@ class ChatModels(Models):
 
 
 class Recent(Handler):
-    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first."""
+    """`GET copilot/chat/sessions`: conversations that the agent keeps for this folder, newest first.
+
+    Those that somebody else has open, such as a client over HTTP, cannot be resumed and are left out.
+    """
+
+    route = "/copilot/chat/sessions"
 
     async def get(self) -> None:
-        """An empty list where the agent does not run, or lists none."""
-        self.answer_json([_told(each) for each in newest_first(await self._listed())[:MOST_RECENT]])
+        """An empty list where the agent does not run, or lists none. Raises ApiError."""
+        self.app.limits.spend()
+        found = newest_first(await self._listed())[:MOST_RECENT]
+        self.answer_json([{**_told(each), "open": each.id in self.app.lobby.talks} for each in found])
 
     async def _listed(self) -> tuple[SessionInfo, ...]:
         if self.app.pool.link is None:
             return ()
         home = await self.app.pool.home(self.app.chat_settings)
         try:
-            return await home.do(lambda chat: chat.sessions())
+            return await home.do(self._free)
         except CopilotError:
             return ()
         finally:
             await home.close(CLOSE_LIMIT)
+
+    async def _free(self, chat: Chat) -> tuple[SessionInfo, ...]:
+        talks = self.app.lobby.talks
+        return tuple(each for each in await chat.sessions() if each.id in talks or not chat.agent.elsewhere(each.id))
 
 
 def _told(session: SessionInfo) -> dict[str, str]:

@@ -1,8 +1,11 @@
-"""The chat's WebSocket: actions come in one by one, messages go out as fast as the other side reads."""
+"""The chat's WebSocket: actions are done in order, but no answer and no stop waits for a session that is being opened;
+messages go out as fast as the other side reads."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
@@ -11,6 +14,8 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..errors import CopilotError, UsageError
 from . import slash
+from .actions import Actions
+from .errors import ApiError
 from .handler import Handler
 from .lobby import TRY_AGAIN
 from .outbox import Outbox
@@ -29,7 +34,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
     """The handshake is a GET, but what comes after it makes the agent act."""
-    _stream_request_body = False
+    route = "/api/chat/ws"
     talk: Talk | None = None
     pictures = False
 
@@ -51,8 +56,20 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         await Handler.prepare(self)
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """The handshake."""
+        """The handshake (RFC 6455, 4.2). Raises ApiError."""
+        self._require_handshake()
         await WebSocketHandler.get(self, *args, **kwargs)
+
+    def _require_handshake(self) -> None:
+        """What tornado would refuse, told in the form of our other errors."""
+        headers = self.request.headers
+        upgrades = [each.strip().lower() for each in headers.get("Connection", "").split(",")]
+        if headers.get("Upgrade", "").lower() != "websocket" or "upgrade" not in upgrades:
+            raise ApiError(426, "There is a WebSocket here: connect with ws:// or wss://.", Upgrade="websocket")
+        if self.get_websocket_protocol() is None:
+            raise ApiError(426, "Connect with version 13 of the protocol.", Sec_WebSocket_Version="13")
+        if not (headers.get("Host") and headers.get("Sec-WebSocket-Key")) or self.received:
+            raise ApiError(400, "This is no handshake of a WebSocket: it has no Sec-WebSocket-Key, or it has a body.")
 
     @property
     def ping_interval(self) -> float:
@@ -69,47 +86,74 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         self.pictures = self.get_query_argument("view", "") == "html"
         self._box = Outbox()
         self._writing = asyncio.create_task(self._write())
+        self._actions = Actions(self._do, self._leave)
         self.app.lobby.enter(self)
 
-    async def on_message(self, message: str | bytes) -> None:
+    def on_message(self, message: str | bytes) -> None:
         """One action; whatever is wrong with it is told, and the connection stays."""
-        try:
+        with self._telling():
             if len(message) > LONGEST:
                 raise UsageError(f"This message has more than {LONGEST} characters.", "Send less at once.")
-            await self._act(read(message))
-        except CopilotError as error:
-            self.put(failed(error))
-        except Exception:
-            self.log.exception("an action of the chat failed")
-            self.put(Failed("Something in this server broke; its log says what."))
+            action = read(message)
+            if self._overtakes(action):
+                self._act_now(action)
+            else:
+                self._actions.put(action)
 
     def on_close(self) -> None:
-        """The conversation goes on."""
+        """What came before is done, and the conversation goes on."""
         super().on_close()
         self.app.lobby.leave(self)
-        self._leave()
+        self._actions.close()
         self._writing.cancel()
 
-    def put(self, message: Message) -> None:
+    def hear(self, message: Message) -> None:
         """See `Reader`. Who has let too much wait is sent away; what is lost, it finds when it comes back."""
+        if self.ws_connection is None:
+            return
         self._box.put(message)
         if self._box.full:
             self._send_away()
 
     # -- actions ------------------------------------------------------------------------------------------------------
 
-    async def _act(self, action: Action) -> None:
+    def _overtakes(self, action: Action) -> bool:
+        """It is about what goes on here, whatever is being opened."""
         match action:
-            case NewSession():
-                self._take(await self.app.lobby.talks.new(self))
-            case ResumeSession(session_id=session_id):
-                self._take(await self.app.lobby.talks.resume(session_id, self))
-            case Send(text=text):
-                await self._send(text)
+            case ApproveTool(call_id=call_id):
+                return not self._actions.waiting or (self.talk is not None and self.talk.voice.asks(call_id))
+            case Stop():
+                return not self._actions.waiting or (self.talk is not None and self.talk.running)
+        return False
+
+    def _act_now(self, action: Action) -> None:
+        match action:
             case ApproveTool():
                 self.here.voice.answer(action)
             case Stop():
                 self.here.stop()
+
+    async def _do(self, action: Action) -> None:
+        with self._telling():
+            match action:
+                case NewSession():
+                    self._take(await self.app.lobby.talks.new(self))
+                case ResumeSession(session_id=session_id):
+                    self._take(await self.app.lobby.talks.resume(session_id, self))
+                case Send(text=text):
+                    await self._send(text)
+                case _:
+                    self._act_now(action)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except CopilotError as error:
+            self.hear(failed(error))
+        except Exception:
+            self.log.exception("an action of the chat failed")
+            self.hear(Failed("Something in this server broke; its log says what."))
 
     async def _send(self, text: str) -> None:
         """`/new` and `/resume ID` are for the socket: the conversation that it has goes on without it."""
@@ -130,12 +174,10 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         return self.talk
 
     def _take(self, talk: Talk) -> None:
-        """From now on it is this one; whoever left meanwhile hears nothing."""
+        """From now on it is this one."""
         if talk is not self.talk:
             self._leave()
         self.talk = talk
-        if self.ws_connection is None:
-            self._leave()
 
     def _leave(self) -> None:
         if self.talk is not None:

@@ -69,6 +69,8 @@ class Talk:
         self._due = False
         """They go with the next prompt."""
         self._queue: deque[str] = deque()
+        self._stopped = False
+        """Before the prompt that is about to go to the agent was there."""
         self._work: asyncio.Task[None] | None = None
         self._quick: set[asyncio.Task[None]] = set()
 
@@ -125,10 +127,10 @@ class Talk:
     def join(self, reader: Reader, resumed: str = "") -> None:
         """`reader` hears everything from now on, after what it missed."""
         self.used = time.monotonic()
-        reader.put(self.created(resumed))
+        reader.hear(self.created(resumed))
         self.voice.join(reader, self.last, self._earlier, self.running)
         if self._due:
-            reader.put(Event("notice", {"severity": "info", "title": CONTEXT, "description": ""}))
+            reader.hear(Event("notice", {"severity": "info", "title": CONTEXT, "description": ""}))
 
     def leave(self, reader: Reader) -> None:
         """It hears nothing more; the conversation goes on."""
@@ -164,7 +166,14 @@ class Talk:
         if self._queue:
             self.voice.notice("warning", f"Not sent, since the turn was stopped: {len(self._queue)} that waited")
             self._queue.clear()
-        self.desk.home.cancel()
+        if not self.desk.home.cancel():
+            self._stopped = True
+            asyncio.get_running_loop().call_soon(self._stop_again)
+
+    def _stop_again(self) -> None:
+        """A prompt that was just on its way to the agent is there now."""
+        if self._stopped and self.desk.home.cancel():
+            self._stopped = False
 
     def _spawn_quick(self, text: str) -> None:
         task = asyncio.create_task(self._one(text))
@@ -175,8 +184,11 @@ class Talk:
         self.voice.publish(Event("queued", {"waiting": len(self._queue)}))
 
     async def _run(self) -> None:
+        if not self._queue:  # it was stopped before it could begin
+            self._tell(Event("running", {"running": False}))
+            self._tell(Done("cancelled"))
         while self._queue:
-            text = self._queue.popleft()
+            text, self._stopped = self._queue.popleft(), False
             self._tell(Event("running", {"running": True}))
             await self._one(text)
         self.used = time.monotonic()
@@ -207,6 +219,8 @@ class Talk:
 
     async def _prompt(self, text: str) -> Done:
         await self._ensure_session()
+        if self._stopped:
+            return Done("cancelled")
         due, self._due = self._due, False
         context = [Text(history.as_context(self._earlier))] if due else []
         blocks: list[Block] = [*context, Text(text), *mentions(text, self.desk.settings.folder)]

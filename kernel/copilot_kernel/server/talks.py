@@ -35,6 +35,9 @@ class Talks:
     def __len__(self) -> int:
         return len(set(self._talks.values()))
 
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._talks
+
     async def new(self, reader: Reader) -> Talk:
         """A conversation that `reader` has joined. Raises CopilotError."""
         talk, _ = await self._shared(f"new {id(reader)}", self._begin)

@@ -7,6 +7,7 @@ from .handler import Handler, Posted
 
 MISSING = ("embeddings", "audio", "images", "files", "moderations", "fine_tuning", "batches", "assistants", "threads")
 """Parts of OpenAI's API that an agent has nothing for."""
+AT_ROOT = ("/v1", "/api/chat", "/api/media")
 
 
 class Unknown(Handler):
@@ -33,9 +34,9 @@ class Missing(Unknown):
 
 
 def routes(own: str, at_root: bool) -> list[tuple[str, type[Posted] | type[Handler]]]:
-    """What is left over below our own path, and below `/v1`."""
+    """What is left over below our own path, and below those of our routes at the root."""
     parts = "|".join((*MISSING, "completions"))
     places = (own, "") if at_root else (own,)
     missing = [(rf"{place}/v1/(?:{parts})(?:/.*)?", Missing) for place in places]
-    rest = [(rf"{own}(?:/.*)?", Unknown), *([(r"/v1(?:/.*)?", Unknown)] if at_root else [])]
+    rest = [(rf"{place}(?:/.*)?", Unknown) for place in (own, *(AT_ROOT if at_root else ()))]
     return [*missing, *rest]

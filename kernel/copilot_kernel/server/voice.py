@@ -34,7 +34,7 @@ class Reader(Protocol):
 
     pictures: bool
 
-    def put(self, message: Message) -> None:
+    def hear(self, message: Message) -> None:
         """Send it when there is time; never waits."""
 
 
@@ -61,23 +61,27 @@ class Voice:
         self._drawing.draw()
         talk = self._now()
         if lines := earlier if reader.pictures else last:
-            reader.put(Event("history", {"messages": [_line(each, reader.pictures) for each in lines]}))
+            reader.hear(Event("history", {"messages": [_line(each, reader.pictures) for each in lines]}))
         if reader.pictures:
             self._show_again(reader, talk)
         elif live:
             self._tell_again(reader, talk)
         self._state = _states(talk)
         for name, fields in self._state.items():
-            reader.put(Event(name, fields))
+            reader.hear(Event(name, fields))
         for request in self._asked.requests:
-            reader.put(request)
+            reader.hear(request)
         self.readers.add(reader)
 
     def publish(self, message: Message) -> None:
         """To every reader, in the form that it wants."""
         for reader in tuple(self.readers):
             if _is_for(message, reader.pictures):
-                reader.put(message)
+                reader.hear(message)
+
+    def asks(self, call_id: str) -> bool:
+        """This question is open."""
+        return any(request.call_id == call_id for request in self._asked.requests)
 
     def answer(self, action: ApproveTool) -> None:
         """See `Asked.answer`."""
@@ -92,15 +96,15 @@ class Voice:
         first = next((each.id for each in history.messages(talk)), 0)
         entries = talk.entries[max(first, len(talk.entries) - MOST_AGAIN) :]
         for picture in self._drawing.whole(entries):
-            reader.put(picture)
+            reader.hear(picture)
         for entry in entries:
             for message in self._telling.kept.get(entry.id, ()):
-                reader.put(message)
+                reader.hear(message)
 
     def _tell_again(self, reader: Reader, talk: Conversation) -> None:
         entries = talk.of_turn(talk.turn)[-MOST_AGAIN:]
         for message in newest(message for entry in entries for message in self._telling.again(entry)):
-            reader.put(message)
+            reader.hear(message)
 
     # -- the view ---------------------------------------------------------------------------------------------------
 
@@ -134,7 +138,7 @@ class Voice:
         """A line that is no entry of the conversation; readers of pictures get it, too."""
         said = {"severity": severity, "title": title, "description": description}
         for reader in tuple(self.readers):
-            reader.put(Event("notice", said))
+            reader.hear(Event("notice", said))
 
     def _tell_all(self, told: tuple[Message, ...]) -> None:
         for message in told:

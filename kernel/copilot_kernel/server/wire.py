@@ -18,6 +18,7 @@ from ..errors import UsageError
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
 LONGEST_ID = 500
+LONGEST_REASON = 10_000
 """Characters."""
 
 
@@ -42,12 +43,16 @@ class Send(BaseModel):
 
 
 class ApproveTool(BaseModel):
-    """The answer to an open question. `option_id` is one of the agent's options; without it `response` counts."""
+    """The answer to an open question. `option_id` is one of the agent's options; without it `response` counts.
+
+    A `reason` goes with a no: the agent is told it, as the next prompt.
+    """
 
     action: Literal["approve_tool"]
     call_id: str
     response: Any = None
     option_id: str | None = None
+    reason: str = Field("", max_length=LONGEST_REASON)
 
     @property
     def approves(self) -> bool:

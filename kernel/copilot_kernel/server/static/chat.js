@@ -59,7 +59,7 @@ const EVENTS = {
     toEnd(); settle();
   },
   tool_approval_request(message) {
-    keepingEnd(() => log.ask(message, (option) => answer(message, option)));
+    keepingEnd(() => log.ask(message, (...chosen) => answer(message, ...chosen)));
     cry(`The agent asks: ${message.title || message.tool}`);
     settle();
   },
@@ -90,9 +90,9 @@ const EVENTS = {
 
 function nothing() {}
 
-function answer({ call_id: id }, option) {
+function answer({ call_id: id }, option, reason = '') {
   const response = option.kind === 'allow_once' ? 'yes' : 'no';
-  act({ action: 'approve_tool', call_id: id, response, option_id: option.id });
+  act({ action: 'approve_tool', call_id: id, response, option_id: option.id, ...(reason && { reason }) });
   onward();
 }
 
@@ -236,9 +236,10 @@ $('recent').onclick = async () => {
   $('sessions').showModal();
   let found = [];
   try { found = await (await fetch(`${base}/sessions`)).json(); } catch { /* told below */ }
-  const items = (Array.isArray(found) ? found : []).map(({ id, title, updated_at: when }) => {
+  const items = (Array.isArray(found) ? found : []).map(({ id, title, updated_at: when, open: isOpen }) => {
     const button = element('button', id === session ? 'here' : '');
-    button.append(element('b', '', title || 'Without a title'), element('time', '', when.slice(0, 16).replace('T', ' ')));
+    const state = id === session ? 'this one' : isOpen ? 'open' : when.slice(0, 16).replace('T', ' ');
+    button.append(element('b', '', title || 'Without a title'), element('time', '', state));
     button.onclick = () => { $('sessions').close(); begin(id); };
     const item = element('li');
     item.append(button);

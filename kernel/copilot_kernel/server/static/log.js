@@ -48,23 +48,21 @@ export class Log {
     slot.replaceChildren(...cards.map(({ content }) => card(content)));
   }
 
-  // answer(option) is called once, with what was chosen.
+  // answer(option, reason) is called once, with what was chosen.
   ask({ call_id: id, entry, html, options }, answer) {
     const slot = this.#slot(`question ${id}`, entry, QUESTION, 'question');
     const body = element('div', 'body');
     body.innerHTML = html;
     const row = element('div', 'answers');
-    for (const option of options) {
-      const button = element('button', option.kind, option.name || option.id);
-      button.type = 'button';
-      button.onclick = () => {
-        for (const each of row.children) each.disabled = true;
-        slot.dataset.answered = '';
-        answer(option);
-      };
-      row.append(button);
-    }
+    const settle = (...chosen) => {
+      for (const each of slot.querySelectorAll('.answers button, form button')) each.disabled = true;
+      slot.dataset.answered = '';
+      answer(...chosen);
+    };
+    for (const option of options) row.append(action(option.kind, option.name || option.id, () => settle(option)));
     slot.replaceChildren(body, row);
+    const no = ['reject_once', 'reject_always'].map((kind) => options.find((each) => each.kind === kind)).find(Boolean);
+    if (no) slot.append(reasoned(row, (reason) => settle(no, reason)));
   }
 
   answered(id) {
@@ -88,6 +86,34 @@ export class Log {
     this.#slots.set(key, slot);
     return slot;
   }
+}
+
+function action(kind, words, act) {
+  const button = element('button', kind, words);
+  button.type = 'button';
+  button.onclick = act;
+  return button;
+}
+
+// "Reject with a reason…" opens a field; what is written there is the agent's next prompt.
+function reasoned(row, tell) {
+  const form = element('form', 'reason');
+  const field = element('textarea');
+  field.rows = 3; field.maxLength = 10000;
+  field.setAttribute('aria-label', 'Tell the agent why');
+  field.placeholder = 'Why not, or what instead? It is sent as your next prompt.';
+  const buttons = element('div', 'answers');
+  const send = element('button', 'reject_once', 'Reject & tell');
+  const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : row.lastElementChild).focus(); };
+  buttons.append(send, action('', 'Back', () => show(false)));
+  form.append(field, buttons);
+  form.hidden = true;
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    if (field.value.trim()) tell(field.value.trim()); else field.focus();
+  };
+  row.append(action('', 'Reject with a reason…', () => show(true)));
+  return form;
 }
 
 function later(one, other) { return one[0] > other[0] || (one[0] === other[0] && one[1] > other[1]); }

@@ -1,0 +1,74 @@
+"""What lies behind the door of a kernel: the chat, the desk, one prompt, and what is to be said of the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ..cells.cell import Cell
+from .desk import Desk
+from .home import Home
+
+if TYPE_CHECKING:
+    from ..cells.asking import Asking
+    from ..cells.display import Display
+    from ..chat import Chat, Turn
+    from ..config import Settings
+
+
+class MakeDisplay(Protocol):
+    """What shows a turn in its cell; `cwd` is the folder that paths are shown relative to."""
+
+    def __call__(self, cell: Cell, asking: Asking, *, cwd: str) -> Display: ...
+
+
+class Hall:
+    """One for a kernel. `watched`: somebody watches the cell that ran last."""
+
+    def __init__(self) -> None:
+        self.home = Home(self._make_chat)
+        self.desk = Desk(self.home, self._load_settings)
+        self.watched = False
+        self.notices: list[str] = []
+        """Lines that the next cell tells, whoever watches."""
+        self._warnings: list[str] = []
+        """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
+
+    async def prompt(self, cell: Cell, text: str, make_display: MakeDisplay) -> Turn:
+        """One turn with the agent, to its end. Raises CopilotError."""
+        from ..acp.messages import Text
+        from ..cells.asking import Asking
+        from ..chat.attachments import mentions
+
+        folder = self.desk.settings.folder
+        self.tell_notices(cell)
+        display = make_display(cell, Asking(cell, folder), cwd=folder)
+        try:
+            turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
+            display.finish(turn)
+        finally:
+            display.close()
+        return turn
+
+    def tell_notices(self, cell: Cell) -> None:
+        """Tell each once, on the cell's stderr."""
+        notices, self.notices = self.notices, []
+        if cell.live:
+            notices, self._warnings = [*notices, *self._warnings], []
+        for notice in notices:
+            cell.stream(notice, "stderr")
+
+    def _make_chat(self) -> Chat:
+        from ..chat import Chat
+        from ..config import notebook
+
+        return Chat(self.desk.settings, notebook() if self.watched else "")
+
+    def _load_settings(self) -> Settings:
+        from .. import config
+        from ..permissions.rulebook import Rulebook
+
+        settings = config.load()
+        book = Rulebook.of(settings)
+        self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
+        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
+        return settings

@@ -1,0 +1,182 @@
+"""Where the free words of a command lead: out of the project, or to files that are more than text.
+
+Most programs run or change what their words name: `pytest /tmp/x` runs code that nobody has seen, `cp x .git/hooks`
+puts a program where the next command starts it. So only of a closed list of programs, which show what they are given, a
+word may lead elsewhere. Words are judged by their spelling; links in the project count as the project.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .options import ALIASES, options_of
+from .parts import below
+from .programs import WRAPPERS, inner_at
+from .sensitive import is_never_written, why_sensitive
+
+_NAMES = "echo printf true false test [ pwd type command which basename dirname date tee cd wait"
+_SAYING = frozenset(_NAMES.split())
+"""Their words name no file of which anything is shown; those of `tee` are judged as edits."""
+_VIEWERS = """
+    ls cat head tail wc grep egrep fgrep rg ag ack find fd sort uniq cut tr diff cmp comm jq sed awk file stat du df
+    tree less man xxd od strings hexdump bat column nl tac rev fold paste join md5sum sha1sum sha256sum realpath
+    readlink curl git iconv zcat zgrep
+    """
+_SHOWING = frozenset(_VIEWERS.split())
+"""They show what their words name, in the forms that are not held back."""
+_LISTING = frozenset({"ls", "find", "fd", "tree", "stat", "du", "df", "file", "realpath", "readlink"})
+"""Of these, they show names and sizes only."""
+_SCRIPTED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia|bash|sh|deno|bun|java)[\d.]*")
+"""What a rule spells out behind these is a program of the project, and the further words are its own matter."""
+
+_FLAGS = frozenset({"-u", "-B", "-O", "-I", "-P", "-s", "-E", "-x", "--vanilla"})
+"""They take no value, so that the script stands behind them."""
+_ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
+_BETWEEN = re.compile(r"[=:,@]")
+_TELLING = re.compile(r"[./~]|jupyter|[^\x00-\x7f]")
+"""Without any of these, a part of a word leads nowhere: most of a long message is so."""
+_HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
+_SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "git"})
+"""They show what is in all files of a folder."""
+_PLAIN = re.compile(r"(?!jupyter)[\w+%-]*", re.ASCII)
+_LIVING = re.compile(r"/proc/(?:[^/]*[\d*?\[]|self|thread-self)")
+_PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmod", "tar", "unzip"})
+"""With a folder, these reach what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """`folder` is where commands start, `roots` are the names of the project's folder, `home` is the user's.
+
+    All are absolute. Without roots the folder is the project; empty: not known.
+    """
+
+    folder: str = ""
+    roots: tuple[str, ...] = ()
+    home: str = ""
+
+    def inner(self, path: str) -> tuple[str, ...] | None:
+        """The parts of `path` in the project; None if it is outside, or nobody knows."""
+        whole = self.whole(path)
+        roots = self.roots or (self.folder or _NOWHERE,)
+        return next((parts for root in roots if (parts := below(whole, root)) is not None), None)
+
+    def whole(self, path: str) -> str:
+        """Absolute, without `..`."""
+        if path.startswith("~"):
+            path = (self.home or _HOME) + path[1:] if path[1:2] in ("", "/") else f"/{path}"
+        whole = posixpath.normpath(posixpath.join(self.folder or _NOWHERE, path))
+        return "/" + whole.lstrip("/")
+
+    def holds_home(self, whole: str) -> bool:
+        """Whether it is the user's home, or a folder above."""
+        return below(self.home or _HOME, whole) is not None
+
+
+_NOWHERE, _HOME = "/\0", "/~"
+_MOST, _DEEPEST = 300, 200
+"""Paths in the words of one command, and folders in a word; they bound the time that one takes."""
+
+
+def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str], around: Around) -> str:
+    """In words, why no rule allows what the words lead to; empty: nothing speaks against them."""
+    program, free = _acting(words, spelled)
+    if not free or program in _SAYING:
+        return ""
+    is_shown = program in _SHOWING and _is_as_listed(program, words, spelled)
+    if is_shown and program in _LISTING:
+        return ""
+    odd = [words[at] for at in free if not _PLAIN.fullmatch(words[at])]
+    if sum(len(tuple(_paths(word))) for word in odd) > _MOST or any(word.count("/") > _DEEPEST for word in odd):
+        return f"{program} gets too many words to look where each of them leads"
+    reasons = (_reason(program, words[at], words[at] in globs, is_shown, around) for at in free)
+    return next(filter(None, reasons), "")
+
+
+def _acting(words: Sequence[str], spelled: Collection[int]) -> tuple[str, list[int]]:
+    """The program that gets the free words, and which these are; none for a script of the project."""
+    free = [at for at in range(1, len(words)) if at not in spelled]
+    begin = inner_at(words, free)
+    if not begin and posixpath.basename(words[0]) in WRAPPERS:
+        plain = (at for at, word in enumerate(words) if at and not re.fullmatch(r"-.*|[\d.]+[smhd]?|\w+=.*", word))
+        begin = next(plain, 0)
+    name = posixpath.basename(words[begin])
+    before = [words[at] for at in range(begin + 1, min(free, default=0))]
+    is_script = begin in spelled and _is_script(words[begin], name, before)
+    return ALIASES.get(name, name), [] if is_script else free
+
+
+def _is_script(program: str, name: str, before: list[str]) -> bool:
+    """A program that lies in the project, or one behind its interpreter; none that was installed there."""
+    if _SCRIPTED.fullmatch(name):
+        script = next((word for word in before if word not in _FLAGS), "-")
+        return not script.startswith("-")
+    is_own = "/" in program and program[:1] != "/" and not {"bin", ".bin"}.intersection(program.split("/"))
+    return is_own and options_of(name) is None
+
+
+def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) -> bool:
+    """Whether what the rule itself spells out leaves the program one that only shows, unlike `sed -i`."""
+    options = options_of(program)
+    if program == "git":
+        return "mv" not in words
+    return not options or all(options.covers(words[at]) for at in spelled if at < len(words))
+
+
+@lru_cache(maxsize=1024)
+def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Around) -> str:
+    if (_PLAIN.fullmatch(word) and program not in _PLACING) or _is_left_out(program, word):
+        return ""
+    if is_glob and _HIDDEN_GLOB.match(word):
+        return f"{program} {word} may become a hidden file, by the names of files"
+    for path in _paths(word):
+        parts = around.inner(path)
+        if parts is None and not is_shown:
+            return f"{program} may run or change what {path} leads to, which is outside of the project"
+        why = _outside(program, path, is_glob, around) if parts is None else _inside(program, parts, is_shown)
+        if why:
+            return f"{path} {why}, and no rule allows that for {program}"
+    return ""
+
+
+def _is_left_out(program: str, word: str) -> bool:
+    return word.startswith(("--exclude=", "--ignore=")) and options_of(program) is not None
+
+
+def _inside(program: str, names: tuple[str, ...], is_shown: bool) -> str:
+    if is_shown:
+        return why if "secrets" in (why := why_sensitive(names)) else ""
+    if is_never_written(names):
+        return "belongs to Git itself, or holds the rules for agents"
+    tail = () if program in _PLACING else ("",)
+    return why_sensitive((*names, *tail), changes=True)
+
+
+def _outside(program: str, path: str, is_glob: bool, around: Around) -> str:
+    """Of what a program only shows: everything else may not lead there."""
+    whole = around.whole(path)
+    if _LIVING.match(whole):
+        return "shows what a running program holds"
+    if is_glob and "/" in "".join(re.split(r"[*?\[]", path, maxsplit=1)[1:]):
+        return "may become another folder, by the names of files"
+    if program in _SEARCHING and (around.holds_home(whole) or "/." in whole):
+        return "is searched with all that is hidden in it"
+    return why_sensitive(whole.split("/"))
+
+
+def _paths(word: str) -> Iterator[str]:
+    """Whatever in the word may be a path: all of it, and what stands behind an option's letter, =, :, a comma or @."""
+    if _ADDRESS.match(word) and ".." not in word.split("/"):
+        return
+    if "file:" in word.lower():
+        yield "/" + re.split(r"file:/*", word, maxsplit=1, flags=re.IGNORECASE)[1]
+    if not word.startswith("-"):
+        yield word
+    elif not word.startswith("--") and (begin := re.search(r"[./~]", word)):
+        yield word[2:]
+        yield word[begin.start() :]
+    yield from filter(_TELLING.search, _BETWEEN.split(word)[1:])

@@ -1,0 +1,24 @@
+"""Several pages on one kernel, of which not all have widgets."""
+
+from __future__ import annotations
+
+from .asked import Asked
+from .front_end import FrontEnd, connected
+
+
+def test_a_page_without_widgets_closes_them_for_nobody(front_end: FrontEnd) -> None:
+    """Notebook 7's list of files is connected to the kernels that it has started, and refuses each comm."""
+    front_end.open_control()
+    with connected(front_end.manager, front_end.log) as page:
+        asked = Asked(front_end, "demo: ask")
+        for model in asked.models():
+            page.idle(page.send("comm_close", {"comm_id": model, "data": {}}))
+        asked.click("Allow once")
+        assert "Allowed: Allow once (you)" in asked.finish().text
+
+
+def test_a_front_end_closes_what_a_front_end_has_opened(front_end: FrontEnd) -> None:
+    front_end.idle(front_end.send("comm_close", {"comm_id": "control", "data": {}}))
+    asked = front_end.comm("control", {"method": "request_states"})
+    front_end.idle(asked)
+    assert [m["msg_type"] for m in front_end.published if m["parent_header"]["msg_id"] == asked] == ["status", "status"]

@@ -1,0 +1,61 @@
+"""Calls with rules and a mode, what must come of each, and why: what the tables of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from copilot_kernel.acp.messages import Location
+from copilot_kernel.conversation.model import ToolCall
+
+from .making import ROOT, make
+
+GATE = "Access paths outside trusted directories"
+ACCEPT, BYPASS, PLAN = "acceptEdits", "bypassPermissions", "plan"
+
+
+class Row(NamedTuple):
+    """`links` says where paths really lead, "" for not known."""
+
+    call: ToolCall
+    why: str
+    allow: str = ""
+    ask: str = ""
+    deny: str = ""
+    mode: str = "default"
+    earlier: ToolCall | None = None
+    links: Mapping[str, str] = {}
+    cwd: str = ROOT
+
+
+def rows(*pairs: tuple[ToolCall, str], **same: Any) -> list[Row]:
+    """Of calls with their reasons, all in the same circumstances."""
+    return [Row(call, why, **same) for call, why in pairs]
+
+
+def patch(*files: str) -> str:
+    return "\n".join(["*** Begin Patch", *(f"*** Update File: {file}\n@@\n-a\n+b" for file in files), "*** End Patch"])
+
+
+def git_diff(path: str) -> str:
+    head = f"\ndiff --git a{path} b{path}\nindex 0..0 100644\n--- a{path}\n+++ b{path}\n"
+    return f"{head}@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+
+
+NOTES = f"{ROOT}/notes.txt"
+LINKED = {
+    f"{ROOT}/link.txt": "/etc/passwd",
+    f"{ROOT}/out/new.py": "/srv/out/new.py",
+    f"{ROOT}/in.txt": f"{ROOT}/data/in.txt",
+}
+MOVED = {ROOT: "/mnt/disk/project", NOTES: "/mnt/disk/project/notes.txt", f"{ROOT}/x": "/etc/x"}
+COPILOT = make(
+    "edit", {"path": NOTES, "old_str": "two", "new_str": "TWO"}, f"Editing {NOTES}", locations=(Location(NOTES),)
+)
+HEAD_OF_SELF = f"--- {NOTES}\n+++ {NOTES}\n@@ -1 +1 @@\n-two\n+TWO\n"
+
+STRANGE = (
+    *("Args", "envVars", "Env", "environmentVariables", "shellPath", "Command", "fullCommandText", "code", "input"),
+    *("stdIn", "Timeout", "login", "sandbox", "with_escalated_permissions", "parsed_cmd", "runAs", "user", "host"),
+)
+"""Members whose spelling no agent uses for what is harmless."""

@@ -1,0 +1,156 @@
+"""In which order the actions of one socket are done, while the agent takes its time to open a session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from copilot_kernel.errors import UsageError
+from copilot_kernel.server import slash
+from copilot_kernel.server.actions import MOST
+from copilot_kernel.server.talk import Talk
+
+from .api import LIMIT, Api, until
+from .sockets import Client, Door, text_of
+
+QUESTION = "demo: shell echo hi\nsay after"
+
+
+class Gate:
+    """Sessions that are resumed, or looked for, are held here until it opens."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.opened.wait()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    found, resume = Gate(), Talk.resume
+
+    async def slowly(talk: Talk, *args: Any) -> None:
+        await found.wait()
+        await resume(talk, *args)
+
+    async def find_slowly(*args: Any) -> str:
+        await found.wait()
+        raise UsageError("Session not found")
+
+    monkeypatch.setattr(Talk, "resume", slowly)
+    monkeypatch.setattr(slash, "find", find_slowly)
+    return found
+
+
+async def asked(client: Client) -> str:
+    """A question of the agent's, which is open while the socket waits for another session."""
+    await client.begin()
+    await client.act("send", text=QUESTION)
+    return str((await client.event("tool_approval_request"))["call_id"])
+
+
+async def reached(gate: Gate) -> None:
+    async with asyncio.timeout(LIMIT):
+        await gate.reached.wait()
+
+
+@pytest.mark.parametrize("slow", [
+    {"action": "resume_session", "session_id": "elsewhere"}, {"action": "send", "text": "/resume elsewhere"},
+], ids=["action", "command"])  # fmt: skip
+async def test_an_answer_overtakes_a_session_that_is_being_opened(door: Door, gate: Gate, slow: Any) -> None:
+    async with door.client() as client:
+        call = await asked(client)
+        await client.raw(json.dumps(slow))
+        await reached(gate)
+        await client.act("approve_tool", call_id=call, response="yes")
+        assert (await client.event("approval_resolved"))["approved"]
+        await client.kind("done")
+        gate.opened.set()
+        assert "Session not found" in (await client.kind("error"))["content"]
+
+
+async def test_stop_overtakes_a_session_that_is_being_opened(door: Door, gate: Gate) -> None:
+    async with door.client() as client:
+        await asked(client)
+        await client.act("resume_session", session_id="elsewhere")
+        await reached(gate)
+        await client.act("stop")
+        assert (await client.kind("done"))["stop_reason"] == "cancelled"
+        gate.opened.set()
+        assert "Session not found" in (await client.kind("error"))["content"]
+
+
+async def test_everything_else_waits_for_it_in_order(door: Door, gate: Gate) -> None:
+    async with door.client() as client:
+        first = await client.begin()
+        await client.say("demo: say one")
+        await client.act("resume_session", session_id="elsewhere")
+        await client.act("send", text="demo: say two")
+        await client.act("new_session")
+        await client.act("send", text="demo: say three")
+        await reached(gate)
+        gate.opened.set()
+        assert "Session not found" in (await client.kind("error"))["content"]
+        second = await client.kind("session_created")
+        await client.kind("done")
+        assert second["session_id"] != first
+        assert text_of(client.heard[client.heard.index(second) :]) == "three"
+
+
+async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(door: Door) -> None:
+    async with door.client() as client:
+        await client.act("new_session")
+        await client.act("send", text=QUESTION)
+        await client.act("stop")
+        assert (await client.kind("done"))["stop_reason"] == "cancelled"
+        assert [each for each in client.heard if each["type"] == "error"] == []
+
+
+async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way, ensure = Gate(), Talk._ensure_session
+
+    async def slowly(talk: Talk) -> None:
+        await way.wait()
+        await ensure(talk)
+
+    monkeypatch.setattr(Talk, "_ensure_session", slowly)
+    async with door.client() as client:
+        await client.begin()
+        await client.act("send", text=QUESTION)
+        await reached(way)
+        await client.act("stop")
+        await client.act("approve_tool", call_id="none", response="yes")  # whose error comes when the stop was heard
+        await client.kind("error")
+        way.opened.set()
+        assert (await client.kind("done"))["stop_reason"] == "cancelled"
+        assert text_of(await client.say("demo: say next")) == "next"
+    assert [each for each in client.heard if each.get("event") == "prompt" and each["content"] == QUESTION] == []
+
+
+async def test_what_was_sent_before_the_client_left_is_done(door: Door, api: Api) -> None:
+    async with door.client() as client:
+        await client.act("new_session")
+        await client.act("send", text="demo: say heard by nobody")
+
+    def said() -> list[str]:
+        talks = [*api.app.lobby.talks._talks.values()]
+        return [str(line.content) for talk in talks if not talk.voice.readers for line in talk.last]
+
+    await until(lambda: "heard by nobody" in said())
+
+
+async def test_a_client_cannot_let_any_number_of_actions_wait(door: Door, gate: Gate) -> None:
+    async with door.client() as client:
+        await client.act("resume_session", session_id="elsewhere")
+        await reached(gate)
+        for _ in range(MOST):
+            await client.act("send", text="demo: say x")
+        assert "wait already" in (await client.kind("error"))["content"]
+        gate.opened.set()
+        assert "Session not found" in (await client.kind("error"))["content"]
