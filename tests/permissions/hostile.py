@@ -182,7 +182,7 @@ daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 (/|\.\./).* (.*/)?\.git(hub/hooks)?(/.*)?
 """,
     "cat": r"""
-(.*/)?\.(env|ssh|e\*|ss\*)(/.*)? /proc/self/.*
+(.*/)?\.(env|ssh)(/.*)? /proc/self/.*
 """,
     "diff": r"""
 -l --paginate

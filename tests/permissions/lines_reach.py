@@ -75,6 +75,7 @@ REACHING = [
         ("tar -xf a.tar -C .git/hooks", "a hook"),
         ("tar -xf a.tar -C.git/hooks", "the same, attached"),
         ("tar -xf a.tar --directory=.git/hooks", "the same by its long name"),
+        ("tar - cFf evil x", "some versions may take the second word for letters"),
         ("tar -xf../a.tar", "the same without a blank"),
         ("mkdir https://../../x", "it only begins like an address"),
         ("tar -xf a.tar -C /tmp", "files outside are written"),

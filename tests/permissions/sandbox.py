@@ -34,6 +34,7 @@ FILES = {
         "src/a.py": "",
         "src/b.py": "",
         "data/c.csv": "",
+        ".env": "",
     },
     **{"-rf": "", "--evil": "", "-exec": "", "evil": "#!/bin/sh\n", "src/evil": "#!/bin/sh\n"},
 }

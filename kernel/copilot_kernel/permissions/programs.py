@@ -203,7 +203,7 @@ def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
     loose = [words[at] for at in sorted(free)]
     if any(word in globs and "/" not in re.split(r"[*?\[]", word)[0] for word in loose):
         return "an archive may become another, by the name of a file; write ./ before it"
-    letters = words[1] if 1 in free and not words[1].startswith("-") else ""
+    letters = words[1] if 1 in free and not re.match("-.", words[1]) else ""
     if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
         return f"tar {letters} may start other programs or write files"
     return "tar reaches for another machine" if any(":" in word for word in loose) else ""
