@@ -78,7 +78,7 @@ def test_old_and_new_stand_side_by_side_where_there_is_room(
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
     box = notebook.output(0).get_by_role("region", name="Change of /project/a.py")
-    expect(box.locator(".cq-old .cq-number-new").first).to_be_visible(visible=not beside)
+    expect(box.locator(".cq-new .cq-number-old").first).to_be_visible(visible=not beside)
     expect(notebook.output(0).get_by_text(OPEN)).to_be_hidden()
     old, new = tops(box.locator(".cq-old")), tops(box.locator(".cq-new"))
     assert len(old) == len(new) == 3

@@ -120,7 +120,7 @@ async def test_death_with_an_open_question_withdraws_it(chat: Chat) -> None:
         tasks.start_soon(kill)
         with pytest.raises(AgentExited):
             await ask(chat, "demo: ask", person)
-    assert [status for status, _ in person.calls] == ["cancelled"]
+        assert person.calls == [("cancelled", "Cancelled: withdrawn")]
 
 
 async def test_prompts_wait_for_one_another(chat: Chat) -> None:

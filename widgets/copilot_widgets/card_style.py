@@ -39,7 +39,7 @@ STYLE = f"""<style>
   .{ASKED} .cq-side {{ display: contents !important }}
   .{ASKED} .cq-old > * {{ grid-column: 1 }}
   .{ASKED} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
-  .{ASKED} .cq-old .cq-number-new, .{ASKED} .cq-new .cq-number-old {{ display: none }}
+  .{ASKED} .cq-new .cq-number-old {{ display: none }}
 }}
 @media (prefers-reduced-motion: no-preference) {{
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}

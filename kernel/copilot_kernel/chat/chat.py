@@ -181,6 +181,7 @@ class Chat:
         finally:
             self._stop = self._permissions.stop = self._elicitations.stop = None
             stop.end()
+            await self._permissions.closed()
         return self._ended(result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:

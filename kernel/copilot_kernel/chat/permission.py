@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+import anyio
+
 from ..acp.messages import Option, PermissionRequest, ToolCallUpdate
 from ..config import Settings
 from ..conversation import reduce
@@ -33,6 +35,8 @@ ANOTHER = "changed after it was allowed; allowed was {}"
 CANCELLED = "the turn was cancelled"
 OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
+CLOSING = 1.0
+"""Seconds that the end of a turn waits for questions that it has broken off: what became of them belongs to its cell."""
 CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
 
 
@@ -68,6 +72,7 @@ class Permissions:
         self._record = record
         self._keys = count(1)
         self._turnstile = Turnstile()
+        self._left = anyio.Event()
 
     async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
         """May we do `call` for the agent? Without `by_rule`, no rule of the settings may allow it."""
@@ -78,6 +83,13 @@ class Permissions:
         """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
         request = asked_by_agent(request)
         return self._decide(self._begin(request.tool_call, request.options))
+
+    async def closed(self) -> None:
+        """Until every request has its answer, but no longer than a moment."""
+        with anyio.move_on_after(CLOSING, shield=True):
+            while self.open:
+                self._left = anyio.Event()
+                await self._left.wait()
 
     def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
         """What is to be said of `call`, which went on without a question, or although it was refused."""
@@ -140,6 +152,7 @@ class Permissions:
         finally:
             self._record.listeners.remove(asked.shown.hear)
             self.open -= 1
+            self._left.set()
             self._record_answer(asked.call, answer, rule)
         return answer.option
 
