@@ -36,7 +36,7 @@ CANCELLED = "the turn was cancelled"
 OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CLOSING = 1.0
-"""Seconds that the end of a turn waits for the questions that it breaks off: what became of them is shown in its cell."""
+"""Seconds that the end of a turn waits for questions that it breaks off: its cell shows what became of them."""
 CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
 
 
