@@ -9,11 +9,11 @@ from typing import Any
 
 import anyio
 
-from ..acp.messages import Option, PermissionRequest, ToolCallUpdate
+from ..acp.messages import Diff, Option, PermissionRequest, ToolCallUpdate
 from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall, Unasked
-from ..permissions import inputs, policy
+from ..permissions import contradictions, inputs, policy
 from ..permissions.ledger import Ledger, Outcome, what
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
@@ -112,12 +112,11 @@ class Permissions:
         return deed is not None
 
     def is_another(self, call: ToolCall) -> bool:
-        """Its agent names another command for it than the one that was allowed."""
+        """Its agent now says something else of it than when it was allowed."""
         allowed = self.allowed.get(call.id)
-        if allowed is None or allowed.raw_input is call.raw_input or call.standing.asked != "allowed":
+        if allowed is None or call.standing.asked != "allowed" or not _says_more(call, allowed):
             return False
-        lines = inputs.read(call).lines
-        return bool(lines) and lines != inputs.read(allowed).lines
+        return contradictions.is_another(call, allowed, self.judge.settings.folder)
 
     def _reproach(self, call: ToolCall, now: policy.Circumstances) -> str:
         if call.standing.questions:
@@ -213,6 +212,14 @@ class Permissions:
         if decision.by == "mode":
             return f"{verb} by the mode {self.judge.book.mode}"
         return f"{verb} by the rule{'s' * (' and ' in decision.rule)} {decision.rule}"
+
+
+def _says_more(call: ToolCall, before: ToolCall) -> bool:
+    """Than a flood of updates does that only brings output."""
+    if call.raw_input is not before.raw_input or call.locations != before.locations:
+        return True
+    diffs, known = ([item for item in each.content if isinstance(item, Diff)] for each in (call, before))
+    return diffs != known
 
 
 def _question(asked: _Asked, decision: Decision, root: str) -> Question:

@@ -14,6 +14,7 @@ from .inputs import FILE_KINDS, Input
 from .unseen import LONGEST
 
 _READS = frozenset({"read", "search", "think", "fetch"})
+_CHANGES = frozenset({"edit", "delete", "move"})
 _NAMES = """
     awk bash cargo cat chmod chown cmake cp curl deno docker echo env git go grep gh java jupyter kubectl ls make
     mkdir mv node npm npx pip pip3 pnpm poetry pytest python python3 rg rm rsync ruff sed sh ssh sudo tar touch uv
@@ -38,6 +39,26 @@ def contradiction(call: ToolCall, seen: Input, earlier: ToolCall | None, cwd: st
         lambda: _with_earlier(call, seen, earlier, cwd),
     )
     return next((words for test in tests for words in test()), "")
+
+
+def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
+    """Whether a call has turned into something else since it was allowed: another command, folder or changed file.
+
+    What was not named then may be named now: agents tell more of a call while it runs.
+    """
+    after, before = inputs.read(now), inputs.read(allowed)
+    if after.lines and after.lines != before.lines:
+        return True
+    if after.lines and after.folder and _whole(after.folder, cwd) != _whole(before.folder or cwd, cwd):
+        return True
+    known = _named(allowed, cwd)
+    return now.kind in _CHANGES and bool(known) and not _named(now, cwd) <= known
+
+
+def _named(call: ToolCall, cwd: str) -> set[str]:
+    """The files that it names in so many words, and those of its diffs."""
+    diffs = (item.path for item in call.content if isinstance(item, Diff))
+    return {_whole(path, cwd) for path in (*inputs.paths(call), *diffs)}
 
 
 def _with_kind(call: ToolCall, seen: Input) -> Iterator[str]:
