@@ -4,137 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shlex
 import threading
 import warnings
-from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
-from html import unescape
-from typing import Any
 
-import comm
 import pytest
-from comm.base_comm import BaseComm, CommManager
-from copilot_kernel.acp.messages import Location, Option
-from copilot_kernel.cells.asking import ATTEMPTS, Asking
+from copilot_kernel.acp.messages import Option
+from copilot_kernel.cells.asking import ATTEMPTS
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import question_html, question_text, render_question
 from copilot_kernel.rendering.reasons import NO_BUTTONS
 from ipywidgets import Widget
 
-from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
+from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
+from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
-
-EDIT = call(1, "waiting", "Edit notes.txt", kind="edit", locations=(Location("/project/notes.txt"),))
-QUESTION = question(EDIT)
-NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
-
-
-class Models:
-    """The widget models that a front end holds."""
-
-    def __init__(self) -> None:
-        self.manager = CommManager()
-        self.open: dict[str, dict[str, Any]] = {}
-
-    def receive(self, kind: str, comm_id: str, data: dict[str, Any]) -> None:
-        if kind == "comm_open":
-            self.open[comm_id] = data["state"]
-        elif kind == "comm_close":
-            del self.open[comm_id]
-        elif data.get("method") == "update":
-            self.open[comm_id] |= data["state"]
-
-    def buttons(self, name: str) -> list[str]:
-        return [key for key, state in self.open.items() if state.get("description") == name]
-
-    def click(self, comm_id: str) -> None:
-        self._tell(comm_id, {"method": "custom", "content": {"event": "click"}})
-
-    def enter(self, label: str, text: str) -> None:
-        self._tell(self.buttons(label)[0], {"method": "update", "state": {"value": text}})
-
-    def choose(self, index: int) -> None:
-        radio = next(key for key, state in self.open.items() if state["_model_name"] == "RadioButtonsModel")
-        self._tell(radio, {"method": "update", "state": {"index": index}})
-
-    def disabled(self) -> list[str]:
-        return [str(state["description"]) for state in self.open.values() if state.get("disabled") is True]
-
-    async def released(self) -> None:
-        """Until every button can be pressed."""
-        async with asyncio.timeout(5):
-            while self.disabled():
-                await asyncio.sleep(0)
-
-    @property
-    def complaint(self) -> str:
-        found = (str(state.get("value", "")) for state in self.open.values())
-        return next((unescape(re.sub("<.*?>", "", value)) for value in found if "alert" in value), "")
-
-    def _tell(self, comm_id: str, data: dict[str, Any]) -> None:
-        self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
-
-
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
-    models = Models()
-
-    class Comm(BaseComm):
-        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            models.receive(msg_type, self.comm_id, data)
-
-    monkeypatch.setattr(comm, "create_comm", Comm)
-    monkeypatch.setattr(comm, "get_comm_manager", lambda: models.manager)
-    guard(monkeypatch, 0)
-    yield models
-    Widget.close_all()
-
-
-def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("copilot_kernel.cells.card.GUARD_SECONDS", seconds)
-
-
-class Place:
-    """Where questions stand."""
-
-    def __init__(self) -> None:
-        self.shown: list[dict[str, Any]] = []
-        self.buttons: list[dict[str, Any] | None] = []
-        self.withdraw: list[Callable[[], None]] = []
-
-    def show(self, bundle: dict[str, Any], withdraw: Callable[[], None], buttons: dict[str, Any] | None = None) -> None:
-        self.shown.append(bundle)
-        self.buttons.append(buttons)
-        self.withdraw.append(withdraw)
-
-
-class Asked:
-    """A question that waits for its answer."""
-
-    def __init__(self, asked: Coroutine[Any, Any, Answer]) -> None:
-        self.task = asyncio.create_task(asked)
-
-    async def wait(self) -> Answer:
-        return await asyncio.wait_for(self.task, 5)
-
-
-async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
-    """Ask, and come back when the question stands there."""
-    waiting = Asked(Asking(cell, "/project").ask(asked, place.show))  # type: ignore[arg-type]
-    before = len(place.shown)
-    while len(place.shown) == before and not waiting.task.done():
-        await asyncio.sleep(0)
-    return waiting
-
-
-async def ask_ready(models: Models, cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
-    """Ask, and come back when every button can be pressed."""
-    waiting = await ask(cell, place, asked)
-    await models.released()
-    return waiting
 
 
 # -- buttons --------------------------------------------------------------------------------------------------------
@@ -239,153 +125,6 @@ async def test_without_ipywidgets_the_question_is_asked_in_words(
     assert await asked.wait() == Answer(ALLOW, "you")
     assert place.shown == [render_question(QUESTION, "/project")]
     assert [record.getMessage() for record in caplog.records] == ["no buttons, the question is asked in words"]
-
-
-# -- the guard -------------------------------------------------------------------------------------------------------
-
-
-async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guard(monkeypatch, 3600)
-    options = (*OPTIONS, Option("later", "Later", "postpone"), Option("never", "Never", "reject_always"))
-    asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
-    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)", "Later"]
-    for name in models.disabled():
-        models.click(models.buttons(name)[0])
-    await asyncio.sleep(0)
-    assert not asked.task.done()
-    models.click(models.buttons("Never (kept by the agent)")[0])
-    assert (await asked.wait()).option == options[-1]
-
-
-async def test_what_is_decided_about_one_question_guards_those_that_move_up(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
-    first = Asked(asking.ask(QUESTION, place.show))
-    second = Asked(asking.ask(question(call(2), key=2), place.show))
-    while len(place.shown) < 2:
-        await asyncio.sleep(0)
-    await models.released()
-    guard(monkeypatch, 3600)
-    allow = models.buttons("Allow once")
-    models.click(allow[0])
-    await first.wait()
-    place.withdraw[0]()
-    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)"]
-    models.click(allow[1])
-    await asyncio.sleep(0)
-    assert not second.task.done()
-    models.click(models.buttons("Reject")[0])
-    assert await second.wait() == Answer(REJECT, "you")
-    place.withdraw[1]()
-
-
-async def test_nothing_is_left_running_when_the_question_is_gone(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = Place()
-    asked = await ask(RecordingCell(), place)
-    models.click(models.buttons("Reject")[0])
-    place.withdraw[0]()
-    await asked.wait()
-    with warnings.catch_warnings(action="error"):
-        await asyncio.sleep(0)
-    assert models.open == {}
-
-
-# -- a rule, and a reason --------------------------------------------------------------------------------------------
-
-OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
-SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
-BY_RULE, WITH_REASON = "Always allow by a rule…", "Reject with a reason…"
-
-
-@pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
-async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, place: int, keep: Any) -> None:
-    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
-    models.click(models.buttons(BY_RULE)[0])
-    assert models.open[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
-    models.enter("Rule", " Edit(*.txt) ")
-    models.choose(place)
-    await asyncio.sleep(0)
-    await models.released()
-    models.click(models.buttons("Save & allow")[0])
-    assert await asked.wait() == Answer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
-
-
-async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
-    guard(monkeypatch, 3600)
-    models.click(models.buttons(BY_RULE)[0])
-    await asyncio.sleep(0)
-    assert "Save & allow" in models.disabled()
-    models.click(models.buttons("Save & allow")[0])
-    await asyncio.sleep(0)
-    assert not asked.task.done()
-    asked.task.cancel()
-
-
-@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "no rule"), ("Sudo(x)", "no rule")])
-async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: str) -> None:
-    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
-    models.enter("Rule", rule)
-    for _ in range(3):
-        models.click(models.buttons("Save & allow")[0])
-        await asyncio.sleep(0)
-        assert words in models.complaint
-    assert not asked.task.done()
-    asked.task.cancel()
-
-
-@pytest.mark.parametrize(
-    ("rule", "words"), [("Edit(other.txt)", "does not allow this call"), ("Bash", "allows every command")]
-)
-async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
-    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
-    models.enter("Rule", rule)
-    models.click(models.buttons("Save & allow")[0])
-    await asyncio.sleep(0)
-    assert words in models.complaint
-    assert not asked.task.done()
-    models.click(models.buttons("Save & allow")[0])
-    assert (await asked.wait()).rule == rule
-
-
-@pytest.mark.parametrize("asked", [
-    QUESTION,
-    replace(SUGGESTED, options=(ALWAYS, REJECT)),
-])  # fmt: skip
-async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allows_once(
-    models: Models, asked: Question
-) -> None:
-    waiting = await ask(RecordingCell(), Place(), asked)
-    assert (models.buttons(BY_RULE), len(models.buttons(WITH_REASON))) == ([], 1)
-    waiting.task.cancel()
-
-
-async def test_a_no_may_have_a_reason(models: Models) -> None:
-    asked = await ask(RecordingCell(), Place())
-    models.click(models.buttons(WITH_REASON)[0])
-    models.click(models.buttons("Reject & tell")[0])
-    assert models.complaint == "⚠ Write a reason, or go back and reject without one."
-    models.enter("Tell the agent why", " Not this file.\nThe other. ")
-    models.click(models.buttons("Reject & tell")[0])
-    assert await asked.wait() == Answer(REJECT, "you", feedback="Not this file.\nThe other.")
-
-
-async def test_without_a_no_there_is_no_reason_to_give(models: Models) -> None:
-    waiting = await ask(RecordingCell(), Place(), question(EDIT, options=(ALLOW,)))
-    assert models.buttons(WITH_REASON) == []
-    waiting.task.cancel()
-
-
-async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
-    for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
-        waiting = await ask(RecordingCell(), Place(), question(about))
-        assert models.open[models.buttons("Allow once")[-1]]["button_style"] == style
-        waiting.task.cancel()
 
 
 # -- buttons and a line of input, where nobody knows whether there are widgets --------------------------------------

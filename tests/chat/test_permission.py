@@ -13,7 +13,6 @@ import pytest
 from copilot_kernel.acp.messages import Text
 from copilot_kernel.chat import Chat, judging, places
 from copilot_kernel.chat.chat import OVER
-from copilot_kernel.chat.turnstile import Ticket, Turnstile
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import Answer, Question
@@ -181,26 +180,6 @@ async def test_questions_come_in_the_order_of_the_wire_however_long_a_disk_takes
     async with opened() as chat:
         await ask(chat, "demo: together create first.txt x ;; create second.txt x", person := Person("reject_once"))
     assert ["first" in str(question.call.raw_input) for question in person.questions] == [True, False]
-
-
-async def test_who_gives_up_holds_up_nobody() -> None:
-    turnstile = Turnstile()
-    first, second, third = (turnstile.ticket() for _ in range(3))
-    passed: list[str] = []
-
-    async def go(ticket: Ticket, name: str) -> None:
-        await ticket.wait()
-        passed.append(name)
-
-    with anyio.fail_after(LIMIT):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(go, third, "third")
-            tasks.start_soon(go, first, "first")
-            await anyio.wait_all_tasks_blocked()
-            assert passed == ["first"]
-            with second:
-                pass
-    assert passed == ["first", "third"]
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])

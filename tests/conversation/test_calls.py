@@ -2,44 +2,14 @@
 
 import json
 from dataclasses import replace
-from functools import reduce as fold
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Terminal, Text, ToolCallUpdate, Update
-from copilot_kernel.conversation.calls import went_on
-from copilot_kernel.conversation.model import Conversation, Notice, Standing, ToolCall, Unasked
-from copilot_kernel.conversation.reduce import ask, begin_turn, changed, decide, end_turn, mark, reduce
+from copilot_kernel.acp.messages import Diff, Location, Terminal, Text, ToolCallUpdate
+from copilot_kernel.conversation.model import Conversation, Notice, Standing, ToolCall
+from copilot_kernel.conversation.reduce import ask, changed, decide, end_turn, reduce
 
-
-def play(*updates: Update, start: Conversation | None = None) -> Conversation:
-    return fold(reduce, updates, turn() if start is None else start)
-
-
-def turn(before: Conversation | None = None) -> Conversation:
-    return begin_turn(before or Conversation(), [Text("Go")])
-
-
-def status(value: str, **more: Any) -> ToolCallUpdate:
-    return ToolCallUpdate("t", status=value, **more)
-
-
-def calls(conversation: Conversation) -> list[ToolCall]:
-    return [entry for entry in conversation.entries if isinstance(entry, ToolCall)]
-
-
-def call(conversation: Conversation) -> ToolCall:
-    (only,) = calls(conversation)
-    return only
-
-
-def notices(conversation: Conversation) -> list[Notice]:
-    return [entry for entry in conversation.entries if isinstance(entry, Notice)]
-
-
-BEGIN = ToolCallUpdate("t", True, "Run", kind="execute", status="pending", raw_input={"command": "ls"})
-ASK = ToolCallUpdate("t")
-
+from .playing import ASK, BEGIN, call, calls, notices, play, status, turn
 
 # -- upserts -------------------------------------------------------------------------------------------------
 
@@ -317,48 +287,6 @@ def test_requests_without_a_call_are_each_their_own() -> None:
 def test_an_answer_about_what_is_no_call_changes_nothing() -> None:
     before = turn()
     assert decide(before, 0, True, "Allowed") is before
-
-
-# -- what went on without a question -------------------------------------------------------------------------------
-
-
-def test_what_is_done_without_a_question_is_seen_when_it_is_completed() -> None:
-    steps = [play(BEGIN), *(play(BEGIN, status(told)) for told in ("in_progress", "completed", "failed"))]
-    assert [went_on(call(each)) for each in steps] == ["no", "perhaps", "unasked", "no"]
-
-
-@pytest.mark.parametrize(
-    ("allowed", "told", "seen"),
-    [
-        (True, "in_progress", "no"),
-        (True, "completed", "no"),
-        (False, "in_progress", "no"),
-        (False, "completed", "refused"),
-        (False, "failed", "no"),
-        (None, "completed", "refused"),
-    ],
-)
-def test_what_was_asked_about_may_do_as_it_was_told(allowed: bool | None, told: str, seen: str) -> None:
-    asked, entry = ask(play(BEGIN, status("in_progress")), ASK)
-    assert went_on(call(asked)) == "no"
-    assert went_on(call(play(status(told), start=decide(asked, entry, allowed, "…")))) == seen
-
-
-def test_what_was_allowed_and_then_cancelled_with_its_turn_is_no_disobedience() -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    ended = end_turn(decide(asked, entry, True, "Allowed"), "cancelled")
-    assert went_on(call(play(status("completed"), start=ended))) == "no"
-
-
-def test_a_mark_is_put_once_and_a_question_takes_it_off() -> None:
-    before = play(BEGIN, status("in_progress"))
-    after = mark(before, 1, Unasked("ran without asking"))
-    assert (call(after).unasked, mark(after, 1, Unasked("ran without asking")) is after) == (
-        Unasked("ran without asking"),
-        True,
-    )
-    assert call(ask(after, ASK)[0]).unasked is None
-    assert mark(after, 0, Unasked("x")) is after
 
 
 # -- what agents send of a terminal --------------------------------------------------------------------------
