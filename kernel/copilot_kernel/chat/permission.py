@@ -50,6 +50,8 @@ class _Asked:
     shown: Shown
     options: tuple[Option, ...]
     earlier: ToolCall | None
+    stop: Stop | None
+    """Of the turn in which it came; None if none ran."""
     by_rule: bool = True
     changed: bool = False
 
@@ -140,7 +142,7 @@ class Permissions:
         earlier = earlier if isinstance(earlier, ToolCall) else None
         shown = Shown(call, self.judge.settings.folder)
         self._record.listeners.append(shown.hear)
-        return _Asked(next(self._keys), call, shown, options, earlier, by_rule)
+        return _Asked(next(self._keys), call, shown, options, earlier, self.stop, by_rule)
 
     async def _decide(self, asked: _Asked) -> Option | None:
         answer, rule = Answer(None, "cancel", "withdrawn"), ""
@@ -164,18 +166,11 @@ class Permissions:
         for _ in range(MOST):
             if (found := await shown.unless_changed(self._judged(asked, ticket))) is not None:
                 return asked, *found
-            if not await self._rested(shown):
+            if not await _rested(shown, asked.stop):
                 return asked, Answer(None, "cancel", CANCELLED), ""
             call, key = shown.call, next(self._keys)
             asked = replace(asked, key=key, call=call, earlier=asked.call, by_rule=False, changed=True)
         return asked, Answer(policy.reject(asked.options), "nobody", CHANGED_TOO_OFTEN), ""
-
-    async def _rested(self, shown: Shown) -> bool:
-        """False: the turn was cancelled meanwhile."""
-        if self.stop is not None:
-            with self.stop.scope():
-                await shown.rest()
-        return self.stop is None or not self.stop.pressed
 
     async def _judged(self, asked: _Asked, ticket: Ticket) -> tuple[Answer, str]:
         """Questions are put to the user in the order of the wire."""
@@ -195,7 +190,7 @@ class Permissions:
         self._record.advance(self._record.judged(before, reduce.decide(before, call.id, allowed, answer.words)))
 
     async def _answer(self, asked: _Asked, decision: Decision) -> Answer:
-        view, stop = self._record.view_of(asked.call.turn), self.stop
+        view, stop = self._record.view_of(asked.call.turn), asked.stop
         if decision.outcome != "ask" and not (stop and stop.pressed):
             return Answer(decision.option, decision.by, self._words(decision))
         if view is None or stop is None:
@@ -212,6 +207,14 @@ class Permissions:
         if decision.by == "mode":
             return f"{verb} by the mode {self.judge.book.mode}"
         return f"{verb} by the rule{'s' * (' and ' in decision.rule)} {decision.rule}"
+
+
+async def _rested(shown: Shown, stop: Stop | None) -> bool:
+    """False: the turn was cancelled meanwhile."""
+    if stop is not None:
+        with stop.scope():
+            await shown.rest()
+    return stop is None or not stop.pressed
 
 
 def _says_more(call: ToolCall, before: ToolCall) -> bool:

@@ -9,10 +9,10 @@ import anyio
 
 
 class Stop:
-    """`scope()` is a stretch of work that a press breaks off at once, even one that came before it began."""
+    """`scope()` is a stretch of work that a press or the end breaks off at once, even one that came before it began."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.pressed = self._over = False
         self._once, self._twice = anyio.Event(), anyio.Event()
         self._scopes: set[anyio.CancelScope] = set()
 
@@ -25,7 +25,8 @@ class Stop:
         self.end()
 
     def end(self) -> None:
-        """The turn is over: break off what still waits in an open scope, without a press."""
+        """The turn is over: break off what still waits in a scope, or will, without a press."""
+        self._over = True
         for scope in self._scopes:
             scope.cancel()
 
@@ -42,7 +43,7 @@ class Stop:
         """Work that ends, without an error, when the stop is pressed."""
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
-            if self.pressed:
+            if self._over:
                 scope.cancel()
             try:
                 yield scope
