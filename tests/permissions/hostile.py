@@ -146,7 +146,7 @@ _PYTEST = r"""
 
 _NEVER_SAID = {
     "git": r"""
--c.*=.* (core|alias)\..*=.*
+-c.*=.* -\w*c~(core|alias)\..*=.* --conf\w*~.*=.*
 outer-(C|p|-paginate)(=.*)?
 --?(exec-path|git-dir|work-tree|config-env|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
 -u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
