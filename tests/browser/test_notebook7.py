@@ -33,7 +33,7 @@ def test_from_the_list_of_files_to_an_answer_and_a_question_on_a_small_screen(
     files.goto(f"{lab.url}/tree?token={lab.token}")
     files.get_by_text("New", exact=True).first.click()
     with context.expect_page() as opening:
-        files.get_by_role("menuitem", name="Copilot", exact=True).click()
+        files.get_by_role("menuitem", name="Copilot", exact=True).first.click()
     notebook = Notebook(opening.value)
     notebook.wait_ready()
     notebook.page.set_viewport_size({"width": 480, "height": 900})
