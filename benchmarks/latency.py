@@ -60,11 +60,12 @@ def clicks(rounds: int) -> list[float]:
 
 
 def click(client: Client, number: int) -> float:
-    """Ask, press the first allowing button as soon as it is there, and wait for the end of the turn."""
+    """Ask, press the allowing button as soon as it is released, and wait for the end of the turn."""
     request = client.execute("demo: ask")
-    at = 0.0
+    at, button = 0.0, ""
     for message, _, _ in client.until_idle(request):
-        if at == 0.0 and (button := allowing(message)):
+        button = button or allowing(message)
+        if at == 0.0 and button and releases(message, button):
             at = time.monotonic()
             data = {"method": "custom", "content": {"event": "click"}}
             client.send("comm_msg", {"comm_id": button, "data": data})
@@ -77,6 +78,14 @@ def allowing(message: dict[str, Any]) -> str:
         return ""
     state = message["content"]["data"].get("state", {})
     return str(message["content"]["comm_id"]) if state.get("description") == "Allow once" else ""
+
+
+def releases(message: dict[str, Any], button: str) -> bool:
+    """Whether clicks on the button count from now on."""
+    content = message["content"]
+    if message["msg_type"] != "comm_msg" or content["comm_id"] != button:
+        return False
+    return content["data"].get("state", {}).get("disabled") is False
 
 
 def tapped(log: Path) -> str:
