@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from copilot_kernel.cells.page import AFTER_ANSWER
 from copilot_kernel.cells.slots import MOST, MOST_QUESTIONS
 
 from .recording import call, notice, said
@@ -25,6 +26,8 @@ def test_a_question_stands_where_its_call_stood_alone_and_makes_way_for_it() -> 
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="Allowed: Allow once (you)"))
     loop.pass_time()
+    assert cell.outputs[1] == QUESTION
+    loop.pass_time(AFTER_ANSWER)
     decided = group(call(2, decision="Allowed: Allow once (you)"))
     assert (cell.outputs, withdrawn) == ([text("I edit."), decided], [len(cell.sent)])
 

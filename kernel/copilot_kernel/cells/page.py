@@ -18,6 +18,8 @@ from .slots import Slot, Slots
 MOST_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 4e-6
 """Of a display's text/plain and text/html: bounds what is sent per byte that the agent said."""
+AFTER_ANSWER = 0.02
+"""Seconds until a decided question goes: the agent gets the answer first."""
 REST_PER_WORK = 4.0
 """Seconds without drawing for each second that drawing took."""
 
@@ -44,11 +46,11 @@ class Page:
     ) -> Callable[[Notice], None]:
         """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
         asked = self._slots.open_question(entry_id, bundle, withdraw, buttons)
-        self._wake(*asked.slots, at_once=True)
+        self._wake(*asked.slots, after=0.0)
 
         def close(line: Notice) -> None:
             self._slots.close_question(asked, line)
-            self._wake(*asked.slots, at_once=True)
+            self._wake(*asked.slots, after=AFTER_ANSWER)
 
         return close
 
@@ -78,12 +80,15 @@ class Page:
         else:
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
 
-    def _wake(self, *slots: Slot, at_once: bool = False) -> None:
-        """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one."""
-        if at_once:
-            self._rest = 0.0
+    def _wake(self, *slots: Slot, after: float | None = None) -> None:
+        """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one.
+
+        `after` so many seconds, however much was sent.
+        """
+        if after is not None:
+            self._rest = self._loop.time() + after
             for slot in slots:
-                slot.rest = 0.0
+                slot.rest = self._rest
         at = max(self._rest, min(slot.rest for slot in slots))
         if self._timer is None or at < self._timer.when():
             self._sleep_until(at)
