@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.calls import parse_permission
-from copilot_kernel.acp.parse import parse_update
-from copilot_kernel.conversation import reduce
-from copilot_kernel.conversation.model import Conversation, ToolCall
+from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.policy import Circumstances, Rules, decide, paths
 
-TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+from .recorded import TRANSCRIPTS, played
+
 ALLOW = ("Bash(echo *)", "Bash(touch never)", "Bash(sleep 50)", "Bash(exit 3)", "Edit")
 
 
 def _asked(path: Path) -> Iterator[tuple[ToolCall, ToolCall | None]]:
     """Each call that was asked about, with what was shown of it before."""
-    now = Conversation(turn=1, live=True)
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        message, params = row["message"], row["message"].get("params", {})
-        if row["from"] == "agent" and message.get("method") == "session/update":
-            now = reduce.reduce(now, parse_update(params.get("update")))
-        elif row["from"] == "agent" and message.get("method") == "session/request_permission":
-            before = now
-            now, number = reduce.ask(now, parse_permission(params).tool_call)
+    for before, now, number in played(path):
+        if number is not None:
             earlier = before.entries[number] if number < len(before.entries) else None
             call = now.entries[number]
             assert isinstance(call, ToolCall)

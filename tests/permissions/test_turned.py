@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.calls import parse_permission
 from copilot_kernel.acp.messages import Diff, Location
-from copilot_kernel.acp.parse import parse_update
-from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import Conversation, ToolCall
 from copilot_kernel.permissions.contradictions import is_another
 
 from .making import ROOT, at, claude_edit, edit, make, run
-
-TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+from .recorded import TRANSCRIPTS, played
 
 
 def diff(path: str) -> tuple[Diff, ...]:
@@ -63,18 +58,15 @@ def test_the_same_told_again_in_other_words_or_with_more(allowed: ToolCall, now:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_what_recorded_agents_tell_of_a_call_after_its_question_is_the_same(path: Path) -> None:
-    now, asked = Conversation(turn=1, live=True), dict[int, ToolCall]()
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        message, params = row["message"], row["message"].get("params", {})
-        if row["from"] == "agent" and message.get("method") == "session/update":
-            now = reduce.reduce(now, parse_update(params.get("update")))
-        elif row["from"] == "agent" and message.get("method") == "session/request_permission":
-            now, number = reduce.ask(now, parse_permission(params).tool_call)
-            call = now.entries[number]
-            assert isinstance(call, ToolCall)
-            asked[number] = call
-        for number, call in asked.items():
-            current = now.entries[number]
-            assert isinstance(current, ToolCall)
-            assert not is_another(current, call, "/project"), current
+    asked = dict[int, ToolCall]()
+    for _, now, number in played(path):
+        if number is not None:
+            asked[number] = _call(now, number)
+        for each, call in asked.items():
+            assert not is_another(_call(now, each), call, "/project"), now.entries[each]
+
+
+def _call(conversation: Conversation, number: int) -> ToolCall:
+    call = conversation.entries[number]
+    assert isinstance(call, ToolCall)
+    return call

@@ -314,7 +314,7 @@ async def test_the_first_text_counts_when_it_comes(api: Api, monkeypatch: pytest
 
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
         for piece in ("a", "b"):
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.2)  # what is measured is how long an agent lets us wait
             await script.say(piece)
         return {"stopReason": "end_turn"}
 

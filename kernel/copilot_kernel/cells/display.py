@@ -63,6 +63,7 @@ class Display:
             return
         try:
             self._page.put(entry)
+        # A bug in drawing one entry must not end the turn, nor the connection that the entry came by.
         except Exception as error:
             _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 

@@ -68,7 +68,7 @@ def _lock(descriptor: int, folder: Path) -> None:
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
                 raise UsageError(f"Another program holds {folder}, so the rule was not added.", _LATER) from error
-        time.sleep(PAUSE)
+        time.sleep(PAUSE)  # in a thread of its own; a blocking flock could not be given up
 
 
 _LATER = "Add it again when that program is done."

@@ -151,6 +151,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
             yield
         except CopilotError as error:
             self.hear(failed(error))
+        # A bug in one action must not end the connection, nor the task that does the actions after it.
         except Exception:
             self.log.exception("an action of the chat failed")
             self.hear(Failed("Something in this server broke; its log says what."))

@@ -115,6 +115,7 @@ class Voice:
             if not self.replays:
                 self._drawing.put(entry)
                 self._tell_all(told)
+        # As in a cell: a bug in telling one entry must not end the turn, nor the connection that it came by.
         except Exception as error:
             _log.error("an entry could not be told: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 
