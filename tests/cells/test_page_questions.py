@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from copilot_kernel.cells.page import AFTER_ANSWER
+from copilot_kernel.cells.page import AFTER_ANSWER, WIDGET_VIEW
 from copilot_kernel.cells.slots import MOST, MOST_QUESTIONS
 
 from .recording import call, notice, said
@@ -127,7 +127,7 @@ def test_open_questions_have_each_an_output_after_the_limit_too() -> None:
 
 # -- a question's buttons -------------------------------------------------------------------------------------------
 
-BUTTONS = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/plain": "(buttons)"}
+BUTTONS = {WIDGET_VIEW: {"model_id": "x"}, "text/plain": "(buttons)"}
 NOTHING = {"text/plain": "", "text/html": ""}
 
 
@@ -218,6 +218,20 @@ def test_what_was_decided_late_does_not_touch_what_took_the_place_of_the_buttons
     close(notice(-1, "withdrawn"))
     loop.pass_time(LONG_AGO)
     assert cell.outputs == [group(call(1, "waiting")), {"text/plain": "the end"}]
+
+
+def test_buttons_never_follow_buttons_in_one_display() -> None:
+    """JupyterLab would hide the new ones together with the old ones."""
+    sheet, cell, loop = page()
+    sheet.put(call(1, "waiting"))
+    close = sheet.open_question(1, QUESTION, lambda: None, BUTTONS)
+    loop.pass_time(LONG_AGO)
+    close(notice(-1, "Allowed"))
+    others = {**BUTTONS, WIDGET_VIEW: {"model_id": "y"}}
+    sheet.open_question(1, QUESTION, lambda: None, others)
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [QUESTION, others]
+    assert [bundle for _, bundle in cell.sent][-2:] == [NOTHING, others]
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])

@@ -22,6 +22,8 @@ AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
 REST_PER_WORK = 4.0
 """Seconds without drawing for each second that drawing took."""
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+BLANK: Bundle = {"text/plain": "", "text/html": ""}
 
 
 class Page:
@@ -133,8 +135,11 @@ class Page:
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
         if slot.shown is None:
             self._cell.display(bundle, display_id=slot.display_id)
-        else:
-            self._cell.update(bundle, display_id=slot.display_id)
+            return
+        if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
+            # JupyterLab would put both widgets into one container, and hide that when the first is closed.
+            self._cell.update(BLANK, display_id=slot.display_id)
+        self._cell.update(bundle, display_id=slot.display_id)
 
 
 def _size(bundle: Bundle) -> int:
