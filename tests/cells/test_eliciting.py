@@ -11,7 +11,8 @@ import pytest
 from copilot_kernel.acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field
 from copilot_kernel.cells.asking import Asking
 from copilot_kernel.cells.display import Display
-from copilot_kernel.rendering.elicitation import elicitation_html, elicitation_text
+from copilot_kernel.rendering.elicitation import elicitation_text, render_elicitation
+from copilot_kernel.rendering.reasons import NO_BUTTONS
 from ipywidgets import Widget
 
 from ..widgets.connected import connected
@@ -77,7 +78,7 @@ async def test_what_is_submitted_is_the_answer_and_a_line_stands_where_the_form_
     click(front_end, "Submit")
     values = {"name": "Ada", "age": 36, "colour": "b", "extras": ("r",), "gift": True}
     assert await asked.end() == ElicitationAnswer("accept", values)
-    assert cell.plain == ["ℹ Answered: Name: Ada; Age: 36; Colour: Blue; Extras: Red; Gift: yes\nWho are you?"]
+    assert cell.plain == ["ℹ Answered: Name: Ada; Age: 36; Colour: Blue; Extras: Red; Gift: yes\nWho are you?", ""]
     assert (no_widget_is_left(front_end), cell.prompts) == (True, [])
 
 
@@ -124,17 +125,17 @@ async def test_an_address_needs_consent(front_end: FrontEnd, button: str, answer
     asked = await ask(cell, VISIT)
     click(front_end, button)
     assert await asked.end() == ElicitationAnswer(answer)
-    assert (cell.plain, no_widget_is_left(front_end)) == ([f"ℹ {line}\nSign in"], True)
+    assert (cell.plain, no_widget_is_left(front_end)) == ([f"ℹ {line}\nSign in", ""], True)
 
 
 @pytest.mark.parametrize("request_", [FORM, VISIT])
-async def test_what_is_shown_has_the_widget_and_all_of_it_in_words_and_html(
+async def test_what_is_asked_stands_in_words_and_html_above_the_widgets(
     front_end: FrontEnd, request_: Elicitation
 ) -> None:
     cell = RecordingCell()
     asked = await ask(cell, request_)
-    view = cell.outputs[0].pop(WIDGET)
-    assert cell.outputs == [{"text/plain": elicitation_text(request_), "text/html": elicitation_html(request_)}]
+    view = cell.outputs[1].pop(WIDGET)
+    assert cell.outputs == [render_elicitation(request_), {"text/plain": NO_BUTTONS}]
     assert view["model_id"] in front_end.models
     asked.task.cancel()
 
@@ -149,7 +150,7 @@ async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(front_end:
         await asked.end()
     asked.display.close()
     front_end.click(button)
-    assert (cell.plain, no_widget_is_left(front_end)) == (["ℹ Cancelled (withdrawn)\nWho are you?"], True)
+    assert (cell.plain, no_widget_is_left(front_end)) == (["ℹ Cancelled (withdrawn)\nWho are you?", ""], True)
 
 
 async def test_a_form_stands_beside_the_call_that_it_belongs_to(front_end: FrontEnd) -> None:
@@ -158,7 +159,7 @@ async def test_a_form_stands_beside_the_call_that_it_belongs_to(front_end: Front
     asked.display.show(call(0, title="Order"))
     click(front_end, "Decline")
     await asked.end()
-    assert cell.plain == ["ℹ Declined\nWho are you?", "✓ Order · done"]
+    assert cell.plain == ["ℹ Declined\nWho are you?", "", "✓ Order · done"]
 
 
 async def test_without_ipywidgets_it_is_asked_in_words(

@@ -10,10 +10,11 @@ from copilot_kernel.rendering.elicitation import (
     UNSAFE,
     answer_line,
     choice_text,
-    elicitation_html,
     elicitation_text,
     hint,
+    render_elicitation,
 )
+from copilot_kernel.rendering.reasons import OPEN
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -33,6 +34,10 @@ FORM = Elicitation(
 )
 
 
+def html_of(request: Elicitation) -> str:
+    return str(render_elicitation(request)["text/html"])
+
+
 def visit(url: str) -> Elicitation:
     return Elicitation("Sign in", "url", id="e", url=url)
 
@@ -48,13 +53,16 @@ def test_a_form_in_words():
     )
 
 
-def test_the_html_says_the_same_with_the_fields_or_without():
-    whole, head = text_of(elicitation_html(FORM)), text_of(elicitation_html(FORM, with_fields=False))
+def test_the_html_says_the_same_and_above_inputs_no_field_twice():
+    head, _, below = html_of(FORM).partition('<div class="copilot-asked-open">')
     told = ("Who are you?", "You", "It is for the file.", "cannot ask for: face")
-    fields = ("Your name", "at most 20 characters", "0 to 150", "Red: warm", "A gift?")
-    assert [words for words in told if words not in head or words not in whole] == []
-    assert [words for words in fields if words not in whole] == []
-    assert [words for words in fields[1:] if words in head] == []
+    fields = ("Your name", "at most 20 characters", "0 to 150", "Red: warm", "A gift?", OPEN)
+    assert [words for words in told if words not in text_of(head)] == []
+    assert [words for words in fields if words not in text_of(below) or words in text_of(head)] == []
+
+
+def test_kept_in_a_notebook_it_tells_whoever_has_no_buttons_that_it_is_over():
+    assert render_elicitation(FORM)["text/plain"] == f"{elicitation_text(FORM)}\n{OPEN}"
 
 
 @pytest.mark.parametrize(("field", "words"), [
@@ -82,7 +90,7 @@ def test_a_choice_has_a_name(choice, words):
 def test_a_form_that_asks_for_a_secret_warns():
     form = Elicitation("Sign in", fields=(Field("api_key", "text"),))
     assert elicitation_text(form).endswith(SECRET)
-    assert SECRET in text_of(elicitation_html(form, with_fields=False))
+    assert SECRET in text_of(html_of(form))
     assert SECRET not in elicitation_text(FORM)
 
 
@@ -91,7 +99,7 @@ def test_a_form_that_asks_for_a_secret_warns():
 
 def test_an_address_is_shown_whole_with_its_host_and_is_a_link():
     url = "https://github.com@evil.example/" + "x" * 500 + "?next=1"
-    html = elicitation_html(visit(url))
+    html = html_of(visit(url))
     assert elicitation_text(visit(url)) == (
         f"The agent asks you to visit an address: Sign in\n  {url}\nIt leads to evil.example\n{UNOPENED}"
     )
@@ -104,7 +112,7 @@ def test_an_address_is_shown_whole_with_its_host_and_is_a_link():
     "url", ["javascript:alert(1)", "vscode://x", "file:///etc/passwd", "/lab", "https://x.example y"]
 )
 def test_an_address_that_is_none_of_the_web_is_no_link_and_warns(url):
-    html = elicitation_html(visit(url))
+    html = html_of(visit(url))
     assert ("<a " in html, UNSAFE in text_of(html), UNSAFE in elicitation_text(visit(url))) == (False, True, True)
     assert url in text_of(html)
 
@@ -114,14 +122,14 @@ def test_an_address_in_another_script_is_shown_as_it_is_sent_too():
 
 
 def test_an_address_in_which_something_hides_is_no_link():
-    html = elicitation_html(visit("https://x.example/\u202egnp"))
+    html = html_of(visit("https://x.example/\u202egnp"))
     assert ("<a " in html, "⟨U+202E⟩" in html) == (False, True)
 
 
 @pytest.mark.parametrize("url", ["https://[", "https://" + "a" * 70 + ".example\u00e4", "https://\u00ad.example"])
 def test_an_address_that_makes_no_sense_is_shown_all_the_same(url):
     assert "asks you to visit" in elicitation_text(visit(url))
-    assert problems(elicitation_html(visit(url))) == []
+    assert problems(html_of(visit(url))) == []
 
 
 # -- whatever an agent says -----------------------------------------------------------------------------------------
@@ -141,7 +149,7 @@ def test_nothing_in_it_is_more_than_text(text):
     answers = [ElicitationAnswer("accept", {text: (text,)}, text), ElicitationAnswer("decline", reason=text)]
     for request in everything(text):
         lines = [answer_line(request, answer) for answer in answers]
-        assert problems(elicitation_html(request)) == []
+        assert problems(html_of(request)) == []
         assert [line for line in (*lines, elicitation_text(request)) if "\x1b" in line or "\x00" in line] == []
         assert [line for line in lines if "\n" in line] == []
 
@@ -149,7 +157,7 @@ def test_nothing_in_it_is_more_than_text(text):
 @pytest.mark.parametrize("value", ["\u202e", "\u200b", "\u00a0", "\x1b"])
 def test_nothing_is_hidden_in_a_message(value):
     for request in (Elicitation(f"Say {value}x"), visit(f"https://x.example/{value}")):
-        for shown in (elicitation_text(request), elicitation_html(request)):
+        for shown in (elicitation_text(request), html_of(request)):
             assert value not in shown
             assert f"⟨U+{ord(value):04X}⟩" in shown
 

@@ -32,7 +32,7 @@ class Person:
             places=("here", "everywhere"),
         )
         entry = replace(entry, **more)  # type: ignore[arg-type]
-        self.question = PermissionQuestion("", [Choice("Reject")], self.chosen.append, [entry], self.moved)
+        self.question = PermissionQuestion([Choice("Reject")], self.chosen.append, [entry], self.moved)
 
     def take(self, text: str, place: int) -> str:
         self.entered.append((text, place))

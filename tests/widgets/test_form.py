@@ -38,7 +38,7 @@ INPUTS = (
 def made(inputs: Sequence[Input] = INPUTS) -> tuple[Form, list[list[Entered] | None]]:
     """A form, and what comes of it: what was entered, or None."""
     outcome: list[list[Entered] | None] = []
-    return Form("<b>Who?</b>", inputs, outcome.append, lambda: outcome.append(None)), outcome
+    return Form(inputs, outcome.append, lambda: outcome.append(None)), outcome
 
 
 def test_what_stands_there_at_first_is_submitted(front_end: FrontEnd) -> None:
@@ -77,7 +77,7 @@ def test_each_input_has_its_label_its_hint_and_its_choices(front_end: FrontEnd) 
         "SelectMultipleModel",
     ]
     assert front_end.models[front_end.described("Colour")]["_options_labels"] == ("(choose)", "Red", "Blue")
-    assert [words for words in ("<b>Who?</b>", "required") if not any(words in html for html in said(front_end))] == []
+    assert any("required" in html for html in said(front_end))
 
 
 def test_choices_of_one_name_can_be_told_apart(front_end: FrontEnd) -> None:
@@ -128,7 +128,7 @@ def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
         tried.append(entered)
         raise RuntimeError("out of paper")
 
-    Form("", [], submit, lambda: None)
+    Form([], submit, lambda: None)
     click(front_end, "Submit")
     click(front_end, "Submit")
     assert tried == [[], []]

@@ -25,6 +25,7 @@ from ipywidgets import (  # type: ignore[attr-defined]
 )
 
 from .button import shortened
+from .card_style import CLASS, STYLE
 from .parts import close
 from .permission import WIDGET_VIEW
 from .picker import unlike
@@ -37,12 +38,16 @@ _NONE = -1
 _BESIDE_LABEL = "0 0 0 calc(8em + 8px)"
 _CLASS = "copilot-form"
 _STYLE = f"""<style>
-.{_CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; white-space: normal; overflow-wrap: anywhere }}
-.{_CLASS} .widget-html {{ height: auto; min-height: 0; margin-top: 0; margin-bottom: 0 }}
+.{_CLASS} .widget-html-content {{ white-space: normal }}
+.{_CLASS} .widget-html {{ margin-top: 0; margin-bottom: 0 }}
 .{_CLASS} .widget-label {{ width: auto; min-width: 8em; height: auto; white-space: normal; overflow-wrap: anywhere }}
 .{_CLASS} :focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
+.{_CLASS}.jupyter-widgets-disconnected > * {{ display: none }}
 </style>"""
-"""Nothing of a label is cut off, and whoever uses the keyboard sees where it is."""
+"""Nothing of a label is cut off, whoever uses the keyboard sees where it is, and what lost its kernel takes no words.
+
+The rest is as with other questions.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +67,7 @@ class Input:
 
 
 class Form:
-    """`details` is HTML that is safe already: it is shown as it is. Labels, hints and choices are text.
+    """Labels, hints and choices are text, whatever they hold; what the form is about stands elsewhere.
 
     `on_submit` gets what was entered, in the order of the inputs, for every click on the first button; `on_decline` is
     called for the other. Both on the thread that handles comm messages; what they raise is logged.
@@ -70,7 +75,6 @@ class Form:
 
     def __init__(
         self,
-        details: str,
         inputs: Sequence[Input],
         on_submit: Callable[[list[Entered]], None],
         on_decline: Callable[[], None],
@@ -80,7 +84,7 @@ class Form:
         self._hints = [HTML(_hint(each.hint), layout=_below(each)) for each in inputs]
         self._complaints = [HTML("", layout=_below(each)) for each in inputs]
         self._buttons = [self._button("Submit", "primary", self._submit), self._button("Decline", "", self._on_decline)]
-        self._box = self._boxed(HTML(_STYLE + details))
+        self._box = self._boxed()
 
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
@@ -96,12 +100,13 @@ class Form:
         """Take it out of the front end. Clicks that are on their way find nobody; closing twice is closing once."""
         close(self._box)
 
-    def _boxed(self, details: HTML) -> VBox:
-        inset = "2px 0 6px 11px"
+    def _boxed(self) -> VBox:
+        inset, flush = "2px 0 6px 11px", Layout(width="auto", max_width="100%", margin="0")
         groups = zip(self._inputs, self._hints, self._complaints, strict=True)
         rows = [VBox(group, layout=Layout(margin=inset)) for group in groups]
         buttons = HBox(self._buttons, layout=Layout(flex_flow="row wrap", margin=inset))
-        box = VBox([details, *rows, buttons], layout=Layout(width="auto", max_width="100%"))
+        box = VBox([HTML(STYLE + _STYLE, layout=flush), *rows, buttons], layout=flush)
+        box.add_class(CLASS)
         box.add_class(_CLASS)
         return box
 

@@ -27,8 +27,7 @@ def _nothing() -> None:
 
 
 class PermissionQuestion:
-    """`details` is HTML that is safe already: it is shown as it is; empty if it stands elsewhere. Names and hints are
-    text, whatever they hold.
+    """What is asked stands elsewhere. Names and hints are text, whatever they hold.
 
     `on_choice(number)` is called for every click, on the thread that handles comm messages; what it raises is logged.
     Guarded answers are held until `release`: their buttons are disabled, and clicks on them are nothing. `on_move` is
@@ -37,7 +36,6 @@ class PermissionQuestion:
 
     def __init__(
         self,
-        details: str,
         choices: Sequence[Choice],
         on_choice: Callable[[int], None],
         entries: Sequence[Entry] = (),
@@ -51,8 +49,9 @@ class PermissionQuestion:
         ]
         self._rows = list(self._made_rows())
         flush = Layout(width="auto", max_width="100%", margin="0")
-        details_widget = HTML(STYLE + details, layout=flush)
-        self._box = VBox([details_widget, *self._rows, *(editor.box for editor, _ in self._entries)], layout=flush)
+        self._box = VBox(
+            [HTML(STYLE, layout=flush), *self._rows, *(editor.box for editor, _ in self._entries)], layout=flush
+        )
         self._box.add_class(CLASS)
 
     def bundle(self) -> dict[str, Any]:

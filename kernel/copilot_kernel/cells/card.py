@@ -52,7 +52,7 @@ class Card:
         primary = "" if is_alarming(question, root) else "primary"
         choices = [_choice(option, primary) for option in question.options]
         with cell.owning():
-            self._widget = PermissionQuestion("", choices, self._choose, list(self._entries()), self._moved)
+            self._widget = PermissionQuestion(choices, self._choose, list(self._entries()), self._moved)
 
     def bundle(self) -> Bundle:
         """The buttons and fields, where there are widgets; what is asked stands above them."""

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, Field
 from ..conversation.form import Entered, fill
-from ..rendering.elicitation import choice_text, elicitation_html, elicitation_text, hint
+from ..rendering.elicitation import choice_text, elicitation_text, hint, render_elicitation
 from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
+from ..rendering.reasons import NO_BUTTONS
 from .asking import Show, first
 from .cell import Bundle, Cell
 
@@ -47,7 +48,7 @@ class Eliciting:
             return NOBODY
         clicked = self._widgets(request, show) if self._cell.widgets else None
         if clicked is None:
-            show(_static(request), _nothing)
+            show(self._static(request), _nothing)
             return await self._typed(request)
         if self._cell.widgets_seen:
             return await clicked
@@ -68,7 +69,7 @@ class Eliciting:
         except Exception:
             _log.exception("no widgets, the agent's request is put in words")
             return None
-        show({**bundle, **_static(request)}, lambda: self._close(widget))
+        show(render_elicitation(request), lambda: self._close(widget), {**bundle, "text/plain": NO_BUTTONS})
         return answer
 
     def _close(self, widget: _Shown) -> None:
@@ -89,9 +90,12 @@ class Eliciting:
         def decline() -> None:
             settle(ElicitationAnswer("decline"))
 
-        details = elicitation_html(request, with_fields=False)
-        form = Form(details, [_input(field) for field in request.fields], submit, decline)
+        form = Form([_input(field) for field in request.fields], submit, decline)
         return form
+
+    def _static(self, request: Elicitation) -> Bundle:
+        """A console prints it once, above the line of input."""
+        return {"text/plain": elicitation_text(request)} if self._cell.cell_id is None else render_elicitation(request)
 
     async def _typed(self, request: Elicitation) -> ElicitationAnswer:
         """At the end of input it counts as not answered."""
@@ -111,7 +115,7 @@ def _consent(request: Elicitation, settle: Settle) -> _Shown:
 
     answers = (ElicitationAnswer("accept"), ElicitationAnswer("decline"))
     choices = (Choice("Agree", "you visit the address yourself", "primary"), Choice("Decline"))
-    return PermissionQuestion(elicitation_html(request), choices, lambda number: settle(answers[number]))
+    return PermissionQuestion(choices, lambda number: settle(answers[number]))
 
 
 def _input(field: Field) -> Any:
@@ -142,10 +146,6 @@ def _first_value(field: Field) -> Entered:
 
 def _is_decided(answer: ElicitationAnswer) -> bool:
     return answer.action != "cancel"
-
-
-def _static(request: Elicitation) -> Bundle:
-    return {"text/plain": elicitation_text(request), "text/html": elicitation_html(request)}
 
 
 def _nothing() -> None:

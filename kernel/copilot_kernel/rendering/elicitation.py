@@ -8,8 +8,26 @@ from urllib.parse import urlsplit
 
 from ..acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field, Value
 from ..conversation.form import looks_secret
-from .markup import AMBER, BLUE, GREY, RED, card, escape, exposed, lines, muted, pre, row, span
+from .markup import (
+    AMBER,
+    ASKED,
+    BLUE,
+    GREY,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    escape,
+    exposed,
+    lines,
+    muted,
+    pre,
+    row,
+    span,
+    without_buttons,
+)
 from .plain import one_line, visible_text
+from .reasons import OPEN
 
 SECRET = "This looks like a password or a key. Do not enter one here: the agent and this notebook would keep it."
 UNOPENED = "Nothing is opened by itself: visit it if you trust it, and say here whether you agreed."
@@ -26,13 +44,15 @@ _FORMATS = {
 _KINDS = {"number": "a number", "integer": "a whole number"}
 
 
-def elicitation_html(request: Elicitation, with_fields: bool = True) -> str:
-    """What is asked for; `with_fields` where there are no widgets that show them."""
-    return card(_head_html(request) + "".join(_parts_html(request, with_fields)), AMBER)
+def render_elicitation(request: Elicitation) -> Bundle:
+    """The request without its inputs and buttons, as it is kept in a notebook; above inputs no field is told twice."""
+    fields = "".join(map(_field_html, request.fields))
+    body = _head_html(request) + "".join(_parts_html(request)) + without_buttons(fields + muted(OPEN))
+    return bundle(card(body, AMBER, ASKED), f"{elicitation_text(request)}\n{OPEN}")
 
 
 def elicitation_text(request: Elicitation) -> str:
-    """The same for a terminal."""
+    """What is asked for, for a terminal."""
     return lines((_head(request), *_parts_text(request)))
 
 
@@ -81,14 +101,12 @@ def _asks(request: Elicitation) -> str:
     return "asks you to visit an address" if request.mode == "url" else "asks you"
 
 
-def _parts_html(request: Elicitation, with_fields: bool) -> Iterator[str]:
+def _parts_html(request: Elicitation) -> Iterator[str]:
     for words in filter(None, (request.title, request.description)):
         yield f'<div style="white-space:pre-wrap">{exposed(words)}</div>'
     if request.mode == "url":
         yield pre(_link(request.url))
         yield from (f'<div style="color:{GREY}">{exposed(words)}</div>' for words in _about(request.url))
-    if with_fields:
-        yield from map(_field_html, request.fields)
     yield from (f'<div style="color:{RED}">{escape(warning)}</div>' for warning in _warnings(request))
 
 

@@ -21,6 +21,8 @@ GREY, RED, GREEN, AMBER, BLUE = "#797979", "#d74540", "#298a41", "#9f7010", "#34
 TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
+ASKED = "copilot-asked"
+"""For the style sheet that comes with the buttons (`copilot_widgets`)."""
 FONT = "font-family:Menlo, Consolas, monospace"
 """Said even for `pre`: the pages that nbconvert makes set it in their own font."""
 PRE = (
@@ -66,6 +68,11 @@ def fold(summary: str, body: str) -> str:
 def card(body: str, colour: str = LINE, name: str = "") -> str:
     """HTML `body` as a block of its own, in which nothing is taken for maths. `name` is its class besides."""
     return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}">{body}</div>'
+
+
+def without_buttons(body: str) -> str:
+    """HTML `body` that is seen only where no buttons stand below."""
+    return f'<div class="{ASKED}-open">{body}</div>'
 
 
 def row(*parts: str) -> str:

@@ -12,7 +12,24 @@ from ..permissions.question import Question
 from . import hidden
 from .diff import unified
 from .highlight import exposed_code
-from .markup import AMBER, FONT, GREY, RED, Bundle, bundle, card, escape, exposed, lines, muted, pre, row, span
+from .markup import (
+    AMBER,
+    ASKED,
+    FONT,
+    GREY,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    escape,
+    exposed,
+    lines,
+    muted,
+    pre,
+    row,
+    span,
+    without_buttons,
+)
 from .plain import visible_text
 from .reach import Reached
 from .reasons import OPEN, RULES, reasons
@@ -32,8 +49,6 @@ _KINDS = {
 }
 _SCROLLING = "max-height:320px;overflow:auto;overflow-wrap:anywhere;word-break:normal"
 _SHORT, _FEW = 400, 6
-_ASKED, _OPEN = "copilot-asked", "copilot-asked-open"
-"""For the style sheet that comes with the buttons (`copilot_widgets`)."""
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
 _NAME = f"flex:0 0 150px;color:{GREY}"
 _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
@@ -42,7 +57,7 @@ _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
 def render_question(question: Question, root: str = "") -> Bundle:
     """The question without its buttons, as it is kept in a notebook. `root` is the project's folder."""
     html, text = question_html(question, root), question_text(question, root)
-    return bundle(f'{html}<div class="{_OPEN}">{muted(OPEN)}</div>', f"{text}\n{OPEN}")
+    return bundle(html + without_buttons(muted(OPEN)), f"{text}\n{OPEN}")
 
 
 def question_html(question: Question, root: str = "") -> str:
@@ -58,7 +73,7 @@ def question_html(question: Question, root: str = "") -> str:
         *(_rest_html(name, text) for name, text in about.rest),
         *(_fact(name, map(Reached, text.split("\n")), FONT * (name == RULES)) for name, text in reasons(question)),
     )
-    return card(lines(parts), AMBER, _ASKED)
+    return card(lines(parts), AMBER, ASKED)
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
