@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from copilot_kernel.server.socket import LONGEST, ChatSocket
+from copilot_kernel.server.socket import ChatSocket
+from copilot_kernel.server.talk import MOST_WAITING
+from copilot_kernel.server.wire import LONGEST
 from jupyter_server.auth.authorizer import Authorizer
 from jupyter_server.auth.identity import User
 from jupyter_server.base.handlers import JupyterHandler
@@ -19,7 +21,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from .api import Api
-from .sockets import LIMIT, Client, Door, text_of
+from .sockets import LIMIT, Client, Door, Told, text_of
 
 QUESTION = "demo: shell echo hi"
 EXAMPLE = QUESTION + r"\nsay all done"
@@ -99,6 +101,11 @@ async def _sent_and_heard(client: Client, frame: str) -> None:
     await client.kind("never")
 
 
+def failure(told: list[Told]) -> str:
+    """What went wrong."""
+    return str(next(each["content"] for each in told if each["type"] == "error"))
+
+
 # -- what a connection survives ---------------------------------------------------------------------------------------
 
 
@@ -117,7 +124,8 @@ async def _sent_and_heard(client: Client, frame: str) -> None:
         ('{"action": "send", "text": "hi"}', "no session yet"),
         ('{"action": "stop"}', "no session yet"),
         (b"\x00\x01", "binary"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"action": "stop", "x": ' + "1" * 5000 + "}", "a number that is too long"),
     ],
 )
 async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(
@@ -129,11 +137,53 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(
         assert await client.begin()
 
 
+ENDS = {
+    "demo: say x": "end_turn",
+    "/status": "command",
+    "/new": "command",
+    "/resume FIRST": "command",
+    "/resume zz": "error",
+    "/nope": "error",
+    " ": "error",
+    "x" * LONGEST: "error",
+}
+
+
+async def test_every_send_has_one_end(door: Door) -> None:
+    async with door.client() as client:
+        assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
+        first = await client.begin()
+        for text, reason in ENDS.items():
+            told = await client.say(text.replace("FIRST", first))
+            assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
+        for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
+            await client.raw(wrong)
+            assert (await client.kind("done"))["stop_reason"] == "error"
+        await client.act("new_session")
+        await client.kind("session_created")
+        await client.act("dance")
+        await client.kind("error")
+    assert len([each for each in client.heard if each["type"] == "done"]) == len(ENDS) + 3
+
+
+async def test_what_waits_is_ended_too_by_a_stop_and_what_has_no_room_at_once(door: Door) -> None:
+    async with door.client() as client:
+        await client.begin()
+        await client.act("send", text="demo: ask")
+        await client.event("tool_approval_request")
+        for _ in range(MOST_WAITING + 1):
+            await client.act("send", text="demo: say never")
+        assert (await client.kind("done"))["stop_reason"] == "error"
+        await client.act("stop")
+        ends = [(await client.kind("done"))["stop_reason"] for _ in range(MOST_WAITING + 1)]
+        assert ends == ["cancelled"] * len(ends)
+        assert text_of(await client.say("demo: say next")) == "next"
+
+
 async def test_a_message_that_is_too_long_is_an_error_and_a_huge_one_ends_the_connection(door: Door) -> None:
     async with door.client() as client:
         await client.begin()
-        await client.act("send", text="x" * LONGEST)
-        assert "more than" in (await client.kind("error"))["content"]
+        assert "more than" in failure(await client.say("x" * LONGEST))
         assert text_of(await client.say("demo: say still here")) == "still here"
         with pytest.raises(ConnectionClosed):
             await _sent_and_heard(client, "x" * (8 * LONGEST + 1))
@@ -222,7 +272,7 @@ async def test_turns_count_with_those_over_http_and_too_many_are_an_error(door: 
         await client.begin()
         assert text_of(await client.say("demo: say one")) == "one"
         told = await client.say("demo: say two")
-        assert "requests a minute" in next(each["content"] for each in told if each["type"] == "error")
+        assert "requests a minute" in failure(told)
         assert told[-1] == {"type": "done", "stop_reason": "error"}
 
 
@@ -246,13 +296,12 @@ async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: 
     async with door.client() as client:
         first = await client.begin()
         await client.say("demo: say in the first")
-        await client.act("send", text="/new")
-        second = (await client.kind("session_created"))["session_id"]
+        second = next(each["session_id"] for each in await client.say("/new") if each["type"] == "session_created")
         assert second != first
         await client.say("demo: say in the second")
-        await client.act("send", text=f"/resume {first[:13]}")
-        assert (await client.kind("session_created"))["session_id"] == first
-        history = await client.event("history")
+        told = await client.say(f"/resume {first[:13]}")
+        assert next(each["session_id"] for each in told if each["type"] == "session_created") == first
+        history = next(each for each in told if each.get("event") == "history")
         assert history["messages"][-1]["content"] == "in the first"
 
 
@@ -268,8 +317,7 @@ async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: 
         assert "begin a new one" in told
         assert await client.begin() != taken
         for command in (f"/resume {taken}", f"/delete {taken}"):
-            await client.act("send", text=command)
-            assert "in use" in (await client.kind("error"))["content"]
+            assert "in use" in failure(await client.say(command))
     got = await api.complete("demo: say still there", "kept")
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")
 
@@ -279,10 +327,8 @@ async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door
         id = await one.begin()
         await one.say("demo: say hello")
         await other.begin()
-        told = await other.say(f"/delete {id}")
-        assert "in use" in next(each["content"] for each in told if each["type"] == "error")
-        await one.act("send", text="/new")
-        await one.kind("session_created")
+        assert "in use" in failure(await other.say(f"/delete {id}"))
+        await one.say("/new")
         assert text_of(await one.say("demo: say goes on")) == "goes on"
 
 

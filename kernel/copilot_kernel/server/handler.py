@@ -17,6 +17,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.extension.handler import ExtensionHandlerMixin
 from tornado.web import HTTPError, stream_request_body
 
+from . import unread
 from .errors import ApiError, as_json, error_body, phrase
 
 if TYPE_CHECKING:
@@ -239,8 +240,8 @@ class Posted(Handler):
             raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
         try:
             body = json.loads(self._body)
-        except (ValueError, RecursionError):
-            raise ApiError(400, "The body is no JSON.") from None
+        except unread.FAULTS as error:
+            raise ApiError(400, f"The body {unread.why(error)}.") from None
         if not isinstance(body, dict):
             raise ApiError(400, "The body must be a JSON object.")
         return body

@@ -12,6 +12,7 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from ..commands.parse import Command
 from ..errors import CopilotError, UsageError
 from . import slash
 from .actions import Actions
@@ -20,10 +21,22 @@ from .handler import Handler
 from .lobby import TRY_AGAIN
 from .outbox import Outbox
 from .talk import Talk, failed
-from .wire import Action, ApproveTool, Failed, Message, NewSession, ResumeSession, Send, Stop, compose, read
+from .wire import (
+    LONGEST,
+    Action,
+    ApproveTool,
+    Done,
+    Failed,
+    Message,
+    NewSession,
+    ResumeSession,
+    Send,
+    Stop,
+    UnreadSend,
+    compose,
+    read,
+)
 
-LONGEST = 2**20
-"""Characters of one message from a client."""
 STALLED = 30.0
 """Seconds that one message may take to leave."""
 SLOW = "this reader is too slow; connect again and resume"
@@ -92,13 +105,9 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     def on_message(self, message: str | bytes) -> None:
         """One action; whatever is wrong with it is told, and the connection stays."""
         with self._telling():
-            if len(message) > LONGEST:
-                raise UsageError(f"This message has more than {LONGEST} characters.", "Send less at once.")
             action = read(message)
-            if self._overtakes(action):
-                self._act_now(action)
-            else:
-                self._actions.put(action)
+            with self._telling(action):
+                self._take_up(action)
 
     def on_close(self) -> None:
         """What came before is done, and the conversation goes on."""
@@ -126,6 +135,12 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
                 return not self._actions.waiting or (self.talk is not None and self.talk.running)
         return False
 
+    def _take_up(self, action: Action) -> None:
+        if self._overtakes(action):
+            self._act_now(action)
+        else:
+            self._actions.put(action)
+
     def _act_now(self, action: Action) -> None:
         match action:
             case ApproveTool():
@@ -134,7 +149,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
                 self.here.stop()
 
     async def _do(self, action: Action) -> None:
-        with self._telling():
+        with self._telling(action):
             match action:
                 case NewSession():
                     self._take(await self.app.lobby.talks.new(self))
@@ -146,22 +161,33 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
                     self._act_now(action)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _telling(self, action: Action | None = None) -> Iterator[None]:
+        """What goes wrong; for a `send`, that is the end of the response, too."""
+        sent = isinstance(action, Send)
         try:
             yield
+            return
         except CopilotError as error:
             self.hear(failed(error))
+            sent = sent or isinstance(error, UnreadSend)
         # A bug in one action must not end the connection, nor the task that does the actions after it.
         except Exception:
             self.log.exception("an action of the chat failed")
             self.hear(Failed("Something in this server broke; its log says what."))
+        if sent:
+            self.hear(Done("error"))
 
     async def _send(self, text: str) -> None:
         """`/new` and `/resume ID` are for the socket: the conversation that it has goes on without it."""
         switch = slash.switch(text)
         if switch is None:
             self.here.send(text)
-        elif switch.rest:
+            return
+        await self._switch(switch)
+        self.hear(Done("command"))
+
+    async def _switch(self, switch: Command) -> None:
+        if switch.rest:
             session_id = await slash.find(self.here.desk, switch.rest)
             self._take(await self.app.lobby.talks.resume(session_id, self))
         else:

@@ -69,6 +69,8 @@ class Talk:
         self._due = False
         """They go with the next prompt."""
         self._queue: deque[str] = deque()
+        self._dropped = 0
+        """Of what waited, when it was stopped; each is told its end, in its turn."""
         self._stopped = False
         """Before the prompt that is about to go to the agent was there."""
         self._work: asyncio.Task[None] | None = None
@@ -165,6 +167,7 @@ class Talk:
         """Cancel the turn that runs, and forget what waits."""
         if self._queue:
             self.voice.notice("warning", f"Not sent, since the turn was stopped: {len(self._queue)} that waited")
+            self._dropped += len(self._queue)
             self._queue.clear()
         if not self.desk.home.cancel():
             self._stopped = True
@@ -186,12 +189,18 @@ class Talk:
     async def _run(self) -> None:
         if not self._queue:  # it was stopped before it could begin
             self._tell(Event("running", {"running": False}))
-            self._tell(Done("cancelled"))
+        self._end_dropped()
         while self._queue:
             text, self._stopped = self._queue.popleft(), False
             self._tell(Event("running", {"running": True}))
             await self._one(text)
+            self._end_dropped()
         self.used = time.monotonic()
+
+    def _end_dropped(self) -> None:
+        for _ in range(self._dropped):
+            self._tell(Done("cancelled"))
+        self._dropped = 0
 
     async def _one(self, text: str) -> None:
         done = Done("error")

@@ -15,8 +15,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from ..acp.messages import Option
 from ..cells.clean import clean
 from ..errors import UsageError
+from . import unread
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
+LONGEST = 2**20
+"""Characters of one message from a client."""
 LONGEST_ID = 500
 LONGEST_REASON = 10_000
 """Characters."""
@@ -70,24 +73,36 @@ Action = NewSession | ResumeSession | Send | ApproveTool | Stop
 _ACTION: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="action")])
 
 
+class UnreadSend(UsageError):
+    """A `send` that cannot be read: whoever sent it waits for the end of a response all the same."""
+
+
 def read(frame: str | bytes) -> Action:
     """The action in a frame; `type` may stand for `action`. Raises UsageError."""
-    if isinstance(frame, bytes):
-        raise UsageError("This message is binary.", "Send JSON as text.")
-    try:
-        found = json.loads(frame)
-    except (ValueError, RecursionError) as error:
-        raise UsageError("This message is no JSON.", f"Send one JSON object. ({error})") from error
-    if not isinstance(found, dict):
-        raise UsageError("This message is no JSON object.", f"It needs an action: {', '.join(ACTIONS)}.")
+    found = _object(frame)
     name = found.get("action", found.get("type"))
     if name not in ACTIONS:
         shown = f"{name!r:.60}" if name is not None else "none"
         raise UsageError(f"There is no action {shown}.", f"There is {', '.join(ACTIONS)}.")
+    wrong = UnreadSend if name == "send" else UsageError
+    if len(frame) > LONGEST:
+        raise wrong(f"This message has more than {LONGEST} characters.", "Send less at once.")
     try:
         return _ACTION.validate_python({**found, "action": name})
     except ValidationError as error:
-        raise UsageError(f"The action {name} cannot be read: {_problems(error)}", "See the list of actions.") from error
+        raise wrong(f"The action {name} cannot be read: {_problems(error)}", "See the list of actions.") from error
+
+
+def _object(frame: str | bytes) -> dict[str, Any]:
+    if isinstance(frame, bytes):
+        raise UsageError("This message is binary.", "Send JSON as text.")
+    try:
+        found = json.loads(frame)
+    except unread.FAULTS as error:
+        raise UsageError(f"This message {unread.why(error)}.", "Send one JSON object.") from error
+    if not isinstance(found, dict):
+        raise UsageError("This message is no JSON object.", f"It needs an action: {', '.join(ACTIONS)}.")
+    return found
 
 
 def _problems(error: ValidationError) -> str:
@@ -199,8 +214,9 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a response. `stop_reason` is the agent's; `command` for a slash command, `error` after an error.
-    `usage` are tokens, as the agent told them."""
+    """The end of a response; there is one for each `send`. `stop_reason` is the agent's; `command` for a slash command,
+    `error` after an error, `cancelled` also for what waited when it was stopped. `usage` are tokens, as the agent told
+    them."""
 
     type: ClassVar[str] = "done"
     stop_reason: str

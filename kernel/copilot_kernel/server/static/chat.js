@@ -48,7 +48,7 @@ const HEAR = {
     settle();
   },
   done({ stop_reason: reason }) {
-    if (reason !== 'error') say(reason === 'cancelled' ? 'Stopped.' : 'The answer is complete.');
+    if (reason !== 'error' && reason !== 'command') say(reason === 'cancelled' ? 'Stopped.' : 'The answer is complete.');
   },
 };
 
