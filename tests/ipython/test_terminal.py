@@ -109,6 +109,22 @@ def test_nothing_is_left_after_the_end(terminal: pexpect.spawn) -> None:
     until(lambda: not agent.is_running(), "the end of the agent")
 
 
+LOADING = """
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+shell = TerminalInteractiveShell.instance(simple_prompt=True)
+for cell in ("%load_ext copilot_kernel\\n%copilot demo: say Only once", "_copilot"):
+    assert shell.run_cell(cell, store_history=True).success
+"""
+
+
+def test_in_the_cell_that_loads_it_an_answer_is_shown_once(tmp_path: Path) -> None:
+    options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
+    command = [sys.executable, "-P", "-c", LOADING]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, **options)
+    first, _, second = run.stdout.partition("Out[1]: <Turn end_turn, 9 characters>\n")
+    assert (first.count("Only once"), second.count("Only once"), run.stderr) == (1, 1, "")
+
+
 def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c"]
     command += ["get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"]

@@ -308,6 +308,10 @@ class Chat:
             if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
 
+    def follow(self, before: Chat) -> None:
+        """The next prompt goes on with the session of an earlier chat of this process, which has ended."""
+        self._sessions.follow(before._sessions)
+
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()

@@ -132,6 +132,12 @@ class Sessions:
         if self._saved:
             self._saved.forget()
 
+    def follow(self, before: Sessions) -> None:
+        """Go on with what another would have gone on with, if that was of the same agent and folder."""
+        ours, theirs = self._agent, before._agent
+        if (ours.settings.agent, ours.cwd) == (theirs.settings.agent, theirs.cwd):
+            self._past = before._past
+
     def would_go_on_with(self, session_id: str) -> bool:
         """It is where the next prompt would go."""
         past = self._before()

@@ -22,9 +22,13 @@ class MakeDisplay(Protocol):
 
 
 class Hall:
-    """One for a kernel. `watched`: somebody watches the cell that ran last."""
+    """One for a kernel. `watched`: somebody watches the cell that ran last.
 
-    def __init__(self) -> None:
+    `before` is the chat of an earlier hall of this process, which has ended: this one goes on with its conversation.
+    """
+
+    def __init__(self, before: Chat | None = None) -> None:
+        self._before = before
         self.home = Home(self._make_chat)
         self.desk = Desk(self.home, self._load_settings)
         self.watched = False
@@ -32,6 +36,11 @@ class Hall:
         """Lines that the next cell tells, whoever watches."""
         self._warnings: list[str] = []
         """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
+
+    @property
+    def last(self) -> Chat | None:
+        """The chat that a later hall may go on with."""
+        return self.home.chat or self._before
 
     async def prompt(self, cell: Cell, text: str, make_display: MakeDisplay) -> Turn:
         """One turn with the agent, to its end. Raises CopilotError."""
@@ -61,7 +70,11 @@ class Hall:
         from ..chat import Chat
         from ..config import notebook
 
-        return Chat(self.desk.settings, notebook() if self.watched else "")
+        chat = Chat(self.desk.settings, notebook() if self.watched else "")
+        before, self._before = self._before, None
+        if before is not None:
+            chat.follow(before)
+        return chat
 
     def _load_settings(self) -> Settings:
         from .. import config

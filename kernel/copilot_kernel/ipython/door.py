@@ -10,7 +10,7 @@ import os
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cells.cell import Cell
 from ..commands.parse import Command, Prompt
@@ -24,6 +24,9 @@ from .failing import REPORT, Cancelled, brief
 from .front_end import Parents, Widgets
 from .turn import Turn
 
+if TYPE_CHECKING:
+    from ..chat import Chat
+
 Ended = asyncio.Task[Turn | None]
 
 USAGE = (
@@ -33,11 +36,11 @@ USAGE = (
 
 
 class Door:
-    """Made at first use. Everything with a leading underscore happens on the engine's loop."""
+    """Made at first use. Everything with a leading underscore happens on the engine's loop. `before`: see `Hall`."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Chat | None = None) -> None:
         self.engine, self.widgets = Engine(), Widgets()
-        self.hall = Hall()
+        self.hall = Hall(before)
         self._process = os.getpid()
         self._task: Ended | None = None
         self._parents: Parents | None = None

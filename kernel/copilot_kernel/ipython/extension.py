@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from .transform import NAME, CopilotLine, rewrite
+from .shown import Shown
+from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
 
 if TYPE_CHECKING:
+    from ..chat import Chat
     from .door import Door, Ended
     from .turn import Turn
 
 ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
 
+HELP = (
+    "The cell that loads the extension is read before that: a prompt in it that ends with a question mark has gone to "
+    "IPython's help, not to the agent. Run it in the next cell.\n"
+)
+BLOCKS = (
+    "The cell that loads the extension is read before that: a prompt in it blocks the kernel, and a question is a line "
+    "of input. Buttons work from the next cell on.\n"
+)
+
+_left: WeakKeyDictionary[Any, Chat] = WeakKeyDictionary()
+"""The chat of each shell that the extension was unloaded from."""
+
 
 class Copilot:
-    """What `get_ipython().copilot` is: cells call it in place of our magics. `shell` is IPython's."""
+    """What `get_ipython().copilot` is: cells call it in place of our magics. `shell` is IPython's.
 
-    def __init__(self, shell: Any) -> None:
-        self._shell = shell
+    `before` is the chat whose conversation this one goes on with.
+    """
+
+    def __init__(self, shell: Any, before: Chat | None = None) -> None:
+        self._shell, self._before = shell, before
         self._used = False
+        self._shown = Shown(shell)
+        self._is_new = shell.display_trap.is_active and CALLED not in _running(shell)[1]
+        """The cell runs that has loaded the extension, and was not transformed here."""
 
     @cached_property
     def _door(self) -> Door:
         from .door import Door
 
         self._used = True
-        return Door()
+        return Door(self._before)
+
+    @property
+    def last(self) -> Chat | None:
+        """The chat that a later one may go on with."""
+        return self._door.hall.last if self._used else self._before
 
     async def show(self, text: str) -> None:
         """Ask the agent, or run the command, that `text` is, and show in this cell what comes of it.
@@ -57,7 +84,7 @@ class Copilot:
         from .waiting import blocking
 
         try:
-            ended = blocking(self._door, self._shell, *self._expanded(text, names))
+            ended = blocking(self._door, self._shell, *self._expanded(text, names), self._why_blocking())
         except KeyboardInterrupt:  # before or after the waiting, which hears it itself
             self._door.interrupt()
             raise Cancelled from None
@@ -65,13 +92,35 @@ class Copilot:
 
     def transform(self, lines: list[str]) -> list[str]:
         """See `rewrite`. Only a cell that the kernel itself runs may be a coroutine, not one that a magic runs."""
-        awaits = _runs_on_asyncio(self._shell) and not self._shell.display_trap.is_active
+        is_inner = self._shell.display_trap.is_active
+        if not is_inner:
+            self._is_new = False
+            self._shown.clear()
+        awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
+
+    def begin(self) -> None:
+        """Be there for IPython: `shell.copilot`, and how an answer is shown as a value."""
+        self._shell.copilot = self
+        self._shown.watch()
+        if self._is_new and asks_ipython(*_running(self._shell)):
+            print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
         """End the agent, if there is one."""
         if self._used:
             self._door.close()
+
+    def end(self) -> None:
+        """The opposite of `begin`."""
+        self.close()
+        self._shown.leave()
+        del self._shell.copilot
+
+    def _why_blocking(self) -> str:
+        """Once, in the cell in which it could be thought that nothing blocks."""
+        is_new, self._is_new = self._is_new, False
+        return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
 
     def _expanded(self, text: str, names: Mapping[str, Any] | None = None) -> tuple[str, str]:
         from .expand import expand
@@ -84,6 +133,7 @@ class Copilot:
         turn, error = outcome(ended)
         if turn is not None:
             self._shell.user_ns[ANSWER] = turn
+            self._shown.add(turn)
         if error is not None:
             raise error
         return turn
@@ -96,9 +146,15 @@ def _runs_on_asyncio(shell: Any) -> bool:
     return sockets and main and shell.autoawait and str(shell.loop_runner) == "asyncio"
 
 
+def _running(shell: Any) -> tuple[str, str]:
+    """The cell that runs, as it was typed and as it was transformed."""
+    history = shell.history_manager
+    return history.input_hist_raw[-1], history.input_hist_parsed[-1]
+
+
 def load(shell: Any) -> None:
     """See `copilot_kernel.load_ipython_extension`."""
-    copilot = shell.copilot = Copilot(shell)
+    copilot = Copilot(shell, _left.pop(shell, None))
 
     @needs_local_scope
     @no_var_expand
@@ -110,15 +166,17 @@ def load(shell: Any) -> None:
     shell.input_transformer_manager.token_transformers.append(CopilotLine)
     shell.input_transformers_post.append(copilot.transform)
     atexit.register(copilot.close)
+    copilot.begin()
 
 
 def unload(shell: Any) -> None:
     """See `copilot_kernel.unload_ipython_extension`."""
     copilot = shell.copilot
     atexit.unregister(copilot.close)
-    copilot.close()
+    if (chat := copilot.last) is not None:
+        _left[shell] = chat
+    copilot.end()
     shell.input_transformers_post.remove(copilot.transform)
     shell.input_transformer_manager.token_transformers.remove(CopilotLine)
     for magics in shell.magics_manager.magics.values():
         magics.pop(NAME, None)
-    del shell.copilot

@@ -13,7 +13,7 @@ from typing import Any
 
 from .cell import Errands, NotebookCell, ShellCell
 from .door import Door, Ended
-from .front_end import attended
+from .front_end import attended, clicks_arrive
 
 
 async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
@@ -31,11 +31,16 @@ async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
             raise
 
 
-def blocking(door: Door, shell: Any, text: str, note: str) -> Ended:
-    """Anywhere else: in a function, in a terminal, in another kernel. Questions are asked as text."""
+def blocking(door: Door, shell: Any, text: str, note: str, why: str) -> Ended:
+    """Anywhere else: in a function, in a terminal, in another kernel. Questions are asked as text.
+
+    `why` is told to who could have been asked with buttons.
+    """
     errands: Errands = SimpleQueue()
     cell = _blocking_cell(door, shell, errands)
     _warn(cell, note)
+    if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
+        _warn(cell, why)
     working = door.engine.submit(door.run(cell, text))
     working.add_done_callback(lambda _: errands.put(None))
     while _go_on(errands, door.interrupt):

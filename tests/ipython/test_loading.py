@@ -1,0 +1,141 @@
+"""The extension itself: the cell that loads it, and what is left and gone on with when it is unloaded or reloaded."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from copilot_kernel.ipython.extension import BLOCKS, HELP
+
+from ..jupyter.front_end import LIMIT, FrontEnd, Outcome
+from .conftest import LOAD, StartKernel
+from .test_notebook import results, value
+
+TRANSFORMERS = """
+manager = get_ipython().input_transformer_manager
+ours = [*manager.token_transformers, *(each.__func__ for each in manager.line_transforms if hasattr(each, "__func__"))]
+ours += [each.__func__ for each in get_ipython().input_transformers_post]
+[each.__qualname__ for each in ours if each.__module__.startswith("copilot_kernel")]
+"""
+FUNCTION = "def ask():\n    turn = %copilot demo: say Only once\n    return turn\n"
+CHOOSE_OTHER = "import os; os.environ['COPILOT_KERNEL_AGENT'] = {!r}\n%reload_ext copilot_kernel"
+
+
+def said(outcome: Outcome, words: str) -> int:
+    """How often a reader sees them, in whatever kind of output."""
+    return outcome.text.count(words) + sum(data["text/plain"].count(words) for data in results(outcome))
+
+
+# -- the cell that loads it -----------------------------------------------------------------------------------------
+
+
+def test_in_the_cell_that_loads_it_an_answer_is_shown_once(start_kernel: StartKernel) -> None:
+    front_end, cell = start_kernel(load=False), f"{LOAD}\n%copilot demo: say Same cell"
+    outcome = front_end.run(cell)
+    assert (outcome.status, said(outcome, "Same cell"), results(outcome)) == ("ok", 1, [])
+    assert said(outcome, BLOCKS.strip()) == 1
+    outcome = front_end.run(cell)
+    assert (said(outcome, "Same cell"), said(outcome, BLOCKS.strip()), results(outcome)) == (1, 0, [])
+    assert value(front_end, "_copilot") == "Same cell"
+
+
+def test_there_a_question_is_a_line_of_input_and_buttons_work_in_the_next(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(load=False)
+    cell = front_end.execute(f"{LOAD}\n%copilot demo: ask Something")
+    front_end.shows("Buttons work from the next cell on", cell)
+    front_end.client.get_stdin_msg(timeout=LIMIT)
+    front_end.client.input("1")
+    assert "Allowed: Allow once" in front_end.finish(cell).text
+    cell = front_end.execute("%copilot demo: ask Something")
+    front_end.click(front_end.button("Allow once"))
+    assert "Allowed: Allow once" in front_end.finish(cell).text
+    assert not front_end.client.stdin_channel.msg_ready()
+
+
+@pytest.mark.parametrize("prompt", ["%copilot Why a KeyError?", "x = %copilot Why a KeyError??"])
+def test_there_a_prompt_that_ends_with_a_question_mark_is_told_not_to_be_one(
+    start_kernel: StartKernel, prompt: str
+) -> None:
+    front_end = start_kernel(load=False)
+    assert said(front_end.run(f"{LOAD}\n{prompt}"), HELP.strip()) == 1
+    assert front_end.children() == []
+    assert said(front_end.run(f"%reload_ext copilot_kernel\n{prompt}"), HELP.strip()) == 0
+    assert len(front_end.children()) == 1
+
+
+def test_there_a_question_mark_that_is_not_ipythons_does_no_harm(start_kernel: StartKernel) -> None:
+    outcome = start_kernel(load=False).run(f"{LOAD}\n%copilot demo: say Is it so? ")
+    assert (said(outcome, "Is it so?"), said(outcome, HELP.strip())) == (1, 0)
+
+
+def test_where_nobody_answers_nothing_is_told_of_buttons(start_kernel: StartKernel) -> None:
+    outcome = start_kernel(load=False).run(f"{LOAD}\n%copilot demo: say Hello", live=False)
+    assert (said(outcome, "Hello"), said(outcome, "Buttons")) == (1, 0)
+
+
+# -- an answer that the cell has shown ------------------------------------------------------------------------------
+
+
+def test_an_answer_is_not_shown_again_as_the_value_of_its_cell(notebook: FrontEnd) -> None:
+    outcome = notebook.run(f"{FUNCTION}ask()")
+    assert (said(outcome, "Only once"), results(outcome)) == (1, [])
+    outcome = notebook.run("turn = %copilot demo: say Only once\nturn")
+    assert (said(outcome, "Only once"), results(outcome)) == (1, [])
+    assert value(notebook, "_copilot") == value(notebook, "turn") == "Only once"
+
+
+def test_an_answer_is_shown_again_where_that_is_asked_for(notebook: FrontEnd) -> None:
+    assert said(notebook.run(f"{FUNCTION}display(ask())"), "Only once") == 2
+    capturing = "from IPython.utils.capture import capture_output\nwith capture_output():\n    turn = ask()\nturn"
+    outcome = notebook.run(FUNCTION + capturing)
+    assert (said(outcome, "Only once"), len(results(outcome))) == (1, 1)
+
+
+# -- unloaded and loaded again --------------------------------------------------------------------------------------
+
+
+def test_it_can_be_unloaded_and_loaded_again(start_kernel: StartKernel) -> None:
+    front_end = start_kernel()
+    front_end.run("%copilot demo: say Hello")
+    agents, transformers = front_end.children(), value(front_end, TRANSFORMERS)
+    assert front_end.run("%unload_ext copilot_kernel").status == "ok"
+    assert (len(agents), front_end.children(), value(front_end, TRANSFORMERS)) == (1, [], "[]")
+    assert front_end.run("%copilot demo: say Hello").status == "error"
+    assert value(front_end, "'copilot' in get_ipython().magics_manager.magics['line']") == "False"
+    assert value(front_end, "hasattr(get_ipython(), 'copilot')") == "False"
+    printers = "get_ipython().display_formatter.ipython_display_formatter"
+    known = f"[*{printers}.type_printers, *{printers}.deferred_printers]"
+    assert "copilot_kernel" not in value(front_end, known)
+    for _ in range(2):
+        assert front_end.run("%reload_ext copilot_kernel").status == "ok"
+    outcome = front_end.run("%copilot demo: remember")
+    assert (said(outcome, "This is prompt 2"), said(outcome, "goes on with the conversation")) == (1, 1)
+    assert (len(front_end.children()), value(front_end, TRANSFORMERS)) == (1, transformers)
+    assert front_end.complaints() == []
+
+
+def test_a_reload_goes_on_with_the_conversation(start_kernel: StartKernel) -> None:
+    front_end = start_kernel()
+    front_end.run("%copilot demo: say Hello")
+    agents = front_end.children()
+    outcome = front_end.run("%reload_ext copilot_kernel\n%copilot demo: remember")
+    assert said(outcome, "This is prompt 2 of this session; the first was 'demo: say Hello'") == 1
+    after = front_end.children()
+    assert (len(agents), len(after), after == agents) == (1, 1, False)
+
+
+def test_a_conversation_that_was_left_is_not_gone_on_with(start_kernel: StartKernel) -> None:
+    front_end = start_kernel()
+    front_end.run("%copilot demo: say Hello")
+    front_end.run("%copilot %new")
+    front_end.run("%reload_ext copilot_kernel")
+    outcome = front_end.run("%copilot demo: remember")
+    assert (said(outcome, "This is prompt 1"), said(outcome, "goes on")) == (1, 0)
+
+
+def test_another_agent_is_asked_for_no_conversation_of_the_first(start_kernel: StartKernel) -> None:
+    front_end = start_kernel()
+    front_end.run("%copilot demo: say Hello")
+    other = f"{sys.executable} -P -m copilot_kernel.demo"
+    outcome = front_end.run(f"{CHOOSE_OTHER.format(other)}\n%copilot demo: remember")
+    assert (said(outcome, "This is prompt 1"), said(outcome, "conversation before")) == (1, 0)
