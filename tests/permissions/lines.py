@@ -196,11 +196,21 @@ MUST_ALLOW = [
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")
     ),
     *rows("sed *", ("sed -n -e 1p -e '$p' a.txt", "two scripts"), ("sed -Ene 's/(a)/b/p' a.txt", "a script after -e")),
+    *rows(
+        "sed *",
+        ("sed 's/[a-z]*//; /[[:space:]]$/d' a.txt", "sets without what ends the expression"),
+        ("sed -E 's/^[^]a]+ \\[x\\]/[b]/' a.txt", "a bracket in a set, escaped, and in what is put in"),
+        ("sed 's/[ \\t]*$//' a.txt", "an escape in a set"),
+        ("sed -n '/^\\[tool/,/^\\[/p' pyproject.toml", "brackets that are only characters"),
+    ),
     *rows("sed -n -e p *", ("sed -n -e p f", "the script is spelled out; what follows are files")),
     *rows(
         "awk *",
         ("awk -F, '{s+=$2} END {print s/NR}' a.csv", "a mean"),
         ("awk 'NR>1' a.csv", "a comparison"),
+        ("awk 'NR>1{print $1}' a.csv", "a comparison before what is printed"),
+        ("awk '/a|b/ {print}' a.csv", "a choice before what is printed"),
+        ("awk '{print ($1 || $2)}' a.csv", "two signs are no pipe"),
         ("awk -F '|' '{print $2}' a", "a separator that is a pipe"),
     ),
     *rows("jq *", ("jq -r '.cells[] | .source' a.ipynb", "a filter in quotes")),

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*+/I?)"
-_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^\n])*+"
-_SUBSTITUTE = rf"s(?P<mark>[/|,:@%#!])(?P<regex>{_TEXT})(?P=mark){_TEXT}(?P=mark)[gpIi0-9]*"
-_SED = re.compile(rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)")
 
-_AWK = re.compile(r"system|getline|@|(?<!\|)\|(?!\|)")
+def _regex(ends: str) -> str:
+    """A regular expression up to what `ends` stands for, that every sed ends at the same place.
 
+    Some look for the end inside of a set (`[/]`) too, and some do not: so a set is one piece, in which neither the end
+    nor a bracket stands, and no other `[` is taken. `\\c` may take the next character, whatever it is.
+    """
+    plain = rf"(?!{ends})[^\\\n\[\]]"
+    inner = rf"(?:\[(?!{ends}):\w+:\]|\\?{plain})"
+    return rf"(?:{plain}|\]|\\[^c\n]|\[\^?+\]?+{inner}*+\])*+"
+
+
+_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/(?!/){_regex('/')}/I?)"
+_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^c\n])*+"
+_SUBSTITUTE = rf"s(?P<mark>[/|,:@%#!]){_regex('(?P=mark)')}(?P=mark){_TEXT}(?P=mark)[gpIi0-9]*"
+_SED = re.compile(
+    rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)", re.ASCII
+)
+
+_AWK = re.compile(r"system|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO")
+_AWK_OUTPUT = re.compile(r">|(?<!\|)\|(?!\|)|\|{3}")
 
 _LONGEST = 1_000
 
@@ -22,21 +36,19 @@ def sed_hides(script: str) -> str:
         return "this script of sed is too long to be looked through"
     while at < len(script):
         command = _SED.match(script, at)
-        if not command or not _is_closed(command["regex"] or ""):
+        if not command:
             return "this script of sed may run commands or write files"
         at = command.end()
     return ""
 
 
-def _is_closed(regex: str) -> bool:
-    """Versions of sed differ about where a set such as `[/]` ends the expression."""
-    return regex.count("[") == regex.count("]")
-
-
 def awk_hides(program: str) -> str:
-    """Awk leaves itself by `system`, pipes, `getline`, `>` after a print, and what @ loads or calls."""
-    if _AWK.search(program) or (">" in program and "print" in program):
-        return "this program of awk may run commands or write files"
+    """Awk leaves itself by `system`, `getline`, what @ loads or calls, and by `>` and `|` behind a print.
+
+    Its tables of arguments and of the environment lead to other files and to secrets.
+    """
+    if _AWK.search(program) or _AWK_OUTPUT.search(program.partition("print")[2]):
+        return "this program of awk may run commands, or read or write other files"
     return ""
 
 
