@@ -11,6 +11,9 @@ from .call_rows import (
     LINKED,
     MOVED,
     NOTES,
+    OURS_HELD,
+    OURS_SPELLED,
+    SPELLED,
     STRANGE,
     Row,
     git_diff,
@@ -318,9 +321,21 @@ MUST_ASK = [
         (run("echo '{}' > /home/me/.jupyter/copilot_kernel.json"), "a command that writes our settings"),
         (run("cp x ~/.jupyter/copilot_kernel.json"), "a command that names our settings"),
         (run("sed -i s/a/b/ copilot_kernel.json"), "a command that names our settings"),
+        *((run(line), "our settings, spelled otherwise") for line in OURS_SPELLED),
+        *((run(line), "it holds our settings, or puts files beside them") for line in OURS_HELD),
+        (run("rm -rf /"), "our settings go with the rest"),
         mode=BYPASS,
         links={f"{ROOT}/x.json": "/home/me/.jupyter/copilot_kernel.json"},
     ),
+    *rows(
+        *((run(line), "our settings, for the rule for all commands") for line in OURS_SPELLED + OURS_HELD), allow="Bash"
+    ),
+    *(Row(run(line), "the denied, spelled otherwise", allow="Bash", deny=rule) for line, rule in SPELLED),
+    *(
+        Row(run(line), "the denied, spelled otherwise, against the mode", mode=BYPASS, deny=rule)
+        for line, rule in SPELLED
+    ),
+    *(Row(run(line), "what is asked about, spelled otherwise", allow="Bash", ask=rule) for line, rule in SPELLED),
     *rows(
         (fetch("https://example.com.evil.net/"), "it only begins so"),
         (fetch("https://evilexample.com/"), "it only ends so"),

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 
 from .globs import Glob
-from .parts import absolute, is_huge
+from .naming import Named
+from .overlap import may_be_ours, may_name_host, may_touch
 from .request import Request
 from .rules import KINDS, Rule
 from .sensitive import OURS, plain
-from .unseen import LONGEST
 
 _HARMLESS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
-MOST = 200
-"""Words of a command in which the names of files are looked for; one with more may name any."""
-_AROUND = re.compile(r"[\s;|&<>(){}'\"=,:]+")
 _TREES = frozenset({"delete", "move"})
 
 
@@ -27,21 +23,38 @@ def limit(rules: Iterable[Rule], request: Request) -> str:
 
 def hinted(rules: Iterable[Rule], request: Request) -> str:
     """The first of the rules about files and hosts of which a command names one; whether it touches it, is unclear."""
-    lines = [line for line in request.seen.commands if rules]
+    lines = request.named if rules else ()
     return next((rule.text for rule in rules if any(_is_named(rule, line, request) for line in lines)), "")
 
 
 def ours(request: Request) -> str:
     """In words, which of our own settings and rule files the request would change; empty: none."""
+    around = request.circumstances
     spots = [*(request.spots if request.changes else ()), *request.written]
-    for spot in spots:
-        if request.circumstances.is_ours(spot, is_tree=request.call.kind in _TREES):
-            return f"{spot.text} holds our own settings"
-    names = (OURS, *map(posixpath.normpath, request.circumstances.protected))
-    for line in (*request.seen.commands, *request.seen.scripts):
-        if named := next((name for name in names if plain(name) in plain(line)), ""):
-            return f"the command names {named}, which holds our own settings"
-    return ""
+    if spot := next((spot for spot in spots if around.is_ours(spot, is_tree=request.call.kind in _TREES)), None):
+        return f"{spot.text} holds our own settings"
+    name = next(filter(None, (_our_name(line, request) for line in request.named)), "")
+    return f"the command names {name}, which holds our own settings" if name else ""
+
+
+def _our_name(line: Named, request: Request) -> str:
+    """By its name anywhere in the line, or by what a word of the line may become, hold or fill."""
+    around = request.circumstances
+    names = (OURS, *map(posixpath.normpath, around.protected))
+    if spelled := next((name for name in names if any(plain(name) in text for text in line.texts)), ""):
+        return spelled
+    known = (*around.protected, *(around.real.get(path, path) for path in around.protected))
+    if not line.is_complete and (near := next((path for path in known if _is_near(path, line)), "")):
+        return f"the folder of {near}"
+    return next((path for place in line.places if (path := may_be_ours(place, known))), "")
+
+
+def _is_near(path: str, line: Named) -> bool:
+    """Of a line with more words than can be looked at: whether it names the folder of the file."""
+    folder = posixpath.dirname(posixpath.normpath(path))
+    last = posixpath.basename(folder)
+    tail = last if last.startswith(".") else "/".join(folder.split("/")[-2:])
+    return any(plain(tail) in text for text in line.texts)
 
 
 def _is_meant(rule: Rule, request: Request) -> bool:
@@ -56,17 +69,16 @@ def _is_meant(rule: Rule, request: Request) -> bool:
             return _reaches(rule, request)
 
 
-def _is_named(rule: Rule, line: str, request: Request) -> bool:
+def _is_named(rule: Rule, line: Named, request: Request) -> bool:
     if rule.domain:
-        return rule.domain.host in line.lower()
-    if rule.path is None or not rule.path.fixed or rule.path.fixed not in plain(line):
+        texts = any(rule.domain.host in text for text in line.texts)
+        return texts or any(may_name_host(rule.domain, word) for word in line.words)
+    if rule.path is None:
         return False
-    words = {word for word in _AROUND.split(line) if word}
-    if len(words) > MOST or len(line) > LONGEST or any(is_huge(word.split("/")) for word in words):
-        return True
-    return any(
-        _touches(rule.path, absolute(word, request.folder, request.circumstances.home), request) for word in words
-    )
+    if not line.is_complete:
+        return any(rule.path.fixed in text for text in (*line.texts, plain(request.folder)))
+    bases = request.circumstances.bases(rule.path.base)
+    return any(may_touch(rule.path, rule.tool, place, base) for place in line.places for base in bases)
 
 
 def _names_tool(rule: Rule, name: str) -> bool:

@@ -10,6 +10,7 @@ from . import inputs
 from .circumstances import Circumstances, Spot
 from .commands import Verdict, judge
 from .inputs import Input
+from .naming import Named, named
 from .parts import LONGEST
 from .reach import Around
 
@@ -43,6 +44,12 @@ class Request:
     def written(self) -> tuple[Spot, ...]:
         """The files that its commands would write, as far as can be told."""
         return tuple(self.circumstances.spot(path, self.folder) for verdict in self.verdicts for path in verdict.writes)
+
+    @cached_property
+    def named(self) -> tuple[Named, ...]:
+        """What its command lines name, read as widely as they can be meant."""
+        lines = (*self.seen.commands, *self.seen.scripts)
+        return tuple(named(line, self.folder, self.circumstances.home) for line in lines)
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
