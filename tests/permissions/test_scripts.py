@@ -30,13 +30,16 @@ TRICKS = (
 """GNU sed does not end an expression inside of a set: each of these runs a program or writes a file."""
 
 _SED = r"""
-/[/ ¦ /[^/ ¦ /[]/ ¦ ] ¦ /]/ ¦ [^] ¦ []/ ¦ [[:alpha:]] ¦ [[.a.] ¦ [= ¦ [a] ¦ [^a] ¦ [a\] ¦ [ ¦ \[ ¦ \] ¦ \/ ¦ \\ ¦ \c ¦ \n
+/[/ ¦ /[^/ ¦ /[]/ ¦ ] ¦ /]/ ¦ [^] ¦ []/ ¦ [[:alpha:]] ¦ [[.a.] ¦ [= ¦ [a] ¦ [^a] ¦ [a\] ¦ [ ¦ \[ ¦ \]
+\/ ¦ \\ ¦ \c ¦ \n
 s, ¦ s/ ¦ s/a/ ¦ s,a, ¦ s| ¦ /x/ ¦ /g ¦ ,g ¦ , ¦ / ¦ | ¦ a ¦ b ¦ w made ¦ /w made ¦ w made, ¦ e ¦ /e ¦ ]/e ¦ e evil ¦ 1e
 p ¦ d ¦ ; ¦ ; ¦ ; ¦ ;# ¦ # ¦ ! ¦ $ ¦ 1 ¦ 1,2 ¦ /a/ ¦ /a/,/b/ ¦ } ¦ { ¦ r f ¦ & ¦ \1 ¦ I ¦ y/a/b/ ¦ a\ ¦ s,a,b,;
 """
 _AWK = r"""
-{ ¦ } ¦ print ¦ printf ¦ $1 ¦ "evil" ¦ "made" ¦ "%s" ¦ > ¦ >> ¦ | ¦ || ¦ && ¦ |& ¦ /a|b/ ¦ /[/]/ ¦ / ¦ NR>1 ¦ NR ¦ ; ¦ , ¦ (
-) ¦ x= ¦ "f" ¦ ~ ¦ ! ¦ 1 ¦ -1 ¦ getline ¦ system( ¦ ARGV[1]= ¦ BEGIN{ ¦ END{ ¦ {print} ¦ {print $1} ¦ {print}NR>1 ¦ \ ¦ " ¦ #
+{ ¦ } ¦ print ¦ printf ¦ $1 ¦ "evil" ¦ "made" ¦ "%s" ¦ > ¦ >> ¦ | ¦ || ¦ && ¦ |& ¦ /a|b/ ¦ /[/]/ ¦ /
+NR>1 ¦ NR ¦ ; ¦ , ¦ (
+) ¦ x= ¦ "f" ¦ ~ ¦ ! ¦ 1 ¦ -1 ¦ getline ¦ system( ¦ ARGV[1]= ¦ BEGIN{ ¦ END{ ¦ {print} ¦ {print $1}
+{print}NR>1 ¦ \ ¦ " ¦ #
 """
 PIECES = {
     name: [piece for row in text.strip().splitlines() for piece in row.split(" ¦ ")]
