@@ -12,6 +12,7 @@ import pytest
 from comm.base_comm import CommManager
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.cells.asking import Asking
+from copilot_kernel.cells.slots import OpenQuestion
 from copilot_kernel.permissions.question import Answer, Question
 
 from .recording import RecordingCell, call, question
@@ -78,11 +79,13 @@ class Place:
         self.shown: list[dict[str, Any]] = []
         self.buttons: list[dict[str, Any] | None] = []
         self.withdraw: list[Callable[[], None]] = []
+        self.shifted: list[Callable[[], None] | None] = []
 
-    def show(self, bundle: dict[str, Any], withdraw: Callable[[], None], buttons: dict[str, Any] | None = None) -> None:
-        self.shown.append(bundle)
-        self.buttons.append(buttons)
-        self.withdraw.append(withdraw)
+    def show(self, standing: OpenQuestion) -> None:
+        self.shown.append(standing.bundle)
+        self.buttons.append(standing.buttons)
+        self.withdraw.append(standing.withdraw)
+        self.shifted.append(standing.shifted)
 
 
 class Asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -57,6 +58,43 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     models.click(models.buttons("Reject")[0])
     assert await second.wait() == Answer(REJECT, "you")
     place.withdraw[1]()
+
+
+async def test_what_becomes_higher_above_guards_less_and_less_often(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = asyncio.get_running_loop().time()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    guarded: list[float] = []
+    for _ in range(300):
+        now += 0.1
+        await models.released()
+        place.shifted[0]()
+        if models.disabled():
+            guarded.append(now)
+    pauses = [later - earlier for earlier, later in pairwise(guarded)]
+    assert 4 <= len(guarded) <= 5
+    assert pauses == sorted(pauses)
+    models.click(models.buttons("Reject")[0])
+    assert (await asked.wait()).option == REJECT
+
+
+async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
+    while len(place.shown) < len(both):
+        await asyncio.sleep(0)
+    await models.released()
+    guard(monkeypatch, 3600)
+    models.click(models.buttons(WITH_REASON)[0])
+    await asyncio.sleep(0)
+    assert models.disabled().count("Allow once") == len(both)
+    for asked in both:
+        models.click(models.buttons("Reject")[0])
+        place.withdraw.pop(0)()
+        await asked.wait()
 
 
 async def test_nothing_is_left_running_when_the_question_is_gone(

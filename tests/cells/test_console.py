@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copilot_kernel.cells.console import INTERVAL, Console
+from copilot_kernel.cells.slots import OpenQuestion
 from copilot_kernel.conversation.model import Plan
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
@@ -73,7 +74,7 @@ def test_a_question_is_printed_below_what_was_said() -> None:
     sheet, cell, _ = console()
     sheet.put(said(1, "I edit."))
     sheet.put(call(2, "waiting"))
-    close = sheet.open_question(2, {"text/plain": "May it?"}, lambda: None)
+    close = sheet.open_question(2, OpenQuestion({"text/plain": "May it?"}, lambda: None))
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="Allowed: Allow once (you)"))
     assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · done · Allowed: Allow once (you)\n"

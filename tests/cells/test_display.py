@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Text, UsageUpdate
 from copilot_kernel.cells.display import Display
-from copilot_kernel.cells.slots import MOST_QUESTIONS
+from copilot_kernel.cells.slots import MOST_QUESTIONS, OpenQuestion
 from copilot_kernel.chat import Turn
 from copilot_kernel.conversation.model import Attachment, Message, Notice, ToolCall
 from copilot_kernel.permissions.question import Answer, Question
@@ -29,8 +29,8 @@ class Person:
         self.answers: dict[int, asyncio.Future[Answer]] = {}
         self.withdrawn: list[int] = []
 
-    async def ask(self, asked: Question, show: Callable[[dict[str, Any], Callable[[], None]], None]) -> Answer:
-        show({"text/plain": f"May it do {asked.key}?"}, lambda: self.withdrawn.append(asked.key))
+    async def ask(self, asked: Question, show: Callable[[OpenQuestion], None]) -> Answer:
+        show(OpenQuestion({"text/plain": f"May it do {asked.key}?"}, lambda: self.withdrawn.append(asked.key)))
         self.answers[asked.key] = asyncio.get_running_loop().create_future()
         return await self.answers[asked.key]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Image
 from copilot_kernel.cells.page import MOST_PER_SECOND, SECONDS_PER_CHARACTER
-from copilot_kernel.cells.slots import MOST
+from copilot_kernel.cells.slots import MOST, OpenQuestion
 from copilot_kernel.conversation.model import Attachment, Message
 from copilot_kernel.conversation.text import Growing
 from copilot_kernel.rendering.blocks import Blocks
@@ -209,8 +209,8 @@ def test_a_cell_that_is_over_asks_nothing_and_what_was_decided_may_come_later() 
     sheet, cell, loop = page()
     gone: list[str] = []
     sheet.put(call(1))
-    sheet.open_question(1, {"text/plain": "May I?"}, lambda: gone.append("one"))
-    second = sheet.open_question(1, {"text/plain": "And this?"}, lambda: gone.append("two"))
+    sheet.open_question(1, OpenQuestion({"text/plain": "May I?"}, lambda: gone.append("one")))
+    second = sheet.open_question(1, OpenQuestion({"text/plain": "And this?"}, lambda: gone.append("two")))
     loop.pass_time(LONG_AGO)
     sheet.settle()
     assert (gone, cell.outputs[0]) == (["one", "two"], group(call(1)))
@@ -224,10 +224,10 @@ def test_a_question_that_takes_the_place_of_another_at_once_withdraws_that_one()
     sheet, cell, loop = page()
     gone: list[str] = []
     sheet.put(call(1))
-    close = sheet.open_question(1, {"text/plain": "May I?"}, lambda: gone.append("one"))
+    close = sheet.open_question(1, OpenQuestion({"text/plain": "May I?"}, lambda: gone.append("one")))
     loop.pass_time(LONG_AGO)
     close(notice(-1, "withdrawn"))
-    sheet.open_question(1, {"text/plain": "May I do this?"}, lambda: gone.append("two"))
+    sheet.open_question(1, OpenQuestion({"text/plain": "May I do this?"}, lambda: gone.append("two")))
     assert gone == ["one"]
     loop.pass_time(LONG_AGO)
     assert (gone, cell.outputs) == (["one"], [{"text/plain": "May I do this?"}])

@@ -124,7 +124,7 @@ def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: Front
     prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
     notebook.client.input("1")
     outcome = notebook.finish(cell)
-    assert prompt == "1) Allow once  2) Always allow  3) Deny (“3 because …” tells the agent why): "
+    assert prompt == "1) Allow once  2) Always allow (kept by the agent)  3) Deny (“3 because …” tells the agent why): "
     assert ("Allowed: Allow once (you)" in outcome.text, opened(notebook, cell)) == (True, set())
 
 

@@ -6,9 +6,10 @@ import re
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Text
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import is_alarming, question_html, question_text, render_question
-from copilot_kernel.rendering.reasons import OPEN
+from copilot_kernel.rendering.reasons import OPEN, remark
+from copilot_kernel.rendering.typed import prompt, typed_answer
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -373,3 +374,26 @@ def test_what_is_kept_says_that_it_was_not_answered():
     assert kept["text/plain"].endswith(f"\n{OPEN}")
     assert OPEN in text_of(kept["text/html"])
     assert OPEN not in question_html(asked(raw_input={"command": "ls"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("Allow once", "allow_once", ""),
+        ("Yes, and don't ask again for this", "allow_once", ""),
+        ("Do not ask me again", "allow_always", "kept by the agent"),
+        ("Deny", "allow_once", "this allows it"),
+        ("No, thank you", "allow_once", "this allows it"),
+        ("Cancel", "allow_always", "this allows it, kept by the agent"),
+        ("Deny", "reject_once", ""),
+        ("Never", "reject_always", "kept by the agent"),
+    ],
+)
+def test_a_yes_that_is_named_like_a_no_says_so(name: str, kind: str, said: str) -> None:
+    assert remark(Option("1", name, kind)) == said
+
+
+def test_a_line_of_input_says_so_too() -> None:
+    asked = Question(1, call(), (Option("1", "Deny", "allow_once"), Option("2", "Allow", "reject_once")))
+    assert prompt(asked).startswith("1) Deny (this allows it)  2) Allow")
+    assert typed_answer("deny", asked) == Answer(asked.options[0], "you")

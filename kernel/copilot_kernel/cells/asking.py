@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import anyio
 
@@ -19,15 +19,13 @@ from ..rendering.reasons import NO_BUTTONS, settings_for
 from ..rendering.typed import prompt, typed_answer
 from .card import Card
 from .cell import Bundle, Cell
+from .slots import OpenQuestion
 
 T = TypeVar("T")
 
 
-class Show(Protocol):
-    """Takes what is to stand in the cell while a question is open, and whom to call when it no longer does."""
-
-    def __call__(self, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
-        """`buttons` are a display of their own, below: in a notebook that was saved meanwhile they are dead."""
+Show = Callable[[OpenQuestion], None]
+"""Takes what is to stand in the cell while a question is open."""
 
 
 ATTEMPTS = 10
@@ -54,9 +52,10 @@ class Asking:
             return nobody(question)
         card = self._card(question) if self._cell.widgets else None
         if card is None:
-            show(self._static(question), _nothing)
+            show(OpenQuestion(self._static(question), _nothing))
             return await self._typed(question)
-        show(self._static(question), card.close, {**card.bundle(), "text/plain": NO_BUTTONS})
+        buttons = {**card.bundle(), "text/plain": NO_BUTTONS}
+        show(OpenQuestion(self._static(question), card.close, buttons, card.shifted))
         self._opened(card)
         if self._cell.widgets_seen:
             return await card.answer
@@ -65,7 +64,7 @@ class Asking:
     def _card(self, question: Question) -> Card | None:
         """None where ipywidgets does not work."""
         try:
-            return Card(self._cell, question, self._root)
+            return Card(self._cell, question, self._root, self._guard)
         except Exception:
             _log.exception("no buttons, the question is asked in words")
             return None
@@ -75,12 +74,15 @@ class Asking:
 
         def decided(_: object) -> None:
             self._cards.discard(card)
-            for other in self._cards:
-                other.guard()
+            self._guard()
 
         self._cards.add(card)
         card.answer.add_done_callback(decided)
         card.guard()
+
+    def _guard(self) -> None:
+        for card in self._cards:
+            card.guard()
 
     async def _typed(self, question: Question) -> Answer:
         """At the end of input the question counts as not answered."""

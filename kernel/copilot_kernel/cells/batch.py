@@ -12,7 +12,7 @@ from typing import Any
 from ..conversation.model import FINAL, Entry, Notice, ToolCall
 from .cell import Bundle, Cell
 from .picture import picture
-from .slots import Item, Slot, Slots
+from .slots import Item, OpenQuestion, Slot, Slots
 from .streaming import Stream
 
 
@@ -29,11 +29,9 @@ class Batch:
         if self._slots.put(entry) is not None:
             self._send_until(_is_open)
 
-    def open_question(
-        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
-    ) -> Callable[[Notice], None]:
+    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Nobody would read it; the call that it is about says what was decided."""
-        return lambda line: withdraw()
+        return lambda line: question.withdraw()
 
     def status(self, words: str) -> None:
         """Nobody would read it."""

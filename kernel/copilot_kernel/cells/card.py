@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..acp.messages import Option
@@ -15,7 +16,7 @@ from ..permissions import policy, proposal
 from ..permissions.question import Answer, Question
 from ..rendering.plain import visible_text
 from ..rendering.question import is_alarming
-from ..rendering.reasons import STANDING
+from ..rendering.reasons import STANDING, remark
 from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 GUARD_SECONDS = 0.7
 """Long enough to see that something else stands there now, shorter than reading it takes."""
+
+CALM_SECONDS = 1.5
+"""After a guard, until what shifts the card guards it again; twice as long each time, so that it can be answered even
+below an output that never stops."""
 
 _HINTS = {
     "allow_once": "allows this once",
@@ -38,16 +43,20 @@ _KEEP = ("for this notebook's session", "in my settings")
 
 
 class Card:
-    """One question. `answer` is what was clicked first; what is clicked later is nothing."""
+    """One question. `answer` is what was clicked first; what is clicked later is nothing.
 
-    def __init__(self, cell: Cell, question: Question, root: str) -> None:
+    `moved` is called, on the loop, when the card became higher or lower.
+    """
+
+    def __init__(self, cell: Cell, question: Question, root: str, moved: Callable[[], None]) -> None:
         from copilot_widgets.permission import PermissionQuestion
 
-        self._cell, self._question, self._root = cell, question, root
+        self._cell, self._question, self._root, self._on_moved = cell, question, root, moved
         self._doubted = ""
         """The rule that was doubted last; pressed again, it is saved."""
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._calm, self._calm_until = CALM_SECONDS, 0.0
         self.answer: asyncio.Future[Answer] = self._loop.create_future()
         primary = "" if is_alarming(question, root) else "primary"
         choices = [_choice(option, primary) for option in question.options]
@@ -65,6 +74,14 @@ class Card:
             self._widget.hold()
         self._timer = self._loop.call_later(GUARD_SECONDS, self._release)
 
+    def shifted(self) -> None:
+        """What stands above it is about to become higher or lower."""
+        now = self._loop.time()
+        if now >= self._calm_until:
+            self._calm_until = now + GUARD_SECONDS + self._calm
+            self._calm *= 2
+            self.guard()
+
     def close(self) -> None:
         """Take it out of the cell."""
         self._stop_timer()
@@ -80,7 +97,7 @@ class Card:
             self._timer.cancel()
 
     def _moved(self) -> None:
-        self._loop.call_soon_threadsafe(self.guard)
+        self._loop.call_soon_threadsafe(self._on_moved)
 
     def _choose(self, number: int) -> None:
         self._settle(Answer(self._question.options[number], "you"))
@@ -160,5 +177,5 @@ def _choice(option: Option, primary: str) -> Choice:
         style=primary if option.kind == "allow_once" else "",
         guarded=option.kind not in ("reject_once", "reject_always"),
         quiet=option.kind in STANDING,
-        remark="kept by the agent" if option.kind in STANDING else "",
+        remark=remark(option),
     )

@@ -20,6 +20,7 @@ from ..rendering.typed import named
 from .asking import ATTEMPTS, Show, first
 from .cell import Bundle, Cell
 from .page import Page
+from .slots import OpenQuestion
 
 T = TypeVar("T")
 
@@ -52,8 +53,8 @@ async def choose(cell: Cell, menu: Menu, apply: Apply) -> None:
     page = Page(cell, asyncio.get_running_loop())
     closing: list[Callable[[Notice], None]] = []
 
-    def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
-        closing.append(page.open_question(-1, bundle, withdraw, buttons))
+    def put(question: OpenQuestion) -> None:
+        closing.append(page.open_question(-1, question))
 
     said = KEPT
     try:
@@ -100,7 +101,7 @@ def _clicked(cell: Cell, menu: Menu, put: Show) -> asyncio.Future[Outcome[Picks]
     except Exception:
         _log.exception("no picker, the choice is asked in words")
         return None
-    put({**menu.static, **bundle}, close)
+    put(OpenQuestion({**menu.static, **bundle}, close))
     return outcome
 
 

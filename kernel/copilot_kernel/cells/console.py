@@ -12,6 +12,7 @@ from typing import Any
 from ..conversation.model import FINAL, Entry, Message, Notice, Plan, ToolCall
 from ..rendering.entry import render
 from .cell import Bundle, Cell
+from .slots import OpenQuestion
 
 INTERVAL = 0.05
 """Seconds between two pieces of text."""
@@ -43,11 +44,9 @@ class Console:
             if _is_over(entry):
                 self._print(entry)
 
-    def open_question(
-        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
-    ) -> Callable[[Notice], None]:
+    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Print a question. What was decided is said by the tool call itself, if there is one, else by a line."""
-        self._display(bundle)
+        self._display(question.bundle)
         return self.put if entry_id < 0 else lambda line: None
 
     def status(self, words: str) -> None:

@@ -23,11 +23,11 @@ from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
 from .asking import Asking
 from .batch import Batch
-from .cell import Bundle, Cell
+from .cell import Cell
 from .console import Console
 from .eliciting import Eliciting
 from .page import Page
-from .slots import MOST_QUESTIONS
+from .slots import MOST_QUESTIONS, OpenQuestion
 
 if TYPE_CHECKING:
     from ..chat import Turn
@@ -80,8 +80,8 @@ class Display:
         answer = Answer(None, "cancel", "withdrawn")
         closing: list[Callable[[Notice], None]] = []
 
-        def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
-            closing.append(self._page.open_question(question.call.id, bundle, withdraw, buttons))
+        def put(opened: OpenQuestion) -> None:
+            closing.append(self._page.open_question(question.call.id, opened))
 
         try:
             answer = await self._asking.ask(question, put)
@@ -100,8 +100,8 @@ class Display:
         answer, place = ElicitationAnswer("cancel", reason="withdrawn"), next(self._places)
         closing: list[Callable[[Notice], None]] = []
 
-        def put(bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None) -> None:
-            closing.append(self._page.open_question(place, bundle, withdraw, buttons))
+        def put(opened: OpenQuestion) -> None:
+            closing.append(self._page.open_question(place, opened))
 
         try:
             answer = await self._eliciting.elicit(request, put)

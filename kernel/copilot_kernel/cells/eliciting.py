@@ -19,6 +19,7 @@ from ..rendering.plain import one_line, visible_text
 from ..rendering.reasons import NO_BUTTONS
 from .asking import Show, first
 from .cell import Bundle, Cell
+from .slots import OpenQuestion
 
 NOBODY = ElicitationAnswer("decline", reason="nobody can be asked here")
 _KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
@@ -48,7 +49,7 @@ class Eliciting:
             return NOBODY
         clicked = self._widgets(request, show) if self._cell.widgets else None
         if clicked is None:
-            show(self._static(request), _nothing)
+            show(OpenQuestion(self._static(request), _nothing))
             return await self._typed(request)
         if self._cell.widgets_seen:
             return await clicked
@@ -69,7 +70,8 @@ class Eliciting:
         except Exception:
             _log.exception("no widgets, the agent's request is put in words")
             return None
-        show(render_elicitation(request), lambda: self._close(widget), {**bundle, "text/plain": NO_BUTTONS})
+        buttons = {**bundle, "text/plain": NO_BUTTONS}
+        show(OpenQuestion(render_elicitation(request), lambda: self._close(widget), buttons))
         return answer
 
     def _close(self, widget: _Shown) -> None:

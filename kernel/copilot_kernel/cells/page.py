@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from ..conversation.model import Entry, Notice
 from .cell import Bundle, Cell
 from .picture import picture
-from .slots import Slot, Slots
+from .slots import OpenQuestion, Slot, Slots
 
 MOST_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 4e-6
@@ -31,7 +32,7 @@ class Page:
 
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
         self._cell, self._cwd = cell, cwd
-        self._slots = Slots()
+        self._slots, self._rows = Slots(), count()
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._rest = 0.0
@@ -43,11 +44,9 @@ class Page:
         if slot is not None:
             self._wake(slot)
 
-    def open_question(
-        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
-    ) -> Callable[[Notice], None]:
+    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
-        asked = self._slots.open_question(entry_id, bundle, withdraw, buttons)
+        asked = self._slots.open_question(entry_id, question)
         self._wake(*asked.slots, after=0.0)
 
         def close(line: Notice) -> None:
@@ -134,12 +133,25 @@ class Page:
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
         if slot.shown is None:
+            slot.row = next(self._rows)
             self._cell.display(bundle, display_id=slot.display_id)
             return
+        if _height(bundle) != _height(slot.shown):
+            self._shift_below(slot)
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)
         self._cell.update(bundle, display_id=slot.display_id)
+
+    def _shift_below(self, slot: Slot) -> None:
+        for other in self._slots:
+            if other.row > slot.row and other.question is not None and other.shifted is not None:
+                other.shifted()
+
+
+def _height(bundle: Bundle) -> tuple[bool, int]:
+    """What tells that it becomes higher or lower: in lines of text, as far as they follow from it."""
+    return WIDGET_VIEW in bundle, len(str(bundle.get("text/plain", "")).splitlines())
 
 
 def _size(bundle: Bundle) -> int:

@@ -35,7 +35,7 @@ class Slot:
     items: dict[Hashable, Item] = field(default_factory=dict)
     question: Bundle | None = None
     withdraw: Callable[[], None] | None = None
-    """To be called when the question no longer stands in the cell."""
+    shifted: Callable[[], None] | None = None
     lent: bool = False
     """It is there for a question: when that is over, whatever comes next may take the display."""
     dirty: bool = False
@@ -44,6 +44,8 @@ class Slot:
     """What was sent last."""
     rest: float = 0.0
     """Not to be sent again before this time of the loop."""
+    row: int = -1
+    """Which of the cell's outputs it is; those that were sent first stand above."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
@@ -55,11 +57,13 @@ class Slot:
         self.dirty = True
         return self.items.pop(key)
 
-    def ask(self, bundle: Bundle, withdraw: Callable[[], None] | None) -> None:
+    def ask(
+        self, bundle: Bundle, withdraw: Callable[[], None] | None, shifted: Callable[[], None] | None = None
+    ) -> None:
         """Show a question, or its buttons; what was asked here before is withdrawn."""
         if self.withdraw is not None:
             self.withdraw()
-        self.question, self.withdraw, self.dirty = bundle, withdraw, True
+        self.question, self.withdraw, self.shifted, self.dirty = bundle, withdraw, shifted, True
 
     def stop_asking(self) -> None:
         """Show what there is besides."""
@@ -69,6 +73,19 @@ class Slot:
     def is_vacant(self) -> bool:
         """A question or its buttons stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """What is to stand in a cell while a question is open."""
+
+    bundle: Bundle
+    withdraw: Callable[[], None]
+    """To be called when it no longer does."""
+    buttons: Bundle | None = None
+    """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
+    shifted: Callable[[], None] | None = None
+    """To be called before something above the buttons becomes higher or lower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +144,19 @@ class Slots:
             self._homes[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(
-        self, entry_id: int, bundle: Bundle, withdraw: Callable[[], None], buttons: Bundle | None = None
-    ) -> Asked:
+    def open_question(self, entry_id: int, question: OpenQuestion) -> Asked:
         """A question stands where its entry does, and moves what came after; or it stands apart, at the end."""
         home = self._homes.get(entry_id)
         is_first = home is not None and home.question is None
         after = self._after(home, entry_id)
         slot = self._place_of_question(home, entry_id)
-        slot.ask(bundle, None if buttons else withdraw)
-        below = self._below(slot) if buttons else None
-        if below and buttons:
-            below.ask(buttons, withdraw)
+        slot.ask(question.bundle, None if question.buttons else question.withdraw)
+        below = self._below(slot) if question.buttons else None
+        if below and question.buttons:
+            below.ask(question.buttons, question.withdraw, question.shifted)
         if home and after:
             self._move(after, home, self._new())
-        return Asked(slot, bundle, is_first, below, buttons)
+        return Asked(slot, question.bundle, is_first, below, question.buttons)
 
     def close_question(self, asked: Asked, line: Notice) -> None:
         """The question is decided: what it was about says so, or `line` does where nothing else would."""

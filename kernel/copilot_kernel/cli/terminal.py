@@ -19,7 +19,7 @@ from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import question_text
 from ..rendering.reasons import settings_for
-from ..rendering.typed import reason_hint, typed_answer
+from ..rendering.typed import offered, reason_hint, typed_answer
 from .paper import Paper
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
@@ -128,8 +128,8 @@ class Terminal:
 
     async def _choose(self, question: Question) -> Answer:
         self._paper.line("\n" + question_text(question, self._root))
-        for number, option in enumerate(question.options, 1):
-            self._paper.line(f"  {number}) {visible_text(one_line(option.name or option.id))}")
+        for number, line in enumerate(offered(question), 1):
+            self._paper.line(f"  {number}) {line}")
         if hint := reason_hint(question):
             self._paper.line(f" {hint}")
         _forget_typed()

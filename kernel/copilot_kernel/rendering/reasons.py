@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +11,12 @@ from ..acp.messages import Option
 from ..permissions.question import Question
 from .plain import one_line, visible_text
 
+_NO = re.compile(
+    r"\b(?:no|not|don['’]?t|never|den(?:y|ied)|reject(?:ed)?|refuse|cancel|stop|abort|decline|block|disallow|forbid)\b",
+    re.IGNORECASE,
+)
+_ALLOWING = ("allow_once", "allow_always")
+_ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
 _SAME = {
     "execute": "GitHub Copilot: the identical command.",
     "edit": "GitHub Copilot: every later edit.",
@@ -36,6 +43,17 @@ def reasons(question: Question) -> Iterator[tuple[str, str]]:
     if question.rules:
         yield RULES, "\n".join(question.rules)
     yield from (_standing(option, question.call.kind) for option in question.options if option.kind in STANDING)
+
+
+def remark(option: Option) -> str:
+    """What must be said beside an option's name, which is the agent's word: that it is kept, or no no at all."""
+    kept = "kept by the agent" if option.kind in STANDING else ""
+    belied = "this allows it" if option.kind in _ALLOWING and _is_no(option.name) else ""
+    return ", ".join(filter(None, (belied, kept)))
+
+
+def _is_no(name: str) -> bool:
+    return bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(name))))
 
 
 STANDING = {"allow_always": "allows", "reject_always": "rejects"}

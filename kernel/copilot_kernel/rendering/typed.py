@@ -9,6 +9,7 @@ from typing import TypeVar
 from ..permissions import policy
 from ..permissions.question import Answer, Question
 from .plain import one_line, visible_text
+from .reasons import remark
 
 T = TypeVar("T")
 
@@ -20,9 +21,15 @@ def names(question: Question) -> list[str]:
     return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]
 
 
+def offered(question: Question) -> list[str]:
+    """The names, with what must be said beside them."""
+    remarks = (remark(option) for option in question.options)
+    return [f"{name} ({words})" if words else name for name, words in zip(names(question), remarks, strict=True)]
+
+
 def prompt(question: Question) -> str:
     """All answers with their numbers on one line, and how to give a reason."""
-    listed = "  ".join(f"{number}) {name}" for number, name in enumerate(names(question), 1))
+    listed = "  ".join(f"{number}) {line}" for number, line in enumerate(offered(question), 1))
     return f"{listed}{reason_hint(question)}: "
 
 
