@@ -6,6 +6,9 @@ import base64
 from typing import Any
 
 import pytest
+from copilot_kernel.server import prompt
+from copilot_kernel.server.errors import ApiError
+from copilot_kernel.server.schema import read_chat, read_messages
 
 from .api import Api, prompts, scripted, until, user
 
@@ -138,6 +141,7 @@ async def test_an_image_goes_to_an_agent_that_takes_images(api: Api) -> None:
     ("", "https://example.org/cat.png", "none is fetched"),
     ("", "data:image/png;base64,!!!", "no base64"),
     ("", "data:text/html;base64,AAAA", "must be a data URI"),
+    ("", "data:image/png;base64,", "is empty"),
 ], indirect=["demo"])  # fmt: skip
 async def test_an_image_that_cannot_be_sent_is_refused(api: Api, url: str, why: str) -> None:
     got = await api.complete([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}])
@@ -149,6 +153,8 @@ async def test_an_image_that_cannot_be_sent_is_refused(api: Api, url: str, why: 
     {"temperature": 0.5, "max_tokens": 5, "top_p": 1, "stop": ["x"], "seed": 1, "presence_penalty": 0.1},
     {"n": 1, "tools": [], "logprobs": False, "response_format": {"type": "text"}, "something_new": {"a": 1}},
     {"max_completion_tokens": 5, "frequency_penalty": 0, "stop": "x", "metadata": {}, "modalities": ["text"]},
+    {"tool_choice": "auto", "function_call": "none", "web_search_options": None},
+    {"tool_choice": "none"},
 ])  # fmt: skip
 async def test_what_is_not_passed_on_is_taken(api: Api, more: dict[str, Any]) -> None:
     assert (await api.complete("demo: say Hello", **more)).said == "Hello"
@@ -162,6 +168,10 @@ async def test_what_is_not_passed_on_is_taken(api: Api, more: dict[str, Any]) ->
     ("response_format", {"type": "json_schema", "json_schema": {}}),
     ("response_format", {"type": "json_object"}),
     ("modalities", ["text", "audio"]),
+    ("tool_choice", "required"),
+    ("tool_choice", {"type": "function", "function": {"name": "f"}}),
+    ("function_call", {"name": "f"}),
+    ("web_search_options", {}),
 ])  # fmt: skip
 async def test_what_cannot_be_honoured_is_refused_by_name(api: Api, name: str, value: Any) -> None:
     got = await api.complete("Hello", **{name: value})
@@ -192,6 +202,52 @@ async def test_what_makes_no_sense_is_told(api: Api, body: Any, param: str) -> N
     got = await api.post("v1/chat/completions", body)
     assert (got.status, got.error["type"], got.error["code"]) == (400, "invalid_request_error", 400)
     assert got.error["param"] == param
+
+
+TYPES = "there are text, image_url and refusal, and in /v1/responses input_text, output_text and input_image."
+UNSENDABLE = f"0.content.0: parts of this type cannot be sent to an agent; {TYPES}"
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ([{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}], UNSENDABLE),
+    ([{"type": "file", "file": {"file_id": "x"}}], UNSENDABLE),
+    ([{"text": "x"}], f"0.content.0: has no type; {TYPES}"),
+    ([{"type": "text", "text": "x"}, {"type": "image_url", "image_url": "data:"}],
+     "0.content.1.image_url: must be an object."),
+    ([{"type": "image_url", "image_url": {}}], "0.content.0.image_url.url: is missing."),
+    ([{"type": "text"}], "0.content.0.text: is missing."),
+    ([{"type": "text", "text": 5}], "0.content.0.text: must be a text."),
+    (["x"], "0.content.0: must be an object."),
+    (5, "0.content: must be a text or an array."),
+    ({"type": "text", "text": "x"}, "0.content: must be a text or an array."),
+])  # fmt: skip
+def test_a_content_that_is_wrong_is_told_where_it_is_wrong(content: Any, words: str) -> None:
+    said = [{"role": "user", "content": content}]
+    with pytest.raises(ApiError) as chat:
+        read_chat({"messages": said})
+    with pytest.raises(ApiError) as response:
+        read_messages(said)
+    assert (chat.value.message, chat.value.param) == (f"messages.{words}", "messages")
+    assert (response.value.message, response.value.param) == (f"input.{words}", "input")
+
+
+@pytest.mark.parametrize("messages", [
+    user(""), user(" \n"), [{"role": "user", "content": []}], [{"role": "assistant", "content": None}],
+    [{"role": "user", "content": [{"type": "text", "text": " "}]}], [{"role": "system", "content": ""}, *user("")],
+])  # fmt: skip
+def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
+    with pytest.raises(ApiError, match="400") as error:
+        prompt.blocks(read_chat({"messages": messages}).messages)
+    assert error.value.message == "messages: there is nothing in it to answer; write a text."
+
+
+@pytest.mark.parametrize(("path", "param", "said"), [
+    ("v1/chat/completions", "messages", user("")), ("v1/responses", "input", ""),
+])  # fmt: skip
+async def test_what_cannot_be_sent_to_an_agent_starts_none(api: Api, path: str, param: str, said: Any) -> None:
+    got = await api.post(path, {param: said})
+    assert (got.status, got.error["param"], "nothing in it" in got.error["message"]) == (400, param, True)
+    assert api.app.status()["agents"] == 0
 
 
 async def test_an_error_does_not_quote_what_was_sent(api: Api) -> None:

@@ -69,6 +69,21 @@ async def test_of_a_history_that_the_agent_knows_only_the_new_part_goes_to_it(ap
         assert texts(script) == ["One", "Two", "Three"]
 
 
+async def test_a_history_that_comes_back_as_parts_is_the_same(api: Api, answers: Json) -> None:
+    def parts(*texts: str) -> list[Json]:
+        return [{"type": "text", "text": text} for text in texts]
+
+    async with scripted(api, **answers) as script:
+        got = await api.complete("One", "a")
+        history = [{"role": "user", "content": parts("One")}, {"role": "assistant", "content": parts(got.said)}]
+        await api.complete([*history, *user("Two")], "a")
+        last = {"role": "user", "content": parts("3", "4")}
+        await api.complete([*history, *user("Two"), said("Answer 2"), last], "a")
+        await api.complete([{"role": "user", "content": parts("Eins")}, *history[1:], *user("Five")], "a")
+        assert texts(script)[:3] == ["One", "Two", "34"]
+        assert sessions(script) == ["s1", "s1", "s1", "s2"]
+
+
 async def test_a_history_that_the_client_leaves_to_the_session_is_not_needed(api: Api, answers: Json) -> None:
     async with scripted(api, **answers) as script:
         for text in ("One", "Two"):

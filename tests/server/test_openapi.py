@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 import schemathesis
+from copilot_kernel.server.health import Health, Status
+from copilot_kernel.server.models import Models
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import one_of
 from jsonschema_rs import ValidationError
+from jupyter_server.auth.decorator import allow_unauthenticated
 from schemathesis import GenerationMode
 from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import (
@@ -41,6 +45,35 @@ async def test_all_operations_are_known_here(api: Api) -> None:
     document = (await api.ask("copilot/openapi.json")).body
     found = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
     assert sorted(found) == sorted(OPERATIONS)
+
+
+async def test_every_status_that_a_route_can_have_is_in_it(api: Api) -> None:
+    """What every route can have, and what only those have that ask the agent."""
+    paths = (await api.ask("copilot/openapi.json")).body["paths"]
+    found = {path: {*map(int, each["responses"])} for path, methods in paths.items() for each in methods.values()}
+    always, agent = {200, 403, 405, 413, 500}, {401, 429, 503}
+    assert found == {
+        "/v1/chat/completions": always | agent | {400, 415},
+        "/v1/responses": always | agent | {400, 415},
+        "/v1/models": always | agent,
+        "/v1/models/{id}": always | agent | {404},
+        "/health": always,
+        "/status": always | {401},
+    }
+
+
+@pytest.mark.parametrize("extension", [{"body_limit": 100}], indirect=True)
+async def test_a_body_that_is_too_large_and_a_mistake_of_ours_can_happen_everywhere(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = (await api.ask("copilot/openapi.json")).body["paths"]
+    for handler in (Health, Status, Models):
+        monkeypatch.setattr(handler, "get", allow_unauthenticated(lambda self, *args: 1 / 0))
+    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
+        for path in ("/health", "/status", "/v1/models"):
+            for body, status in ((b"x" * 101, 413), (b"", 500)):
+                got = await client.request("GET", f"{api.url}copilot{path}", content=body, headers=api.bearer)
+                assert (got.status_code, str(status) in paths[path]["get"]["responses"]) == (status, True)
 
 
 async def test_the_document_is_one_of_its_version(api: Api) -> None:

@@ -32,10 +32,18 @@ async def test_instructions_come_first_and_messages_in_order(api: Api) -> None:
     ("include", ["file_search_call.results"]),
     ("text", {"format": {"type": "json_schema"}}),
     ("top_logprobs", 2),
+    ("tool_choice", "required"),
+    ("prompt", {"id": "pmpt_1"}),
+    ("text", {"format": 5}),
 ])  # fmt: skip
 async def test_what_cannot_be_honoured_is_refused_by_name(api: Api, name: str, value: Any) -> None:
     got = await api.post("v1/responses", {"input": "Hello", name: value})
     assert (got.status, got.error["param"]) == (400, name)
+
+
+async def test_a_form_that_is_none_is_told_as_such(api: Api) -> None:
+    got = await api.post("v1/responses", {"input": "Hello", "text": {"format": 5}})
+    assert got.error["message"] == "text.format: must be an object."
 
 
 @pytest.mark.parametrize("value", [[], [{"type": "item_reference", "id": "x"}], [{"role": "king", "content": "x"}], 5])

@@ -12,6 +12,9 @@ import httpx
 import pytest
 from copilot_kernel.acp.messages import Image
 from copilot_kernel.conversation.model import Attachment, Conversation
+from copilot_kernel.errors import AgentNotFound
+from copilot_kernel.server.errors import for_client
+from copilot_kernel.server.handler import HOST
 from copilot_kernel.server.voice import Voice
 
 from .api import JSON, LIMIT, Api, user
@@ -77,7 +80,10 @@ async def test_health_tells_everyone_that_it_is_there_and_starts_nothing(api: Ap
 @pytest.mark.parametrize("path", ["health", "v1/models", "copilot/status"])
 async def test_a_name_that_was_rebound_to_this_machine_gets_nothing(api: Api, path: str) -> None:
     got = await raw(api, "GET", path, headers={**api.bearer, "Host": f"evil.example:{api.port}"})
-    assert (got.status_code, got.json()["error"]["code"]) == (403, 403)
+    assert (got.status_code, got.json()["error"]) == (403, {
+        "message": HOST, "type": "permission_error", "param": None, "code": 403
+    })  # fmt: skip
+    assert ("ServerApp.local_hostnames" in HOST, "ServerApp.allow_remote_access" in HOST) == (True, True)
 
 
 async def test_a_page_of_another_origin_may_not_use_the_cookie(api: Api) -> None:
@@ -195,6 +201,9 @@ async def test_a_body_that_does_not_come_does_not_hold_the_connection(api: Api) 
     ("GET", "v1/nothing", 404, "not_found"),
     ("POST", "v1/nothing", 404, "not_found"),
     ("DELETE", "copilot/nothing/at/all", 404, "not_found"),
+    ("OPTIONS", "v1/nothing", 404, "not_found"),
+    ("OPTIONS", "copilot/nothing", 404, "not_found"),
+    ("OPTIONS", "v1/models", 405, "method_not_allowed"),
     ("GET", CHAT, 405, "method_not_allowed"),
     ("PUT", CHAT, 405, "method_not_allowed"),
     ("POST", "v1/models", 405, "method_not_allowed"),
@@ -209,7 +218,7 @@ async def test_what_is_not_there_is_told_in_the_same_form(
     assert sorted(error) == ["code", "message", "param", "type"]
     assert got.headers["Content-Type"] == "application/json"
     if status == 405:
-        assert got.headers["Allow"] == ("POST" if path == CHAT else "GET")
+        assert got.headers["Allow"] == ("POST" if path == CHAT else "GET, HEAD")
 
 
 EVERYWHERE = [
@@ -305,6 +314,60 @@ async def test_the_chat_page_without_a_login_leads_to_the_login_page(api: Api) -
 async def test_a_body_that_is_no_json_object_is_refused(api: Api, kind: str, body: Any, status: int) -> None:
     got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
     assert (got.status_code, got.json()["error"]["code"]) == (status, status)
+
+
+@pytest.mark.parametrize(("body", "words"), [
+    ("{", "is no JSON: Expecting property name enclosed in double quotes, line 1, column 2"),
+    (b"\xff\xfe\xff", "is no JSON: its bytes are no UTF-8"),
+    ("[" * 100_000, "is nested too deeply"),
+    ('{"x": ' + "1" * 5000 + "}", "holds a number that is too long"),
+])  # fmt: skip
+async def test_why_a_body_cannot_be_read_is_told(api: Api, body: Any, words: str) -> None:
+    got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, **JSON})
+    assert (got.status_code, got.json()["error"]["message"]) == (400, f"The body {words}.")
+
+
+@pytest.mark.parametrize(("happened", "told"), [
+    ("There is no x", "There is no x. Install it."), ("There is no x.", "There is no x. Install it."),
+    ("Is there no x?", "Is there no x? Install it."), ("", "Install it."),
+])  # fmt: skip
+def test_what_happened_and_what_to_do_are_two_sentences(happened: str, told: str) -> None:
+    assert for_client(AgentNotFound(happened, "Install it.")).message == told
+
+
+# -- HEAD -------------------------------------------------------------------------------------------------------------
+
+
+ALL = [
+    "health", "v1/models", "v1/models/scripted", "v1/models/none", "copilot/status", "copilot/openapi.json",
+    "copilot/chat", "copilot/chat/static/chat.js", "copilot/chat/static/none", "copilot/chat/sessions",
+    "api/chat/suggestions", "api/models", "api/media/none", "v1/nothing", "v1/embeddings", CHAT,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_head_is_get_without_a_body(api: Api, known: bool) -> None:
+    headers = api.bearer if known else {}
+    await raw(api, "GET", "v1/models", headers=headers)  # so that as much is known of them as later
+    for path in ALL:
+        get, head = [await raw(api, method, path, headers=headers) for method in ("GET", "HEAD")]
+        assert (path, head.status_code, head.content) == (path, get.status_code, b"")
+        assert told_in(head) == told_in(get)
+
+
+def told_in(got: httpx.Response) -> dict[str, str]:
+    """Its headers, without the time and what is made up for each answer."""
+    return {name: value for name, value in got.headers.items() if name not in ("date", "set-cookie")}
+
+
+async def test_head_of_the_figures_counts_itself_alone(api: Api) -> None:
+    got = await raw(api, "HEAD", "copilot/metrics", headers=api.bearer)
+    assert (got.status_code, got.content, got.headers["Content-Type"].split(";")[0]) == (200, b"", "text/plain")
+
+
+async def test_the_socket_has_no_head(api: Api) -> None:
+    got = await raw(api, "HEAD", "api/chat/ws", headers=api.bearer)
+    assert (got.status_code, got.headers["Allow"], got.content) == (405, "GET", b"")
 
 
 async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def phrase(status: int) -> str:
 
 def for_client(error: CopilotError) -> ApiError:
     """What a client is told when a conversation fails. No agent: 503; the agent failed: 500; what was asked: 400."""
-    words = " ".join(filter(None, (str(error), error.hint)))
+    words = sentences(str(error), error.hint)
     match error:
         case AuthRequired():
             return ApiError(503, f"The agent wants a sign-in. {SIGN_IN}", Retry_After="60")
@@ -72,6 +72,12 @@ def for_client(error: CopilotError) -> ApiError:
         case UsageError():
             return ApiError(400, words)
     return ApiError(500, words)
+
+
+def sentences(*parts: str) -> str:
+    """One after the other, each with its full stop."""
+    *first, last = [part.strip() for part in parts if part.strip()] or [""]
+    return " ".join([*(part if part.endswith((".", "!", "?")) else f"{part}." for part in first), last])
 
 
 def as_json(body: Any) -> bytes:

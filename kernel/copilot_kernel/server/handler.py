@@ -27,6 +27,10 @@ SENDABLE = ("Content-Type", "Authorization", "X-Copilot-Session")
 READABLE = ("Retry-After", "X-Copilot-Session-State")
 """Headers that pages of welcome origins may send, with those that they ask for, and may read."""
 MOST_NAMES = 50
+HOST = (
+    "This server does not answer to the name in the header Host. If that is a name of yours for it, add the name to "
+    "ServerApp.local_hostnames; ServerApp.allow_remote_access=True lets every name in."
+)
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 LINGER = 4
 """So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
@@ -46,6 +50,8 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     failed = 0
     """The status that an answer would have had, which had begun before it went wrong."""
     everyone: ClassVar[bool] = False
+    has_head: ClassVar[bool] = True
+    """Where there is GET, there is HEAD."""
     _problem: HTTPError | None = None
 
     @property
@@ -69,6 +75,8 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
     async def _let_in(self) -> None:
         if self.is_preflight():
             return
+        if not self.check_host():
+            raise ApiError(403, HOST)
         await super().prepare()
         if not self._finished:
             await self._admit()
@@ -147,6 +155,12 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         """A browser asks whether a page may ask."""
         return self.request.method == "OPTIONS" and self._is_welcome()
 
+    def head(self, *args: str) -> Any:
+        """What GET answers, without its body, which tornado leaves out (RFC 9110, 9.3.2)."""
+        if "HEAD" not in self._methods():
+            raise HTTPError(405)
+        return self.get(*args)
+
     def options(self, *args: str) -> None:
         """What a welcome page may ask (CORS); for all others there is no such method."""
         if not self.is_preflight():
@@ -199,7 +213,9 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
             self.log.info("%s %s: %d in %.3f s", self.request.method, self.route, status, seconds)
 
     def _methods(self) -> list[str]:
-        return [name for name in ("GET", "POST") if _is_own(getattr(type(self), name.lower()))]
+        has = {name: _is_own(getattr(type(self), name.lower())) for name in ("GET", "POST")}
+        has["HEAD"] = has["GET"] and self.has_head
+        return [name for name in ("GET", "HEAD", "POST") if has[name]]
 
     def log_exception(self, *info: Any) -> None:
         """What the client is told may quote what it sent, so it stays out of the log."""

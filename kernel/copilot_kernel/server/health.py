@@ -18,6 +18,11 @@ class Health(Handler):
         """`models_available` is what was known last; 0 before the agent was first needed."""
         self.answer_json({"status": "ok", "models_available": len(self.app.catalogue.models)})
 
+    @allow_unauthenticated
+    def head(self) -> None:  # type: ignore[override]
+        """The same, for those who look whether it is there."""
+        self.get()
+
 
 class Status(Handler):
     """`GET copilot/status`: what `copilot-kernel serve status` shows."""

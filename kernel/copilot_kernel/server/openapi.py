@@ -12,7 +12,10 @@ from .handler import Handler
 from .schema import ChatRequest, ResponsesRequest
 from .shapes import REF, Json, answers, chat_events, response_events
 
-ASKING = (400, 413, 415, 429, 500, 503)
+ALWAYS = (403, 405, 413, 500)
+"""On every route: another host or origin, a method, a body, a mistake of ours."""
+AGENT = (429, 503)
+"""Where the agent is needed."""
 
 
 class Document(Handler):
@@ -45,8 +48,8 @@ def _paths() -> Json:
     return {
         "/v1/chat/completions": {"post": _asks("createChatCompletion", "ChatRequest", "ChatCompletion", chat_events())},
         "/v1/responses": {"post": _asks("createResponse", "ResponsesRequest", "Response", response_events())},
-        "/v1/models": {"get": _tells("listModels", "Models", (429, 503))},
-        "/v1/models/{id}": {"get": {**_tells("retrieveModel", "Model", (404, 429, 503)), "parameters": [model]}},
+        "/v1/models": {"get": _tells("listModels", "Models", AGENT)},
+        "/v1/models/{id}": {"get": {**_tells("retrieveModel", "Model", (404, *AGENT)), "parameters": [model]}},
         "/health": {"get": {**_tells("health", "Health", (), known=False), "security": []}},
         "/status": {"get": _tells("status", "Status", ())},
     }
@@ -55,14 +58,14 @@ def _paths() -> Json:
 def _asks(name: str, request: str, answer: str, events: Json) -> Json:
     body = {"required": True, "content": {"application/json": {"schema": {"$ref": REF + request}}}}
     header = {"name": "X-Copilot-Session", "in": "header", "schema": {"type": "string", "maxLength": 512}}
-    told = _tells(name, answer, ASKING)
+    told = _tells(name, answer, (400, 415, *AGENT))
     told["responses"]["200"]["content"]["text/event-stream"] = {"itemSchema": events}
     return {**told, "parameters": [header], "requestBody": body}
 
 
 def _tells(name: str, answer: str, errors: Sequence[int], known: bool = True) -> Json:
-    usual = (401, 403) if known else (403,)
-    told = {str(status): _answer(phrase(status), "Error") for status in (*usual, 405, *errors)}
+    usual = (401, *ALWAYS) if known else ALWAYS
+    told = {str(status): _answer(phrase(status), "Error") for status in sorted((*usual, *errors))}
     return {"operationId": name, "responses": {"200": _answer("OK", answer), **told}}
 
 

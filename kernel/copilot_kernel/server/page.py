@@ -75,7 +75,7 @@ class Page(Handler):
         return JupyterHandler.get_login_url(self)
 
     async def _admit(self) -> None:
-        if self.current_user is not None or self.request.method != "GET":
+        if self.current_user is not None or self.request.method not in ("GET", "HEAD"):
             await super()._admit()
 
     @web.authenticated

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import Any
 
 from ..acp.messages import Block, Image, Text
 from .errors import ApiError
@@ -24,9 +25,11 @@ INTRODUCTION = (
 _DATA = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
 
-def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
-    """The content of the prompt. Raises ApiError for an image that cannot be sent."""
-    contents = [list(_content(message)) for message in messages]
+def blocks(messages: Sequence[Message], param: str = "messages") -> tuple[Block, ...]:
+    """The content of the prompt. Raises ApiError (about `param`) if there is none, or an image cannot be sent."""
+    contents = [list(_content(message, param)) for message in messages]
+    if not any(_says(block) for content in contents for block in content):
+        raise ApiError(400, f"{param}: there is nothing in it to answer; write a text.", param)
     if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
         return tuple(contents[0])
     texts = [block.text for content in contents for block in content if isinstance(block, Text)]
@@ -42,42 +45,52 @@ def has_images(blocks: Sequence[Block]) -> bool:
 
 def digest(message: Message) -> str:
     """The same for the same message; an answer may come back with other space around it."""
-    said = (
-        message.content if isinstance(message.content, str) else [part.model_dump() for part in message.content or ()]
-    )
-    text = said.strip() if isinstance(said, str) else said
-    whole = [message.role, text, message.name, message.tool_calls, message.tool_call_id]
+    whole = [message.role, _said(message.content), message.name, message.tool_calls or None, message.tool_call_id]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def _content(message: Message) -> Iterator[Block]:
+def _said(content: str | list[Part] | None) -> str | list[Any]:
+    """Clients send a text that they have sent before as parts, too."""
+    if isinstance(content, str):
+        return content.strip()
+    parts = content or []
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    return "\n".join(texts).strip() if len(texts) == len(parts) else [part.model_dump() for part in parts]
+
+
+def _says(block: Block) -> bool:
+    return not isinstance(block, Text) or bool(block.text.strip())
+
+
+def _content(message: Message, param: str) -> Iterator[Block]:
     if isinstance(message.content, str):
         yield Text(message.content)
     else:
-        yield from (_block(part) for part in message.content or ())
+        yield from (_block(part, param) for part in message.content or ())
     if message.tool_calls:
         yield Text(f"Tool calls: {json.dumps(message.tool_calls, ensure_ascii=False)}")
 
 
-def _block(part: Part) -> Block:
+def _block(part: Part, param: str) -> Block:
     match part:
         case TextPart(text=text) | RefusalPart(refusal=text):
             return Text(text)
         case ImagePart(image_url=image):
-            return _image(image.url)
+            return _image(image.url, param)
         case InputImage(image_url=url):
-            return _image(url)
+            return _image(url, param)
 
 
-def _image(url: str) -> Image:
+def _image(url: str, param: str) -> Image:
     found = _DATA.match(url)
     if found is None:
-        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); none is fetched.", "messages")
+        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); none is fetched.", param)
     data = url[found.end() :]
     try:
-        base64.b64decode(data, validate=True)
+        if not base64.b64decode(data, validate=True):
+            raise ApiError(400, "An image is empty: nothing stands after base64, in its data URI.", param)
     except (binascii.Error, ValueError):
-        raise ApiError(400, "The data of an image is no base64.", "messages") from None
+        raise ApiError(400, "The data of an image is no base64.", param) from None
     return Image(data, found[1].lower())
 
 

@@ -80,7 +80,7 @@ class Response(Told):
 class Responses(TurnHandler):
     """One answer of the agent."""
 
-    route = "/v1/responses"
+    route, said_in = "/v1/responses", "input"
 
     def read(self, body: Json) -> tuple[Asked, Sequence[Message]]:
         """`instructions` come first, as a message of the system."""

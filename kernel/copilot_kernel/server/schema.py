@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from .errors import ApiError
+from .fault import NEITHER, told
 
 LONGEST_KEY = 512
 T = TypeVar("T", bound=BaseModel)
@@ -56,6 +57,9 @@ class InputImage(Strict):
 
 
 Part = Annotated[TextPart | RefusalPart | ImagePart | InputImage, Field(discriminator="type")]
+Either = Discriminator(lambda value: type(value).__name__, custom_error_type="either", custom_error_message=NEITHER)
+"""By what it is, so that an error is about that, and not about what it might have been."""
+Text = Annotated[str, Tag("str")]
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
 
 
@@ -63,7 +67,7 @@ class Message(Strict):
     """One message of the conversation so far."""
 
     role: Role
-    content: str | list[Part] | None = None
+    content: Annotated[Text | Annotated[list[Part], Tag("list")], Either] | None = None
     name: str | None = None
     tool_calls: list[dict[str, Any]] | None = None
     tool_call_id: str | None = None
@@ -85,6 +89,7 @@ class Asked(Strict):
     user: str | None = Field(None, max_length=LONGEST_KEY)
     metadata: dict[str, Any] | None = None
     tools: list[Any] | None = None
+    tool_choice: Any = None
     top_logprobs: int | None = None
 
 
@@ -95,26 +100,29 @@ class ChatRequest(Asked):
     stream_options: StreamOptions | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
-    stop: str | list[str] | None = None
+    stop: Annotated[Text | Annotated[list[str], Tag("list")], Either] | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     seed: int | None = None
     n: int | None = Field(None, ge=1)
     functions: list[Any] | None = None
+    function_call: Any = None
     logprobs: bool | None = None
     response_format: dict[str, Any] | None = None
     modalities: list[str] | None = None
     audio: dict[str, Any] | None = None
+    web_search_options: Any = None
 
 
 class ResponsesRequest(Asked):
     """`POST /v1/responses`; `input` is text, or messages."""
 
-    input: str | list[dict[str, Any]]
+    input: Annotated[Text | Annotated[list[dict[str, Any]], Tag("list")], Either]
     instructions: str | None = None
     max_output_tokens: int | None = None
     previous_response_id: str | None = None
-    conversation: str | dict[str, Any] | None = None
+    conversation: Any = None
+    prompt: Any = None
     background: bool | None = None
     text: dict[str, Any] | None = None
     include: list[str] | None = None
@@ -127,6 +135,9 @@ def read_chat(body: dict[str, Any]) -> ChatRequest:
     _refuse(asked.n not in (None, 1), "n", "one answer at a time")
     _refuse(bool(asked.tools), "tools", _TOOLS)
     _refuse(bool(asked.functions), "functions", _TOOLS)
+    _refuse(asked.tool_choice not in _NO_CHOICE, "tool_choice", _TOOLS)
+    _refuse(asked.function_call not in _NO_CHOICE, "function_call", _TOOLS)
+    _refuse(asked.web_search_options is not None, "web_search_options", _SEARCH)
     _refuse(bool(asked.logprobs) or bool(asked.top_logprobs), "logprobs", _LOGPROBS)
     _refuse(_kind(asked.response_format) != "text", "response_format", _FORMAT)
     _refuse(asked.audio is not None or set(asked.modalities or ()) - {"text"} != set(), "modalities", "text only")
@@ -140,12 +151,17 @@ def read_responses(body: dict[str, Any]) -> ResponsesRequest:
     """Raises ApiError."""
     asked = _read(ResponsesRequest, body)
     _refuse(bool(asked.tools), "tools", _TOOLS)
+    _refuse(asked.tool_choice not in _NO_CHOICE, "tool_choice", _TOOLS)
+    _refuse(asked.prompt is not None, "prompt", "no prompts are stored here; say it in input and instructions")
     _refuse(bool(asked.top_logprobs), "top_logprobs", _LOGPROBS)
     _refuse(asked.previous_response_id is not None, "previous_response_id", _STORE)
     _refuse(asked.conversation is not None, "conversation", _STORE)
     _refuse(bool(asked.background), "background", _STORE)
     _refuse(bool(asked.include), "include", "there is nothing to include")
-    _refuse(_kind((asked.text or {}).get("format")) != "text", "text", _FORMAT)
+    form = (asked.text or {}).get("format")
+    if form is not None and not isinstance(form, dict):
+        raise ApiError(400, "text.format: must be an object.", "text")
+    _refuse(_kind(form) != "text", "text", _FORMAT)
     return asked
 
 
@@ -157,23 +173,25 @@ def read_messages(input: str | list[dict[str, Any]]) -> list[Message]:
         raise ApiError(400, "input: there must be at least one message.", "input")
     for item in input:
         _refuse(item.get("type", "message") != "message", "input", "only messages are taken")
-    return [_read(Message, item, "input") for item in input]
+    return [_read(Message, item, ("input", place)) for place, item in enumerate(input)]
 
 
 _TOOLS = "an agent uses its own tools, and calls none of the client's"
+_NO_CHOICE = (None, "none", "auto")
+_SEARCH = "an agent searches the web with its own tools, where it has them"
 _LOGPROBS = "an agent does not tell them"
 _FORMAT = "an agent gives no guarantee of the form of its answer"
 _STORE = "nothing is stored here; the header X-Copilot-Session keeps a conversation"
 
 
-def _read(kind: type[T], body: dict[str, Any], param: str | None = None) -> T:
+def _read(kind: type[T], body: dict[str, Any], below: tuple[str | int, ...] = ()) -> T:
+    """`below`: where in the request `body` is."""
     try:
         return kind.model_validate(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"][:6])
-        name = param or (str(first["loc"][0]) if first["loc"] else None)
-        raise ApiError(400, f"{place}: {first['msg']}.", name) from None
+        path, words = told(error, body)
+        whole = [str(step) for step in (*below, *path)]
+        raise ApiError(400, f"{'.'.join(whole)}: {words}.", whole[0] if whole else None) from None
 
 
 def _refuse(asked: bool, param: str, why: str) -> None:
@@ -181,5 +199,5 @@ def _refuse(asked: bool, param: str, why: str) -> None:
         raise ApiError(400, f"{param} cannot be honoured here: {why}.", param)
 
 
-def _kind(form: Any) -> Any:
-    return form.get("type", "text") if isinstance(form, dict) else "text"
+def _kind(form: dict[str, Any] | None) -> Any:
+    return form.get("type", "text") if form else "text"

@@ -47,7 +47,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
     """The handshake is a GET, but what comes after it makes the agent act."""
-    route = "/api/chat/ws"
+    route, has_head = "/api/chat/ws", False
     talk: Talk | None = None
     pictures = False
 

@@ -13,6 +13,7 @@ from tornado.iostream import StreamClosedError
 from ..acp.messages import Json
 from ..chat import Turn
 from ..errors import CopilotError
+from . import prompt
 from .answer import Answer
 from .catalogue import Model
 from .dialogue import Dialogue
@@ -42,6 +43,8 @@ class TurnHandler(Posted):
     """A subclass reads the request, and says how an answer and its pieces are written."""
 
     gone = False
+    said_in = "messages"
+    """The member of the request that has the messages."""
     _dialogue: Dialogue | None = None
 
     def read(self, body: Json) -> tuple[Asked, Sequence[Message]]:
@@ -55,6 +58,7 @@ class TurnHandler(Posted):
     async def answer(self, body: Json) -> None:
         """Raises ApiError."""
         asked, messages = self.read(body)
+        prompt.blocks(messages, self.said_in)  # before an agent is started for what cannot be sent to it
         try:
             with self.app.limits.turn():
                 async with self.app.dialogues.of(self._key(asked)) as dialogue:

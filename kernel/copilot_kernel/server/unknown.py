@@ -19,6 +19,12 @@ class Unknown(Handler):
 
     post = put = patch = delete = head = get
 
+    def options(self, *args: str) -> None:
+        """The same, unless a browser asks for a page that is welcome: the page is to be told."""
+        if not self.is_preflight():
+            raise self.nothing()
+        super().options(*args)
+
     def nothing(self) -> ApiError:
         """What the client is told."""
         return ApiError(404, f"There is nothing at {self.request.path}.")
