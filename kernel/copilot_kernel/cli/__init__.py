@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
-    arguments = build(__version__).parse_args(argv)
+    arguments = _parsed(argv)
     try:
         return _run(arguments)
     except CopilotError as error:
@@ -30,6 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return MISUSED if isinstance(error, UsageError) else FAILED
     except KeyboardInterrupt:
         return CANCELLED
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """A server takes whatever `jupyter copilot` does, as `more`, and says itself what is wrong with it."""
+    parser = build(__version__)
+    arguments, more = parser.parse_known_args(argv)
+    starts = arguments.command == "serve" and arguments.action in (None, "start")
+    if more and not starts:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    arguments.more = more
+    return arguments
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -81,7 +81,7 @@ def _ask(commands: _Commands[argparse.ArgumentParser]) -> None:
 def _serve(commands: _Commands[argparse.ArgumentParser]) -> None:
     more = (
         "\nOn this machine only, and with Jupyter's token as API key. In Jupyter's own server the same is there"
-        "\nwithout this command. Settings: `jupyter copilot --help-all`."
+        "\nwithout this command. Settings go with it (--CopilotApp.rate_limit=0): `jupyter copilot --help-all`."
         "\nThe exit code of stop and status is 1 if there is no such server."
     )
     parser = _add(commands, "serve", "serve the OpenAI-compatible API and the chat", more)

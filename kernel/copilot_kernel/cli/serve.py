@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ START_LIMIT = 60.0
 ASK_LIMIT = 5.0
 PAUSE = 0.05
 """Seconds."""
+STOP_FIRST = "Stop it first (`copilot-kernel serve stop`), or start another one: --port N"
 MAIN = "from copilot_kernel.server.app import main; main()"
 
 Server = dict[str, Any]
@@ -30,39 +31,41 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve, or do what is asked with servers that run; the exit code."""
     match arguments.action:
         case "start":
-            return _start(arguments.port)
+            return _start(arguments.port, arguments.more)
         case "stop":
             return _stop(arguments.port)
         case "status":
             return _status(arguments.port, arguments.json)
-    return _serve(arguments.port)
+    return _serve(arguments.port, arguments.more)
 
 
-def _serve(port: int | None) -> int:
+def _serve(port: int | None, more: Sequence[str]) -> int:
     if port is not None:
         _require_free(port)
     from ..server.app import CopilotApp
 
-    CopilotApp.launch_instance(_options(port))  # type: ignore[no-untyped-call]
+    CopilotApp.launch_instance(_options(port, more))  # type: ignore[no-untyped-call]
     return 0
 
 
-def _start(port: int | None) -> int:
+def _start(port: int | None, more: Sequence[str]) -> int:
     """In the background. Without a port it is that of the settings, which only the server reads."""
     if found := [server for server in _servers() if server["alone"] and port in (None, server["port"])]:
+        if more:
+            raise UsageError(f"A server runs already, without {' '.join(more)}: {_line(found[0])}", STOP_FIRST)
         print(f"It runs already: {_line(found[0])}")
         return 0
     if port is not None:
         _require_free(port)
     path = _log_file(port)
-    server = _wait_for(_launch(port, path), path)
+    server = _wait_for(_launch(port, more, path), path)
     print(f"{_line(server)}\nThe API key is the server's token: jupyter server list")
     return 0
 
 
-def _launch(port: int | None, path: Path) -> subprocess.Popen[bytes]:
+def _launch(port: int | None, more: Sequence[str], path: Path) -> subprocess.Popen[bytes]:
     """In a session of its own; what it says, which is not its token, goes to a file that only the user can read."""
-    command = [sys.executable, "-P", "-c", MAIN, *_options(port), "--Alone.tell_token=False"]
+    command = [sys.executable, "-P", "-c", MAIN, *_options(port, more), "--Alone.tell_token=False"]
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as log:
         os.fchmod(log.fileno(), 0o600)
         log.truncate()
@@ -71,9 +74,10 @@ def _launch(port: int | None, path: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _options(port: int | None) -> list[str]:
+def _options(port: int | None, more: Sequence[str]) -> list[str]:
+    """Those of `jupyter copilot`; `more` are the user's own."""
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
-    return [*([f"--port={port}"] if port is not None else []), *as_root]
+    return [*([f"--port={port}"] if port is not None else []), *as_root, *more]
 
 
 def _stop(port: int | None) -> int:

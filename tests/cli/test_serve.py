@@ -1,0 +1,101 @@
+"""What `serve` takes that is not its own: the settings of `jupyter copilot`. The server is tested in its own room."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from copilot_kernel import cli
+from copilot_kernel.server.app import CopilotApp
+
+from .conftest import PROGRAM
+
+pytestmark = pytest.mark.timeout(300)
+"""Processes that import Jupyter Server."""
+
+SETTINGS = ("--CopilotApp.rate_limit=0", "--CopilotApp.allow=Read", "--debug")
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What the server was launched with, had it been."""
+    seen: list[list[str]] = []
+    monkeypatch.setattr(CopilotApp, "launch_instance", seen.append)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "typed", [SETTINGS, ("--port=18080", *SETTINGS), (*SETTINGS[:2], "--port", "18080", "--debug")]
+)
+def test_settings_are_the_servers(
+    launched: list[list[str]], typed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert cli.main(["serve", *typed]) == 0
+    port = ["--port=18080"] if "18080" in str(typed) else []
+    assert launched == [[*port, *SETTINGS]]
+    app = CopilotApp()
+    app.parse_command_line(launched[0])
+    assert (app.rate_limit, app.allow) == (0, ["Read"])
+
+
+@pytest.mark.parametrize("action", [(), ("start",)], ids=["here", "start"])
+def test_the_server_says_what_is_wrong_with_them(
+    environ: dict[str, str], tmp_path: Path, action: tuple[str, ...]
+) -> None:
+    command = [PROGRAM, "serve", *action, "--CopilotApp.rate_limit"]
+    places = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    done = subprocess.run(command, env=environ | places, capture_output=True, text=True, timeout=100)
+    assert (done.returncode != 0, done.stdout) == (True, "")
+    assert "argument --CopilotApp.rate_limit: expected one argument" in done.stderr
+
+
+def test_a_setting_is_in_force(environ: dict[str, str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    environ |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "JUPYTER_TOKEN": "secret"}
+    command = [PROGRAM, "serve", "start", f"--port={port}", "--CopilotApp.rate_limit=1"]
+    subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, timeout=100, check=True)
+    try:
+        assert [models(port) for _ in range(2)] == [200, 429]
+    finally:
+        stop = [PROGRAM, "serve", "stop", f"--port={port}"]
+        subprocess.run(stop, env=environ, capture_output=True, timeout=100, check=True)
+
+
+def models(port: int) -> int:
+    """The status of a request that counts."""
+    url = f"http://127.0.0.1:{port}/v1/models"
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer secret"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.parametrize("typed", [("serve", "stop"), ("serve", "status"), ("doctor",), ("ask", "Hello")])
+def test_nothing_else_takes_them(capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main([*typed, "--CopilotApp.rate_limit=0"])
+    assert end.value.code == 2
+    assert "unrecognized arguments: --CopilotApp.rate_limit=0" in capsys.readouterr().err
+
+
+def test_what_a_running_server_was_not_started_with_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = {"alone": True, "port": 8080, "url": "http://127.0.0.1:8080/", "state": "running", "models": []}
+    running |= dict.fromkeys(("sessions", "agents", "turns"), 0)
+
+    monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda: [running])
+    assert cli.main(["serve", "start"]) == 0
+    assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0"]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("It runs already: ")
+    assert "without --CopilotApp.rate_limit=0" in said.err
