@@ -42,6 +42,11 @@ def git_diff(path: str) -> str:
     return f"{head}@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
 
 
+def mcp(arguments: dict[str, Any], name: str = "write_file") -> ToolCall:
+    """As another adapter does: server, tool and arguments in the input, the first two in the title too."""
+    return make("other", {"server": "fs", "tool": name, "arguments": arguments}, f"fs/{name}")
+
+
 NOTES = f"{ROOT}/notes.txt"
 LINKED = {
     f"{ROOT}/link.txt": "/etc/passwd",
@@ -96,6 +101,20 @@ OURS_HELD = (
     "cd ~/.jupyter && tar xf /tmp/a.tgz",
     "rm -rf ~/.jupyter " + "x " * 300,
 )
+OUR_FILE = "/home/me/.jupyter/copilot_kernel.json"
+OURS_INSIDE = (
+    *({name: OUR_FILE} for name in ("path", "where", "target")),
+    {"files": [{"x": OUR_FILE}]},
+    {OUR_FILE: "{}"},
+    {"where": "copilot_kernel.json"},
+    {"command": "rm -rf ~/.jupyter"},
+)
+"""Arguments of a tool that change our settings."""
+ENDS = (
+    *(("source", name) for name in ("rename_to", "new_name", "newName", "dst", "output", "name", "where")),
+    *(("oldPath", "newPath"), ("old_uri", "new_uri"), ("from", "toPath"), ("path", "new_filename")),
+)
+"""Names under which a move may say where from and where to."""
 SPELLED = (
     ("cat sec'rets'/a", "Read(secrets/**)"),
     ("cat sec\\rets/a", "Read(secrets/**)"),

@@ -15,6 +15,7 @@ from .call_rows import (
     NOTES,
     Row,
     git_diff,
+    mcp,
     patch,
     rows,
 )
@@ -232,4 +233,29 @@ MUST_ALLOW = [
     ),
     Row(tool("mcp__github__issue"), "every tool of the server", allow="mcp__github"),
     Row(tool("mcp__github__issue"), "every tool of the server, with a star", allow="mcp__github__*"),
+    *rows(
+        (mcp({"n": 1, "path": "src/a.py"}), "another file"),
+        (mcp({"title": "Fix ~5 things...", "body": "See https://a.net/b, .git/config and ../x"}), "a text is no path"),
+        (mcp({"url": "https://github.com/a/b", "branch": "feature/x.y", "version": "1.2"}), "other texts"),
+        (mcp({"query": "exams/x"}), "what is searched is no path"),
+        allow="mcp__fs",
+        deny="Edit(exams/**); WebFetch(domain:evil.net)",
+    ),
+    *(
+        Row(make("edit", {"path": f"{ROOT}/src/a", **texts}), "what is in the file is no path", allow="Edit(src/**)")
+        for texts in (
+            {"edits": [{"search": "../x", "replace": "/etc/y"}]},
+            {"newText": "../x", "code": "import '../x'"},
+            {"oldString": "../x", "newString": "/etc/y"},
+            {"code_edit": "/x", "instructions": "/y"},
+        )
+    ),
+    Row(make("move", {"path": NOTES, "new_name": "b.txt"}), "both readings are in the project", allow="Edit"),
+    Row(
+        make("move", {"source": "src/a.py", "destination": "src/b.py", "overwrite": True}),
+        "both ends are in the folder of the rule",
+        allow="Edit(src/**)",
+    ),
+    Row(make("execute"), "no rule is about commands", mode=BYPASS, deny="WebFetch(domain:evil.net)"),
+    Row(make("edit"), "no rule is about files", mode=BYPASS, deny="Bash(rm *)"),
 ]

@@ -7,16 +7,20 @@ from copilot_kernel.acp.messages import Diff, Location
 from .call_rows import (
     ACCEPT,
     BYPASS,
+    ENDS,
     GATE,
     LINKED,
     MOVED,
     NOTES,
+    OUR_FILE,
     OURS_HELD,
+    OURS_INSIDE,
     OURS_SPELLED,
     SPELLED,
     STRANGE,
     Row,
     git_diff,
+    mcp,
     patch,
     rows,
 )
@@ -381,4 +385,51 @@ MUST_ASK = [
     ),
     Row(tool("mcp__github2__issue"), "another server with the same beginning", allow="mcp__github"),
     Row(tool("mcp__gh__x", {"path": "/home/me/.ssh/id_rsa"}), "a secret, by a tool", allow="mcp__gh"),
+    *rows(
+        *((mcp(given), "our settings, by a tool") for given in OURS_INSIDE),
+        (mcp({"where": "/home/me/.jupyter"}, "delete_folder"), "the folder that holds our settings, by a tool"),
+        (tool("mcp__fs__write", {"where": OUR_FILE}), "our settings, under a name that nobody knows"),
+        (mcp({"where": ".git/config"}), "Git's own, by a tool"),
+        (mcp({"deep": [{"er": f"{ROOT}/.git/hooks/x"}]}), "Git's own, by a tool"),
+        (mcp({"where": ".env"}), "it may hold secrets"),
+        (mcp({"where": "AGENTS.md"}), "it steers agents"),
+        (mcp({"rows": ["a"] * 3000}), "more than can be looked at"),
+        allow="mcp__fs",
+    ),
+    *rows(*((mcp(given), "our settings, by a tool, against the mode") for given in OURS_INSIDE), mode=BYPASS),
+    Row(mcp({"where": "exams/x"}), "it may be a denied file", allow="mcp__fs", deny="Edit(exams/**)"),
+    *rows(
+        (mcp({"where": "exams/x"}), "it may be a denied file"),
+        (make("edit", {"path": NOTES, "where": "exams/x"}), "it may be a denied file"),
+        (make("execute", {"command": "ls", "output_file": "exams/x"}), "it may be a denied file"),
+        (make("edit", {}, "Edit exams/x"), "the file is not seen"),
+        (make("edit", ["exams"]), "an input of another shape"),
+        (make("delete", {"path": {}}), "an input of another shape"),
+        (make("move", {"source": f"{ROOT}/a"}), "where it goes is not seen"),
+        (make("move", {"source": f"{ROOT}/a", "path": f"{ROOT}/./a"}), "where it goes is not seen"),
+        (make("execute", None, "rm x"), "the command is not seen"),
+        mode=BYPASS,
+        deny="Edit(exams/**)",
+    ),
+    *(
+        Row(call, "the command is not seen", mode=BYPASS, **{limit: "Bash(rm *)"})
+        for limit in ("ask", "deny")
+        for call in (make("execute", {"shellInput": "rm x"}), make("execute", {}), make("execute", None, "rm x"))
+    ),
+    Row(make("read", {}), "the file is not seen", mode=BYPASS, deny="Read(exams/**)"),
+    Row(make("fetch", {"query": "x"}), "the address is not seen", mode=BYPASS, ask="WebFetch(domain:evil.net)"),
+    Row(make("read", {f"k{at}": "x" for at in range(3000)}), "more than can be seen", mode=BYPASS, deny="Read(.env)"),
+    *rows(
+        *(
+            (make("move", {source: f"{ROOT}/src/a.py", target: place}), "where it goes has no rule")
+            for source, target in ENDS
+            for place in (f"{ROOT}/setup.py", "setup.py")
+        ),
+        (make("move", {"path": f"{ROOT}/src/a.py"}), "where it goes is not seen"),
+        (make("move", None, locations=(Location(f"{ROOT}/src/a.py"),)), "where it goes is not seen"),
+        allow="Edit(src/**)",
+    ),
+    Row(make("move", {"path": NOTES}), "where it goes is not seen", mode=ACCEPT),
+    Row(make("move", {"path": f"{ROOT}/x/a", "new_name": ".git"}), "Git's own, beside it", mode=ACCEPT),
+    Row(make("read", {"path": NOTES, "search": "/etc/passwd"}), "a second path in what is no edit", allow="Read"),
 ]

@@ -10,9 +10,19 @@ from .call_rows import (
     GATE,
     PLAN,
     Row,
+    mcp,
     rows,
 )
 from .making import ROOT, delete, edit, fetch, make, move, run, tool, view
+
+INSIDE = (
+    {"path": f"{ROOT}/exams/x"},
+    {"where": f"{ROOT}/exams/x"},
+    {"target": "exams/x"},
+    {"files": [{"to": f"{ROOT}/exams"}]},
+    {"from": f"{ROOT}/keys/a"},
+)
+"""Arguments of a tool that name a denied file."""
 
 MUST_REJECT = [
     *rows(
@@ -98,4 +108,22 @@ MUST_REJECT = [
     Row(make("other", {}, "delete"), "the title may be the tool's name", mode=BYPASS, deny="mcp__gh__delete"),
     Row(make("other", {}, "gh_delete"), "as another agent shows it", mode=BYPASS, deny="mcp__gh__delete"),
     Row(make("other", {"server": "gh", "tool": "delete"}), "its input may say it", mode=BYPASS, deny="mcp__gh__delete"),
+    *rows(
+        *((mcp(given), "a denied file, by a tool") for given in INSIDE),
+        (mcp({"x": "https://evil.net/a"}), "a denied host, by a tool"),
+        (mcp({"options": {"command": "rm x"}}), "a denied command, deep in the input"),
+        allow="mcp__fs",
+        deny="Edit(exams/**); Read(keys/**); WebFetch(domain:evil.net); Bash(rm *)",
+    ),
+    *rows(
+        *((mcp(given), "a denied file, by a tool, against the mode") for given in INSIDE),
+        mode=BYPASS,
+        deny="Edit(exams/**); Read(keys/**)",
+    ),
+    Row(
+        make("move", {"path": f"{ROOT}/src/a", "new_name": "key"}),
+        "a name beside it",
+        mode=BYPASS,
+        deny="Edit(src/key)",
+    ),
 ]

@@ -47,7 +47,8 @@ def _for_tool(request: Request) -> Rule | None:
 
 
 def _with_paths_left_alone(request: Request, rule: Rule) -> Grant:
-    sensitive = next(filter(None, (_sensitive(spot, request, request.changes) for spot in request.spots)), "")
+    spots = (*request.spots, *request.inner, *request.vague)
+    sensitive = next(filter(None, (_sensitive(spot, request, request.changes) for spot in spots)), "")
     return Grant(problem=sensitive) if sensitive else Grant((rule.text,))
 
 
@@ -121,6 +122,8 @@ def _files(request: Request) -> Grant:
         spots = (request.place,)
     elif not request.seen.paths:
         return Grant(problem="it does not say which files it is about")
+    elif kind == "move" and not request.has_ends:
+        return Grant(problem="it names one file only, so that it is not clear where it goes")
     return _all(request, spots, kind)
 
 

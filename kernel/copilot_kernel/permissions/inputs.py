@@ -6,6 +6,7 @@ Agents put these into `rawInput` under many names; this is the one list of them.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +64,12 @@ TEXT_NAMES = frozenset(
 )
 """Members, in lower case, that hold what is in a file or say something about it, and no path."""
 
+EDIT_TEXT_NAMES = TEXT_NAMES | {
+    *("search", "replace", "replacement", "code", "code_edit", "old_code", "new_code", "old_content", "new_content"),
+    *("instruction", "instructions"),
+}
+"""The same of a call that changes a file; elsewhere these may be something else."""
+
 _LINES = tuple(name for name in COMMAND_NAMES if name != "commands")
 _SHELLS = [
     (shell, option) for shell in ("bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash") for option in ("-c", "-lc")
@@ -75,9 +82,19 @@ FILE_KINDS = frozenset({"read", "search", "edit", "delete", "move"})
 MOST = 1_000
 """Members of an input that are looked at; one with more is not understood."""
 MOST_PATHS = 100
+_MOST_BESIDE = 200
+_MOST_ENDS = 10
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
 _ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
+_NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERVER_NAMES, TOOL_NAMES) | {
+    "pattern",
+    "query",
+    "regex",
+}
+_LIKE_PATH = re.compile(r"(?!\w+://|[\d.,:%+-]*$)(?:[/~][^\n]{0,4096}|(?=\S*[./])\S{1,4096})|file:\S{1,4096}")
+"""An absolute path, also with blanks in it, or one word with a slash or a dot."""
+_URL = re.compile(r"\w+://\S{1,8000}")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 
 
@@ -101,6 +118,12 @@ class Input:
     """Patterns for the names of files in which a search looks."""
     aside: str
     """A member beside the command that changes what it does, or holds another one."""
+    inner: tuple[str, ...]
+    """Of a call that is not about files: what looks like a path, at whatever depth."""
+    vague: tuple[str, ...]
+    """Other texts that could be paths; only for denying and asking."""
+    inner_urls: tuple[str, ...]
+    """Addresses at whatever depth; only for denying and asking."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -110,32 +133,47 @@ class Input:
 
 def read(call: ToolCall) -> Input:
     """All that the merged call says."""
-    leaves = list(_leaves(call.raw_input))
+    leaves = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
     patched = _patched(call)
     named = [*paths(call), *patched, *(item.path for item in call.content if isinstance(item, Diff))]
+    beside = [(key, value) for key, value in leaves if key not in _NO_PATHS and _LIKE_PATH.fullmatch(value)]
     if call.kind in FILE_KINDS:
         named += [value for key, value in leaves if _may_be_path(key, value)]
+    if call.kind == "move":
+        named += _ends([*named, *(value for key, value in leaves if _may_be_name(key, value))])
+    inner = dict.fromkeys(value for key, value in beside if _is_path(key, value))
     found = tuple(dict.fromkeys(path for path in named if path))
     listed = tuple(lines_under("commands", call.raw_input))
     return Input(
         lines=tuple(dict.fromkeys(line for name in _LINES for line in _run_by(name, call.raw_input))) or listed,
         listed=listed,
-        scripts=tuple(text for name in SCRIPT_NAMES for text in _texts(_member(call.raw_input, name))),
+        scripts=_scripts(call.raw_input, leaves),
         folder=folder(call.raw_input),
         paths=found[:MOST_PATHS],
         urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(_member(call.raw_input, name)))),
         tool=tool(call),
         diffs=any(isinstance(item, Diff) for item in call.content) or bool(patched),
         is_gate=GATE in call.title.lower(),
-        too_much=len(leaves) > MOST or len(found) > MOST_PATHS,
+        too_much=len(leaves) > MOST or len(found) > MOST_PATHS or len(beside) > _MOST_BESIDE,
         searched=tuple(text for name in SEARCH_NAMES for text in _texts(_member(call.raw_input, name))),
         aside=_aside(call.raw_input),
+        inner=tuple(inner)[:_MOST_BESIDE],
+        vague=tuple(dict.fromkeys(value for _, value in beside if value not in inner))[:_MOST_BESIDE],
+        inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:_MOST_BESIDE],
     )
 
 
 def commands(raw_input: Any) -> tuple[str, ...]:
     """Every command line that the tool was given, without repeats: all of them, for nobody knows which one runs."""
     return tuple(dict.fromkeys(line for name in COMMAND_NAMES for line in lines_under(name, raw_input)))
+
+
+def _scripts(raw_input: Any, leaves: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Also what stands deeper in the input under a name for commands."""
+    named = [text for name in SCRIPT_NAMES for text in _texts(_member(raw_input, name))]
+    known = {text for name in COMMAND_NAMES for text in _texts(_member(raw_input, name))}
+    deeper = [value for key, value in leaves if key in COMMAND_NAMES + SCRIPT_NAMES and value not in known]
+    return tuple(dict.fromkeys((*named, *deeper)))
 
 
 def _run_by(name: str, raw_input: Any) -> list[str]:
@@ -234,16 +272,18 @@ def _is_flat(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(word, str) for word in value))
 
 
-def _leaves(raw: Any) -> Iterator[tuple[str, str]]:
-    """Texts with the names they stand under, at most one more than `MOST`; names that are paths themselves (as in
-    `{"changes": {"/a": …}}`) count as texts."""
+def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Texts with the names they stand under, at most one more than `MOST`; but for those under the names in `texts`.
+
+    Names that are paths themselves (as in `{"changes": {"/a": …}}`) count as texts.
+    """
     todo, count = [("", raw)], 0
     while todo and count <= MOST:
         key, value = todo.pop()
         count += 1
         if isinstance(value, dict):
             members = list(islice(value.items(), MOST + 1))
-            todo += [(str(name), inner) for name, inner in members if str(name).lower() not in TEXT_NAMES]
+            todo += [(str(name), inner) for name, inner in members if str(name).lower() not in texts]
             todo += [("", name) for name, _ in members if isinstance(name, str) and "/" in name]
         elif isinstance(value, list | tuple):
             todo += [(key, inner) for inner in value[: MOST + 1]]
@@ -257,6 +297,24 @@ def _may_be_path(key: str, value: str) -> bool:
     name = key.lower()
     looks = value.startswith(("/", "~", "\\")) or "://" in value or ".." in value
     return name.endswith(_PATH_ENDS) or name in _ENDS or (looks and "*** Begin Patch" not in value)
+
+
+def _may_be_name(key: str, value: str) -> bool:
+    """Of a move: where it goes may stand under any name, and may be a mere name."""
+    return key not in _NO_PATHS and 0 < len(value) <= 4096 and "\n" not in value
+
+
+def _ends(named: Sequence[str]) -> list[str]:
+    """All of them; and a mere name also beside each of the others, for that is what renaming may mean."""
+    some = list(dict.fromkeys(named))[: MOST_PATHS + 1]
+    folders = {posixpath.dirname(path) for path in some[:_MOST_ENDS] if "/" in path}
+    names = [path for path in some if "/" not in path]
+    return [*some, *(posixpath.join(folder, name) for name in names[:_MOST_ENDS] for folder in sorted(folders))]
+
+
+def _is_path(key: str, value: str) -> bool:
+    name = key.lower()
+    return value.startswith(("/", "~/", "file:", "../")) or name.endswith(_PATH_ENDS) or name in _ENDS
 
 
 def _patched(call: ToolCall) -> list[str]:

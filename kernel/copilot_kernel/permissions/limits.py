@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 
 from .globs import Glob
@@ -14,6 +15,8 @@ from .sensitive import OURS, plain
 
 _HARMLESS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
 _TREES = frozenset({"delete", "move"})
+_MOVING = re.compile(r"delete|remove|move|rename|copy|unlink|trash|rmdir|replace", re.IGNORECASE)
+"""In the name of a tool: with a folder, all that is in it goes."""
 
 
 def limit(rules: Iterable[Rule], request: Request) -> str:
@@ -24,15 +27,25 @@ def limit(rules: Iterable[Rule], request: Request) -> str:
 def hinted(rules: Iterable[Rule], request: Request) -> str:
     """The first of the rules about files and hosts of which a command names one; whether it touches it, is unclear."""
     lines = request.named if rules else ()
-    return next((rule.text for rule in rules if any(_is_named(rule, line, request) for line in lines)), "")
+    spots = (*request.inner, *request.vague)
+    paths = [path for spot in spots for path in spot.places] if any(rule.path for rule in rules) else []
+    found = (
+        rule.text
+        for rule in rules
+        if any(_is_named(rule, line, request) for line in lines)
+        or (rule.path and any(_touches(rule.path, path, request) for path in paths))
+    )
+    return next(found, "")
 
 
 def ours(request: Request) -> str:
     """In words, which of our own settings and rule files the request would change; empty: none."""
-    around = request.circumstances
-    spots = [*(request.spots if request.changes else ()), *request.written]
-    if spot := next((spot for spot in spots if around.is_ours(spot, is_tree=request.call.kind in _TREES)), None):
+    spots = [*((*request.spots, *request.inner, *request.vague) if request.changes else ()), *request.written]
+    is_tree = request.call.kind in _TREES or any(map(_MOVING.search, request.tools))
+    if spot := next((spot for spot in spots if request.circumstances.is_ours(spot, is_tree=is_tree)), None):
         return f"{spot.text} holds our own settings"
+    if request.seen.too_much and request.changes:
+        return "its input has more parts than can be looked at, among them perhaps our own settings"
     name = next(filter(None, (_our_name(line, request) for line in request.named)), "")
     return f"the command names {name}, which holds our own settings" if name else ""
 
@@ -94,7 +107,7 @@ def _spellings(rule: Rule) -> Iterator[str]:
 def _fetches(rule: Rule, request: Request) -> bool:
     if rule.domain is None:
         return request.call.kind == "fetch"
-    return any(rule.domain.touches(url) for url in request.seen.urls)
+    return any(rule.domain.touches(url) for url in (*request.seen.urls, *request.seen.inner_urls))
 
 
 def _reaches(rule: Rule, request: Request) -> bool:
@@ -103,13 +116,17 @@ def _reaches(rule: Rule, request: Request) -> bool:
     spots = list(request.written)
     if rule.tool == "Edit":
         meant = kind not in _HARMLESS and kind != "execute"
-        spots += request.spots if meant or request.seen.diffs else ()
+        spots += (*request.spots, *request.inner) if meant or request.seen.diffs else ()
     else:
         meant = kind in KINDS[rule.tool] or (rule.tool == "Read" and kind == "search")
-        spots = list(request.spots) if meant or kind == "other" else []
+        spots = [*request.spots, *request.inner] if meant or _is_unknown(kind) else []
     if rule.path is None:
         return kind in KINDS[rule.tool] or (rule.tool == "Edit" and bool(spots) and kind != "other")
     return any(_touches(rule.path, path, request) for spot in spots for path in spot.places)
+
+
+def _is_unknown(kind: str) -> bool:
+    return kind not in _HARMLESS and not any(kind in kinds for kinds in KINDS.values())
 
 
 def _touches(glob: Glob, path: str, request: Request) -> bool:

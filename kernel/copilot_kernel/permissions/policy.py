@@ -6,7 +6,7 @@ option of kind `allow_once` is ever chosen for a yes: never a standing grant, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,7 +17,7 @@ from .circumstances import Circumstances
 from .contradictions import contradiction
 from .grants import ACCEPT_EDITS, granted
 from .request import Request, paths
-from .rules import KINDS, Rules, parse, warning
+from .rules import KINDS, Rule, Rules, parse, warning
 from .suggestions import LONGEST as LONGEST_WORTH
 from .suggestions import suggestion
 
@@ -93,27 +93,58 @@ def _find(request: Request, earlier: ToolCall | None) -> _Finding:
     if asked := limits.limit(rules.ask, request) or request.limited_by("ask"):
         return _Finding("ask", "rule", f"the rule {asked} asks about it", asked)
     if hinted := limits.hinted((*rules.deny, *rules.ask), request):
-        return _Finding("ask", "rule", f"the command names what the rule {hinted} is about", hinted)
+        return _Finding("ask", "rule", f"it names what the rule {hinted} is about", hinted)
     if held := searches.held_back((*rules.deny, *rules.ask), request):
         return _Finding("ask", "rule", f"the search may read what the rule {held} is about", held)
     return _bypassed(request) if mode == BYPASS else _granted(request, earlier)
 
 
 def _bypassed(request: Request) -> _Finding:
-    """Everything, unless a command that is denied or asked about may hide in it."""
-    rules = request.circumstances.rules
-    limiting = (*rules.deny, *rules.ask)
+    """Everything, unless what a rule denies or asks about may hide in it."""
+    rules = (*request.circumstances.rules.deny, *request.circumstances.rules.ask)
+    words = next((words for is_about, find in _HIDING if any(map(is_about, rules)) and (words := find(request))), "")
+    if words:
+        return _Finding("ask", "rule", words)
+    return _Finding("allow", "mode", f"the mode {BYPASS} allows everything")
+
+
+def _hidden_command(request: Request) -> str:
     unclear = next((verdict.reason for verdict in request.verdicts if verdict.outcome == "ask"), "")
     if request.seen.commands and request.seen.aside:
         unclear = unclear or f"it holds {request.seen.aside[:40]} beside its command"
-    if unclear and any(rule.command for rule in limiting):
-        return _Finding("ask", "rule", f"{unclear}, and a command that a rule denies may hide in it")
+    if request.call.kind == "execute" and not request.seen.commands:
+        unclear = unclear or "it does not say which command it runs"
+    return f"{unclear}, and a command that a rule denies may hide in it" if unclear else ""
+
+
+def _hidden_file(request: Request) -> str:
+    kind, seen = request.call.kind, request.seen
+    if kind == "execute" and not seen.commands:
+        return "it does not say which command it runs, and a rule denies some files"
+    if kind in ("read", "edit", "delete") and not seen.paths:
+        return "it does not say which files it is about, and a rule denies some"
+    if kind == "move" and not request.has_ends:
+        return "it does not say where from and where to, and a rule denies some files"
     unknown = next((spot for spot in (*request.spots, *request.written) if not spot.real), None)
-    if unknown and any(rule.path for rule in limiting):
-        return _Finding(
-            "ask", "rule", f"it is not known where {unknown.text[:200]} leads, and a rule denies some files"
-        )
-    return _Finding("allow", "mode", f"the mode {BYPASS} allows everything")
+    return f"it is not known where {unknown.text[:200]} leads, and a rule denies some files" if unknown else ""
+
+
+def _hidden_address(request: Request) -> str:
+    is_unsaid = request.call.kind == "fetch" and not request.seen.urls
+    return "it does not say which address it fetches, and a rule denies some" if is_unsaid else ""
+
+
+def _too_much(request: Request) -> str:
+    return "its input has more parts than can be looked at, and a rule denies some" if request.seen.too_much else ""
+
+
+_HIDING: tuple[tuple[Callable[[Rule], object], Callable[[Request], str]], ...] = (
+    (lambda rule: rule.command, _hidden_command),
+    (lambda rule: rule.path, _hidden_file),
+    (lambda rule: rule.domain, _hidden_address),
+    (lambda rule: True, _too_much),
+)
+"""Which rules something may hide from, and how."""
 
 
 def _granted(request: Request, earlier: ToolCall | None) -> _Finding:

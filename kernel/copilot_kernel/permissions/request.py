@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,6 +40,21 @@ class Request:
     def spots(self) -> tuple[Spot, ...]:
         """The paths that the call names."""
         return tuple(map(self.circumstances.spot, self.seen.paths))
+
+    @property
+    def has_ends(self) -> bool:
+        """Of a move: it names two files at least."""
+        return len({posixpath.normpath(spot.written) for spot in self.spots}) > 1
+
+    @cached_property
+    def inner(self) -> tuple[Spot, ...]:
+        """The paths that it names at any depth, although it is not about files."""
+        return tuple(map(self.circumstances.spot, self.seen.inner))
+
+    @cached_property
+    def vague(self) -> tuple[Spot, ...]:
+        """What could be a path as well."""
+        return tuple(map(self.circumstances.spot, self.seen.vague))
 
     @cached_property
     def written(self) -> tuple[Spot, ...]:
@@ -90,7 +106,7 @@ def paths(call: ToolCall, circumstances: Circumstances) -> tuple[str, ...]:
     """Every absolute path for which `Circumstances.real` must say where it leads, before `decide` is called."""
     request = Request(call, inputs.read(call), circumstances)
     own = (circumstances.root, circumstances.cwd, circumstances.home, *circumstances.protected, request.folder)
-    named = (circumstances.key(path) for path in request.seen.paths)
+    named = (circumstances.key(path) for path in (*request.seen.paths, *request.seen.inner, *request.seen.vague))
     writes = (circumstances.key(path, request.folder) for verdict in request.verdicts for path in verdict.writes)
     found = (path for path in (*own, *named, *writes) if path.startswith("/") and "\0" not in path)
     return tuple(dict.fromkeys(path for path in found if len(path) <= 2 * LONGEST))
