@@ -7,9 +7,6 @@ from traitlets import Bool
 
 from .unknown import Unknown
 
-HEADER_SECONDS = 60.0
-"""Until the head of a request must have come, and until an idle connection is closed."""
-
 
 class Alone(ServerApp):
     """What `jupyter copilot` runs."""
@@ -29,6 +26,6 @@ class Alone(ServerApp):
             self.identity_provider.token_generated = False
 
     def init_httpserver(self) -> None:
-        """Nobody holds a connection for long without a word."""
+        """Nobody holds a connection for long without a word; in Jupyter's own server that is Jupyter's business."""
         super().init_httpserver()
-        self.http_server.conn_params.header_timeout = HEADER_SECONDS
+        self.http_server.conn_params.header_timeout = self.starter_app.header_seconds

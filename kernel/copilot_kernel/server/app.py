@@ -61,6 +61,9 @@ class CopilotApp(ExtensionApp):
     chat_allow = List(Unicode(), help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
+    header_seconds = Float(
+        60, min=0.1, help="Seconds that a request's head may take, and the next one on a connection; server of its own."
+    ).tag(config=True)
     body_seconds = Float(60, min=0.1, help="Seconds that a request's body may take.").tag(config=True)
 
     @default("defaultModel")
@@ -141,7 +144,7 @@ class CopilotApp(ExtensionApp):
         try:
             await home.do(self.meet)
         finally:
-            await self.pool.leave(home)
+            await self.pool.forget(home)
 
     async def meet(self, chat: Chat) -> None:
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""

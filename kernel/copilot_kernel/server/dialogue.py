@@ -67,6 +67,10 @@ class Dialogue:
         """The agent may forget it."""
         await self._app.pool.leave(self._home)
 
+    async def delete(self) -> None:
+        """Nobody can go on with it, so it need not be in the list of the user's sessions."""
+        await self._app.pool.forget(self._home)
+
     # -- what is new ------------------------------------------------------------------------------------------------
 
     def _goes_on(self, messages: Sequence[Message]) -> bool:
@@ -121,7 +125,7 @@ class Dialogues:
                 yield dialogue
             finally:
                 if not key:
-                    await dialogue.close()
+                    await dialogue.delete()
 
     async def sweep(self, seconds: float) -> None:
         """Close those that nobody has used for so long."""

@@ -99,6 +99,14 @@ class Pool:
         await home.close(CLOSE_LIMIT)
         self._homes.discard(home)
 
+    async def forget(self, home: Home) -> None:
+        """The same for one that nobody can go on with: it is deleted, where the agent offers that (session-delete)."""
+        session = home.chat.session if home.chat else None
+        if session is not None:
+            with suppress(CopilotError, TimeoutError, asyncio.CancelledError):
+                await asyncio.wait_for(home.do(lambda chat: _delete(chat, session.id)), CLOSE_LIMIT)
+        await self.leave(home)
+
     async def sweep(self, seconds: float) -> None:
         """End the agents that nobody has talked to for so long; worn ones at once."""
         await self._bury()
@@ -141,3 +149,10 @@ class Pool:
         found = min(self.processes, key=lambda process: (not process.fresh, process.seats))
         found.used = asyncio.get_running_loop().time()
         return found
+
+
+async def _delete(chat: Chat, session_id: str) -> None:
+    """Closed first: agents need not delete what is open."""
+    await chat.new()
+    if chat.agent.link is not None and chat.agent.link.can("delete"):
+        await chat.delete(session_id)

@@ -1,0 +1,50 @@
+"""A server of its own: what Jupyter's own does not do for us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from copilot_kernel.server.alone import Alone
+from copilot_kernel.server.app import CopilotApp
+from tornado.ioloop import IOLoop
+from tornado.web import Application
+
+from .api import LIMIT, until
+
+
+@asynccontextmanager
+async def alone(**settings: float) -> AsyncIterator[Alone]:
+    """One that serves nothing, on a free port."""
+    server = Alone(ip="127.0.0.1", port=0)
+    server._starter_app = CopilotApp(**settings)
+    server.web_app, server.ssl_options = Application(), None  # as `init_webapp` leaves them
+    server.io_loop = IOLoop.current()
+    server.init_httpserver()
+    await until(lambda: bool(server.http_server._sockets))
+    try:
+        yield server
+    finally:
+        server.http_server.stop()
+        await server.http_server.close_all_connections()
+
+
+@pytest.mark.parametrize(
+    "head", ["", "GET /health HTTP/1.1\r\nHost: 127.0", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"]
+)
+async def test_a_head_that_does_not_come_does_not_hold_the_connection(head: str) -> None:
+    """Nor does the next one, which never comes after an answer."""
+    async with alone(header_seconds=0.3) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(head.encode())
+        async with asyncio.timeout(LIMIT):
+            answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 404") if head.endswith("\r\n\r\n") else answer == b""
+        writer.close()
+
+
+async def test_it_has_a_minute_by_default() -> None:
+    async with alone() as server:
+        assert server.http_server.conn_params.header_timeout == 60
