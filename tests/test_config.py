@@ -97,7 +97,12 @@ def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path
         ("START_TIMEOUT", "nan"),
         ("START_TIMEOUT", "inf"),
         ("CANCEL_GRACE", "4000"),
-        ("DENY", "Bash"),
+        ("DENY", "{}"),
+        ("DENY", "5"),
+        ("DENY", ""),
+        ("DENY", "Bash(rm *), Bash(mv *)"),
+        ("ASK", "[Bash(rm *)]"),
+        ("ASK", "[" * 100_000),
         ("ON_UNASKED", "kill"),
     ],
 )
@@ -156,6 +161,34 @@ def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path
     )
     assert (settings.allow, settings.ask, settings.deny) == ((), ("Edit",), ("Bash(rm *)", "WebFetch"))
     assert (settings.origins["allow"], settings.origins["deny"]) == ("environment", f"{path}, environment")
+
+
+@pytest.mark.parametrize("name", ["ask", "deny"])
+def test_of_what_asks_and_denies_the_rest_holds_if_one_entry_is_no_text(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "file.json", {name: ["Edit(data/**)", None, ["Read"]]})
+    settings = load({f"COPILOT_KERNEL_{name.upper()}": '["Bash(rm *)", 5]'}, [path])
+    assert getattr(settings, name) == ("Edit(data/**)", "Bash(rm *)")
+    assert settings.origins[name] == f"{path}, environment"
+    assert settings.problems == (
+        f"{path}: {name}: None is no rule and matches nothing; rules are texts",
+        f"{path}: {name}: ['Read'] is no rule and matches nothing; rules are texts",
+        f"environment: {name}: 5 is no rule and matches nothing; rules are texts",
+    )
+
+
+@pytest.mark.parametrize("name", ["ask", "deny"])
+@pytest.mark.parametrize("text", ["Bash(rm *)", '"Bash(rm *)"', " Bash(rm *)\n"])
+def test_one_rule_that_asks_or_denies_may_stand_alone(tmp_path: Path, name: str, text: str) -> None:
+    path = write(tmp_path / "file.json", {name: "Edit(data/**)"})
+    settings = load({f"COPILOT_KERNEL_{name.upper()}": text}, [path])
+    assert (getattr(settings, name), settings.problems) == (("Edit(data/**)", "Bash(rm *)"), ())
+
+
+@pytest.mark.parametrize("text", ["Bash(rm *), Bash(mv *)", "['Bash(rm *)']", "[Bash]", "rm x", '{"a": 1}', ""])
+def test_what_cannot_deny_says_what_to_write(text: str) -> None:
+    (problem,) = load({"COPILOT_KERNEL_DENY": text}, []).problems
+    assert "matches nothing; it must be a JSON list of texts" in problem
+    assert problem.endswith("""write COPILOT_KERNEL_DENY='["Bash(rm *)", "Edit(data/**)"]'""")
 
 
 def test_what_is_allowed_in_several_files_adds_up(tmp_path: Path) -> None:

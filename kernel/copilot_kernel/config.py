@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -115,14 +116,16 @@ def _read(
         return
     try:
         value = reader(raw)
-        joins = name in found and (name in _JOINED or (name == "allow" and origin != _ENVIRONMENT))
-        found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
-        origins[name] = f"{origins[name]}, {origin}" if joins else origin
     except _Partly as partly:
-        found[name], origins[name] = partly.value, origin
+        value = partly.value
         problems += [f"{origin}: {name}: {problem}" for problem in partly.problems]
-    except (ValueError, TypeError) as error:
-        problems.append(f"{origin}: {name}: {error}")
+    except (ValueError, TypeError, RecursionError) as error:
+        wanted = f"; write {PREFIX}{name.upper()}='{_EXAMPLE}'" if origin == _ENVIRONMENT and name in _JOINED else ""
+        problems.append(f"{origin}: {name}: {error}{wanted}")
+        return
+    joins = name in found and (name in _JOINED or (name == "allow" and origin != _ENVIRONMENT))
+    found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
+    origins[name] = f"{origins[name]}, {origin}" if joins else origin
 
 
 def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
@@ -188,10 +191,33 @@ def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
 
 
 def _words(raw: Any) -> tuple[str, ...]:
-    value = json.loads(raw) if isinstance(raw, str) else raw
+    """What allows: a list that is not wholly understood allows nothing."""
+    value = _json(raw)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError('must be a JSON list of texts, such as ["Read", "Edit"]')
+        raise ValueError(_NO_LIST.format('["Read", "Edit"]'))
     return tuple(value)
+
+
+def _limits(raw: Any) -> tuple[str, ...]:
+    """What asks or denies: whatever can be understood of it holds, and a rule alone is a list of one."""
+    value = _json(raw)
+    if isinstance(value, str) and _ONE_RULE.fullmatch(value.strip()):
+        return (value.strip(),)
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r:.80} matches nothing; it {_NO_LIST.format(_EXAMPLE)}")
+    strange = [item for item in value if not isinstance(item, str)]
+    if strange:
+        texts = tuple(item for item in value if isinstance(item, str))
+        raise _Partly(texts, tuple(f"{item!r:.80} is no rule and matches nothing; rules are texts" for item in strange))
+    return tuple(value)
+
+
+def _json(raw: Any) -> Any:
+    """What a text says as JSON; if it is none, the text."""
+    try:
+        return json.loads(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        return raw
 
 
 def _servers(raw: Any) -> tuple[McpServer, ...]:
@@ -208,13 +234,18 @@ def _seconds(raw: Any) -> float:
     return value
 
 
+_NO_LIST = "must be a JSON list of texts, such as {}"
+_EXAMPLE = '["Bash(rm *)", "Edit(data/**)"]'
+_ONE_RULE = re.compile(r"\w[\w.*-]*(\([^()]*\))?")
+"""The shape of a rule; whether it is one is found out with the others."""
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "agent": _text,
     "cwd": _text,
     "permission_mode": _mode,
     "allow": _words,
-    "ask": _words,
-    "deny": _words,
+    "ask": _limits,
+    "deny": _limits,
     "on_unasked": _one_of(ON_UNASKED),
     "start_timeout": _seconds,
     "cancel_grace": _seconds,
