@@ -47,6 +47,24 @@ def test_what_leads_elsewhere_or_to_more_than_text_asks(line: str) -> None:
     assert outcome(line) == "ask"
 
 
+@pytest.mark.parametrize("line", ["rm -rf /home/me/project", "rm -rf ..", "rm -rf ~/project", "mv /mnt/disk/project x"])
+def test_the_project_is_not_taken_as_a_whole(line: str) -> None:
+    rules = [compile_pattern("rm *"), compile_pattern("mv *")]
+    assert "takes the whole project" in judge(line, rules, around=PROJECT).reason
+    assert judge("rm -rf ../data", rules, around=PROJECT).outcome == "allow"
+
+
+def test_what_is_behind_a_folder_outside_depends_on_links() -> None:
+    assert outcome("cat /home/me/project/../project/a") == "allow"
+    assert outcome("cat /home/me/link/../project/a") == "ask"
+    assert outcome("cat ../../../etc/hosts") == "allow"
+
+
+def test_the_reason_for_settings_of_the_home_folder_is_what_they_may_hold() -> None:
+    seen = judge("cat ~/.gitconfig", [compile_pattern("cat *")], around=PROJECT)
+    assert "may hold secrets" in seen.reason
+
+
 def test_names_above_the_project_do_not_count() -> None:
     inside = Around("/srv/.config/p", ("/srv/.config/p",), "/root")
     assert outcome("cp a /srv/.config/p/b", inside) == "allow"

@@ -1,7 +1,7 @@
 """What no rule may allow, however it is spelled."""
 
 import pytest
-from copilot_kernel.permissions.sensitive import is_never_written, why_sensitive
+from copilot_kernel.permissions.sensitive import is_never_written, names_secret, why_sensitive
 
 GIT, RULES, SECRETS, RUN = (
     "belongs to Git itself",
@@ -35,6 +35,26 @@ NAMES = [
     ("git/config", "", False, "is a folder like others"),
     ("environment.yml", "", False, "is a text like others"),
     ("main.py", "", False, "is what agents are for"),
+    (".env~", SECRETS, False, "what an editor left"),
+    (".env-prod", SECRETS, False, "by habit"),
+    (".env.bak", SECRETS, False, "by habit"),
+    (".env ", SECRETS, False, "the same on a disk that drops blanks at the end"),
+    (".env.example", "", False, "holds names only"),
+    ("app/.env.sample", "", False, "holds names only"),
+    (".env.template", "", False, "holds names only"),
+    (".environment", "", False, "only begins alike"),
+    (".my.cnf", SECRETS, False, "a password"),
+    (".pgpass", SECRETS, False, "passwords"),
+    (".vault-token", SECRETS, False, "a token"),
+    (".password-store/a.gpg", SECRETS, False, "passwords"),
+    (".cargo/credentials.toml", SECRETS, False, "a token"),
+    (".cache/huggingface/token", SECRETS, False, "a token"),
+    (".cache/huggingface/hub/a.json", "", False, "what was loaded"),
+    (".local/share/keyrings/login.keyring", SECRETS, False, "passwords"),
+    ("keys/id_rsa", SECRETS, False, "a key, wherever it lies"),
+    ("id_ed25519", SECRETS, False, "a key, wherever it lies"),
+    ("id_ed25519.pub", "", False, "what everybody may know"),
+    ("app/credentials.json", SECRETS, False, "by habit"),
 ]
 
 
@@ -72,8 +92,36 @@ CHANGES = [
     ("bin/tool", "", ""),
     (".venv/lib/python3/site-packages/a.py", "", ""),
     ("config/app.json", "", ""),
+    *((name, "", STEERS) for name in (".cursorrules", ".windsurfrules", ".clinerules", ".goosehints", "opencode.json")),
+    *((f"{name}/a", "", STEERS) for name in (".opencode", ".qwen", ".kiro", ".roo", ".agents", ".clinerules")),
+    *((name, "", STEERS) for name in ("QWEN.md", "CLAUDE.local.md", "AGENTS.override.md", "sub/AGENTS.md ")),
+    *((name, "", RUN) for name in (".cargo/config.toml", ".yarnrc.yml", ".githooks/pre-commit", "lefthook.yml")),
+    *((name, "", RUN) for name in (".mise.toml", "mise.toml", ".Rprofile", "ipython_config.py", ".zed/a", ".pdbrc")),
+    *((name, RUN, RUN) for name in ("sitecustomize.py", "usercustomize.py", "jupyter_server_config.py")),
+    *((name, "", RUN) for name in ("HEAD", "sub/Head", "evil/head")),
+    *(
+        (name, "", "")
+        for name in ("head/a.py", "src/HEAD.md", "conftest.py", "config", "objects/a", "cargo/config.toml")
+    ),
     ("", "", ""),
 ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        *((pattern, True) for pattern in (".e*", "./*env", "**/.env*", ".[e]nv", ".en[^x]", ".{e,x}nv", "*.{py,env}")),
+        *((pattern, True) for pattern in ("id_*", "*_rsa", "cred*.json", "{a,{b,.env}}", "src .env", ".*", "*.env")),
+        *((pattern, True) for pattern in ("{" + "a," * 200 + ".env}", ".{" + "a," * 200 + "x}")),
+        *(
+            (pattern, False)
+            for pattern in ("*", "**", "*.py", "*.json", "*.{ts,tsx}", "src/**", "!.env", ".env.example")
+        ),
+        *((pattern, False) for pattern in (".git[ia]*s", "{src,test}/**/*.md", "", "..", "a{b")),
+    ],
+)
+def test_a_name_pattern_that_may_become_a_secret(pattern: str, wanted: bool) -> None:
+    assert names_secret(pattern) == wanted
 
 
 @pytest.mark.parametrize(("path", "read", "changed"), CHANGES)

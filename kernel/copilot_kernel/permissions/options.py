@@ -76,10 +76,10 @@ _ACCEPTED = PROJECTS | {
         --fail-with-body --location --head --include --verbose --insecure --header --request --data --data-raw
         --data-urlencode --data-binary --json --user-agent --referer --max-time --connect-timeout --retry --retry-delay
         --retry-all-errors --compressed --get --url --range --http1.1 --http2 --no-progress-meter --progress-bar --ipv4
-        --ipv6 --user --form -F: --version
+        --ipv6 --user --version
     """,
     "wget": """
-        -q -v -c -S -t: -T: -nv -nc --quiet --verbose --no-verbose --continue --no-clobber --spider --server-response
+        -q -v -S -t: -T: -nv -nc --quiet --verbose --no-verbose --no-clobber --spider --server-response
         --tries --timeout --wait --header --user-agent --no-check-certificate --show-progress --progress --version
     """,
     "sed": """

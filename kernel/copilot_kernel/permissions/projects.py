@@ -75,7 +75,7 @@ PROJECTS = {
         --ignore-patterns --max-line-length --msg-template --recursive --fail-under --list-msgs --version --verbose -v
     """,
     "ag": """
-        -i -l -L -n -w -c -v -o -s -S -Q -A: -B: -C: -G: -m: -g: -u -U -a -H -t -r -f -0 --hidden --ignore
+        -i -l -L -n -w -c -v -o -s -S -Q -A: -B: -C: -m: -u -U -a -H -t -r -f -0 --hidden --ignore
         --ignore-case --smart-case --case-sensitive --literal --word-regexp --nocolor --color --nogroup --group
         --column --count --depth --files-with-matches --max-count --noheading --nonumbers --stats --vimgrep --python
         --py --js --ts --html --md --json --yaml

@@ -12,11 +12,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote
 
 from .options import ALIASES, options_of
 from .parts import below
 from .programs import WRAPPERS, inner_at
-from .sensitive import is_never_written, why_sensitive
+from .sensitive import is_never_written, names_secret, why_sensitive
 
 _NAMES = "echo printf true false test [ pwd type command which basename dirname date tee cd wait"
 _SAYING = frozenset(_NAMES.split())
@@ -43,7 +44,12 @@ _HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "git"})
 """They show what is in all files of a folder."""
 _PLAIN = re.compile(r"(?!jupyter)[\w+%-]*", re.ASCII)
-_LIVING = re.compile(r"/proc/(?:[^/]*[\d*?\[]|self|thread-self)")
+_LIVING = re.compile(r"/proc/(?:\Z|[^/]*[\d*?\[]|self|thread-self)")
+_DETOUR = re.compile(r"(.*?(?:\A|/)(?!\.{0,2}(?:/|\Z))[^/]+)/+(?:\./+)*\.\.(?:/|\Z)", re.DOTALL)
+_GLOB = re.compile(r"[*?\[]")
+_NAMING = re.compile(r"--(?:i?glob|inc\w*)(?:=(?P<long>.*))?|-[A-Za-z.]*?g=?(?P<short>.*)", re.DOTALL)
+"""How a search is told the names of the files in which it looks."""
+_TAKING = frozenset({"rm", "rmdir", "mv", "chmod", "chown"})
 _PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmod", "tar", "unzip"})
 """With a folder, these reach what is in it."""
 
@@ -94,7 +100,7 @@ def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str],
     if sum(len(tuple(_paths(word))) for word in odd) > _MOST or any(word.count("/") > _DEEPEST for word in odd):
         return f"{program} gets too many words to look where each of them leads"
     reasons = (_reason(program, words[at], words[at] in globs, is_shown, around) for at in free)
-    return next(filter(None, reasons), "")
+    return next(filter(None, reasons), "") or _sought(program, words, free) or _whole(program, words, free, around)
 
 
 def _acting(words: Sequence[str], spelled: Collection[int]) -> tuple[str, list[int]]:
@@ -133,7 +139,13 @@ def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Arou
         return ""
     if is_glob and _HIDDEN_GLOB.match(word):
         return f"{program} {word} may become a hidden file, by the names of files"
+    if is_glob and _GLOB.search(word) and names_secret(word):
+        return f"{program} {word} may become a file with secrets, by the names of files"
+    if program == "wget" and (name := _fetched(word)) and (why := why_sensitive((name,), changes=True)):
+        return f"wget writes {name}, which {why}"
     for path in _paths(word):
+        if (detour := _DETOUR.match(path)) and around.inner(detour[1]) is None:
+            return f"{path} has .. behind a folder outside of the project, and where that leads depends on links"
         parts = around.inner(path)
         if parts is None and not is_shown:
             return f"{program} may run or change what {path} leads to, which is outside of the project"
@@ -141,6 +153,33 @@ def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Arou
         if why:
             return f"{path} {why}, and no rule allows that for {program}"
     return ""
+
+
+def _sought(program: str, words: Sequence[str], free: list[int]) -> str:
+    """Of patterns for names that the program itself expands."""
+    patterns = (_name_pattern(program, words, at) for at in free) if program in _SEARCHING else ()
+    found = next((pattern for pattern in patterns if re.search(r"[*?\[{\\]", pattern) and names_secret(pattern)), "")
+    return f"{program} looks for {found}, which may be files with secrets" if found else ""
+
+
+def _name_pattern(program: str, words: Sequence[str], at: int) -> str:
+    if program == "git":
+        return "" if re.match(r"-|.*\s", words[at], re.DOTALL) else re.split("[:)]", words[at])[-1]
+    found = _NAMING.fullmatch(words[at])
+    if not found:
+        return ""
+    return found["long"] or found["short"] or " ".join(words[at + 1 : at + 2])
+
+
+def _whole(program: str, words: Sequence[str], free: list[int], around: Around) -> str:
+    """Whether the project's own folder would be deleted, moved or emptied, and with it what belongs to Git."""
+    named = [words[at] for at in free if not words[at].startswith("-")]
+    options = [word for word in words if word.startswith("-")]
+    if program == "mv" and not any(word.startswith(("-t", "--t")) for word in options):
+        named = named[:-1]
+    is_meant = program in _TAKING or (program == "rsync" and any(word.startswith("--del") for word in options))
+    found = next((word for word in named if is_meant and around.inner(word) == ()), "")
+    return f"{program} {found} takes the whole project, with what belongs to Git" if found else ""
 
 
 def _is_left_out(program: str, word: str) -> bool:
@@ -159,13 +198,18 @@ def _inside(program: str, names: tuple[str, ...], is_shown: bool) -> str:
 def _outside(program: str, path: str, is_glob: bool, around: Around) -> str:
     """Of what a program only shows: everything else may not lead there."""
     whole = around.whole(path)
-    if _LIVING.match(whole):
+    if _LIVING.match(f"{whole}/"):
         return "shows what a running program holds"
     if is_glob and "/" in "".join(re.split(r"[*?\[]", path, maxsplit=1)[1:]):
         return "may become another folder, by the names of files"
     if program in _SEARCHING and (around.holds_home(whole) or "/." in whole):
         return "is searched with all that is hidden in it"
-    return why_sensitive(whole.split("/"))
+    return "may hold secrets" if why_sensitive(whole.split("/")) else ""
+
+
+def _fetched(word: str) -> str:
+    """The name of the file in which wget keeps what an address gives; empty: it is none, or gives no name."""
+    return unquote(re.split(r"[?#;]", word)[0]).rpartition("/")[2] if _ADDRESS.match(word) else ""
 
 
 def _paths(word: str) -> Iterator[str]:

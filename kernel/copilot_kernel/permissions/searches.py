@@ -11,7 +11,7 @@ from .globs import Glob
 from .parts import below
 from .request import Request
 from .rules import Rule
-from .sensitive import SECRETS, plain, why_sensitive
+from .sensitive import names_secret, plain
 
 
 def held_back(rules: Iterable[Rule], request: Request) -> str:
@@ -25,7 +25,7 @@ def held_back(rules: Iterable[Rule], request: Request) -> str:
 def secret(request: Request) -> str:
     """The name pattern of a search that is after secrets; empty: none is."""
     patterns = request.seen.searched if request.call.kind == "search" else ()
-    return next((pattern for pattern in patterns if any(map(_is_secret, _names(pattern)))), "")
+    return next(filter(names_secret, patterns), "")
 
 
 def _may_read(glob: Glob, request: Request) -> bool:
@@ -69,9 +69,3 @@ def _names(pattern: str) -> list[str]:
     if pattern.startswith("!"):
         return []
     return [plain(name) for name in re.split(r"[{},/\\\s]+", pattern) if name]
-
-
-def _is_secret(name: str) -> bool:
-    if set(name) <= set("*?."):
-        return name.startswith(".") and name not in (".", "..")
-    return bool(why_sensitive((name,))) or any(fnmatchcase(each, name) for each in SECRETS)
