@@ -6,6 +6,7 @@ import base64
 from itertools import count
 from typing import Any
 
+import httpx
 import pytest
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.server import prompt
@@ -13,7 +14,7 @@ from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.schema import read_chat, read_messages
 
 from ..acp.scripted import Script
-from .api import Api, prompts, scripted, until, user
+from .api import LIMIT, Api, prompts, scripted, until, user
 
 PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
@@ -34,6 +35,7 @@ async def test_a_stream_begins_with_the_role_and_ends_with_the_reason_and_the_ma
     got = await api.complete("demo: slow 3 0", stream=True)
     *chunks, done = got.events
     assert (got.status, got.headers["Content-Type"], done) == (200, "text/event-stream", "[DONE]")
+    assert "no-cache" in got.headers["Cache-Control"]
     first, last = chunks[0]["choices"][0], chunks[-1]["choices"][0]
     assert first["delta"] == {"role": "assistant", "content": ""}
     assert (last["delta"], last["finish_reason"]) == ({}, "stop")
@@ -47,6 +49,24 @@ async def test_what_is_streamed_is_what_a_plain_answer_says(api: Api) -> None:
     prompt = "demo: say One.\nshell echo two\nsay Three."
     plain, stream = await api.complete(prompt), await api.complete(prompt, stream=True)
     assert plain.said == stream.streamed
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_only_what_the_agent_says_is_text_and_messages_are_apart(api: Api, stream: bool) -> None:
+    got = await api.complete("demo: think why\nsay One,\nsay  two\nplan A;B / 1\ntool text\nsay Three", stream=stream)
+    assert (got.streamed if stream else got.said) == "One,two\n\nThree"
+
+
+async def test_a_stream_leaves_its_connection_open_for_the_next_request(api: Api) -> None:
+    asked = {"messages": user("demo: say x"), "stream": True}
+    places = []
+    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT, headers=api.bearer) as client:
+        for _ in range(2):
+            async with client.stream("POST", f"{api.url}v1/chat/completions", json=asked) as got:
+                places.append(got.extensions["network_stream"].get_extra_info("client_addr"))
+                assert (await got.aread()).endswith(b"data: [DONE]\n\n")
+                assert "Connection" not in got.headers
+    assert len(set(places)) == 1
 
 
 async def test_tools_of_the_agent_are_rejected(api: Api) -> None:

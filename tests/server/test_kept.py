@@ -59,6 +59,16 @@ async def test_the_session_has_a_name_from(api: Api, answers: Json, body: Json, 
     assert [got.headers["X-Copilot-Session-State"] for got in (first, second)] == ["new", "continued"]
 
 
+async def test_the_header_counts_before_metadata_and_metadata_before_the_user(api: Api, answers: Json) -> None:
+    named = [("header", "metadata", "user"), ("", "metadata", "user"), ("", "", "user")]
+    async with scripted(api, **answers) as script:
+        for names in (*named, *named):
+            header, metadata, user_name = names
+            await api.complete("One", header, metadata={"session": metadata}, user=user_name)
+        assert sessions(script) == ["s1", "s2", "s3", "s1", "s2", "s3"]
+        assert [*api.app.dialogues._kept] == ["header", "metadata", "user"]
+
+
 async def test_of_a_history_that_the_agent_knows_only_the_new_part_goes_to_it(api: Api, answers: Json) -> None:
     async with scripted(api, **answers) as script:
         history = user("One")

@@ -175,6 +175,28 @@ async def test_a_kept_session_outlives_a_client_that_left(api: Api) -> None:
     )  # fmt: skip
 
 
+async def test_a_comment_comes_while_the_agent_is_silent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert turns.PATIENCE == 15
+    monkeypatch.setattr(turns, "FIRST", 0.01)
+    monkeypatch.setattr(turns, "PATIENCE", 0.05)
+    heard = asyncio.Event()
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        await heard.wait()
+        await script.say("Hello")
+        return {"stopReason": "end_turn"}
+
+    async with scripted(api, session_prompt=prompt), api.streaming("Hello") as response:
+        lines, comments = [], 0
+        async for line in response.aiter_lines():
+            comments += line.startswith(": ")
+            lines.append(line)
+            if comments == 2:
+                heard.set()
+    assert Answered(200, {}, "\n".join(lines)).streamed == "Hello"
+    assert "data: [DONE]" in lines
+
+
 # -- many at once -----------------------------------------------------------------------------------------------------
 
 

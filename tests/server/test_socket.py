@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from copilot_kernel.server import lobby
 from copilot_kernel.server.socket import ChatSocket
 from copilot_kernel.server.talk import MOST_WAITING
 from copilot_kernel.server.wire import LONGEST
@@ -20,7 +21,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from .api import Api
+from .api import Api, until
 from .sockets import LIMIT, Client, Door, Told, text_of
 
 QUESTION = "demo: shell echo hi"
@@ -235,6 +236,24 @@ async def test_fifty_sockets_at_once_hear_only_their_own(door: Door) -> None:
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         for number in range(count):
             tasks.create_task(talk(number))
+
+
+async def test_only_so_many_sockets_are_connected_at_once(
+    door: Door, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lobby.MOST_SOCKETS == 200
+    monkeypatch.setattr(lobby, "MOST_SOCKETS", 1)
+    async with door.client() as first:
+        await first.begin()
+        async with door.client() as more:
+            with pytest.raises(ConnectionClosed, match="1 chats are connected already") as closed:
+                await more.next()
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == lobby.TRY_AGAIN
+        assert text_of(await first.say("demo: say still here")) == "still here"
+    await until(lambda: not api.app.lobby._sockets)
+    async with door.client() as next_one:
+        assert await next_one.begin()
 
 
 async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
