@@ -113,6 +113,25 @@ async def test_an_answer_in_the_moment_of_the_change_does_not_count() -> None:
     assert (await talk.ask(), talk.asked) == (OPTIONS[0], ["ls", "rm -rf ."])
 
 
+@pytest.mark.parametrize("kind", ["allow_once", "reject_once"])
+async def test_what_was_said_with_an_answer_that_does_not_count_is_forgotten(kind: str) -> None:
+    """The rule is not in force, and the agent is not told why it was refused."""
+
+    class Hasty(Person):
+        async def ask(self, question: Question) -> Answer:
+            answer = await super().ask(question)
+            if len(self.questions) > 1:
+                return replace(answer, feedback="no, since it is late")
+            talk.change(raw_input={"command": "rm -rf ."})
+            return replace(answer, feedback="no, since it is early", rule="Bash(ls)")
+
+    talk = Talk(lambda question: True)
+    talk.record.begin([Text("do it")], person := Hasty(kind))
+    assert (await talk.ask(), len(person.questions)) == (Option(kind, kind, kind), 2)
+    assert talk.permissions.saving.feedback == ["no, since it is late"] * (kind == "reject_once")
+    assert talk.permissions.judge.book.texts("allow") == ()
+
+
 async def test_a_change_before_the_question_is_shown_is_in_the_question() -> None:
     talk = Talk(lambda question: True)
     asking = talk.permissions.ask(PermissionRequest("s", ONE, OPTIONS))

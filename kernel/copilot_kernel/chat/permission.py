@@ -150,6 +150,7 @@ class Permissions:
         try:
             with self._turnstile.ticket() as ticket:
                 asked, answer, rule = await self._settled(asked, ticket)
+                self.saving.hear(answer)
         finally:
             self._record.listeners.remove(asked.shown.hear)
             self.open -= 1
@@ -197,7 +198,8 @@ class Permissions:
             return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
         with stop.scope():
             answer = _once(await view.ask(_question(asked, decision, self.judge.settings.folder)), asked.options)
-            answer = await self.saving.of(answer)
+            if not asked.shown.has_changed:
+                answer = await self.saving.of(answer)
             if not stop.pressed:
                 return answer
         return Answer(None, "cancel", CANCELLED if stop.pressed else OVER)

@@ -26,10 +26,13 @@ class Saving:
         self.feedback: list[str] = []
         self._judge, self._record = judge, record
 
-    async def of(self, answer: Answer) -> Answer:
-        """`answer`, after its rule and its words were taken care of; a rule that cannot be one is left out."""
+    def hear(self, answer: Answer) -> None:
+        """This is the answer that counts: what it says with a "no" is for the agent."""
         if answer.feedback.strip() and not answer.allows:
             self.feedback.append(answer.feedback.strip())
+
+    async def of(self, answer: Answer) -> Answer:
+        """`answer`, after its rule was taken care of; one that cannot be a rule is left out."""
         if not (answer.rule and answer.allows):
             return answer
         try:

@@ -43,6 +43,11 @@ class Shown:
         if not _says_the_same(before, self.call, self._folder):
             self._changed.set()
 
+    @property
+    def has_changed(self) -> bool:
+        """An answer does not count any more."""
+        return self._changed.is_set()
+
     async def unless_changed(self, work: Awaitable[T]) -> T | None:
         """What `work` comes to, as long as the call stays as it is; else None, and the work is cancelled."""
         results: list[T] = []
@@ -51,7 +56,7 @@ class Shown:
                 tasks.start_soon(self._end_when_changed, tasks.cancel_scope)
                 results.append(await work)
                 tasks.cancel_scope.cancel()
-        return None if self._changed.is_set() else results[0]
+        return None if self.has_changed else results[0]
 
     async def rest(self) -> None:
         """Until the agent has said what it wanted to say about the call, as far as anybody can tell."""
