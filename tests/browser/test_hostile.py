@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
@@ -42,6 +43,12 @@ PAYLOADS = (
 )
 
 READABLE = "readable-{}"
+AT_ONCE = 5
+_NAMED = [f"{READABLE.format(index)} {payload}" for index, payload in enumerate(PAYLOADS)]
+TOGETHER = {
+    READABLE.format(first): "\n\n".join(_NAMED[first : first + AT_ONCE]) for first in range(0, len(PAYLOADS), AT_ONCE)
+}
+"""Several in one text, by its first words: one that a page takes for more than text does not hide the others."""
 
 
 def fields(text: str) -> list[dict[str, Any]]:
@@ -148,15 +155,18 @@ def question(text: str) -> dict[str, Any]:
 
 
 def test_a_hostile_question_is_only_text_beside_its_buttons(context: BrowserContext, lab: Lab) -> None:
-    asked = (question(f"{READABLE.format(index)} {payload}") for index, payload in enumerate(PAYLOADS))
+    asked = map(question, TOGETHER.values())
     script = "\n".join(f"request session/request_permission {json.dumps(each)}" for each in asked)
     lab.write("asked.ipynb", f"demo: {script}\nsay All were asked.")
     notebook = Notebook.open(context, lab, "asked.ipynb")
     notebook.run(0, wait=False)
-    for index in range(len(PAYLOADS)):
-        standing = notebook.answers(0, READABLE.format(index))
+    for number, name in enumerate(TOGETHER):
+        words = re.compile(rf"{name}\D")
+        standing = notebook.answers(0, words)
         expect(standing.get_by_role("button")).to_have_count(3)
-        for display in (standing, notebook.question(0, READABLE.format(index))):
+        for index in range(number * AT_ONCE, min((number + 1) * AT_ONCE, len(PAYLOADS))):
+            expect(notebook.question(0, words)).to_contain_text(READABLE.format(index))
+        for display in (standing, notebook.question(0, words)):
             assert display.locator("script, img, iframe, form, object, embed, link, video, a").count() == 0
         standing.get_by_role("button", name="Yes", exact=True).click()
     expect(notebook.output(0)).to_contain_text("All were asked.")
