@@ -84,6 +84,15 @@ MUST_ALLOW = [
         ("git clone git@example.org:a/b.git", "an ordinary address by ssh"),
         ("git remote -v", "a list"),
         ("git remote add fork https://example.org/a/b.git", "an ordinary address"),
+        ("git remote add -t main fork git@example.org:a/b.git", "a branch in front of the name"),
+        (
+            "git remote set-url origin https://example.org/b.git https://example.org/a.git",
+            "from one address to another",
+        ),
+        ("git remote get-url fork", "a setting is shown"),
+        ("git fetch --depth 1 origin", "a number in front of the remote"),
+        ("git ls-remote --heads origin", "what the remote has"),
+        ("git clone -b main --depth=1 https://example.org/a/b.git b", "a branch in front of the address"),
         ("git tag -a v1.0 -m 'Release'", "a tag"),
         ("git rev-parse --abbrev-ref HEAD", "the name of the branch"),
         ("git ls-files '*.ipynb'", "a quoted star"),
@@ -191,6 +200,8 @@ MUST_ALLOW = [
         ('curl -s -o /dev/null -w "%{http_code}" https://example.org', "only the status is printed"),
         ("curl -so /dev/null -w '%{time_total}\\n' https://example.org", "only the time is printed"),
     ),
+    *rows("git push -u origin *", ("git push -u origin main", "the remote is spelled out in the rule")),
+    *rows("git remote remove *", ("git remote remove fork", "the deed is spelled out in the rule")),
     *rows("git -C ../lib *", ("git -C ../lib status", "the folder is spelled out in the rule")),
     *rows(
         "sed *", ("sed -n 1,20p a.py", "printing lines"), ("sed 's/a/b/g; /^#/d' a.txt", "substituting and deleting")

@@ -15,6 +15,8 @@ from copilot_kernel.permissions.git import SUBCOMMANDS
 from copilot_kernel.permissions.patterns import compile_pattern, warning
 from copilot_kernel.permissions.programs import hidden
 
+from .making import edit, judged
+
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="these are facts about git")
 
 _STARTING = """
@@ -147,8 +149,56 @@ def test_a_hook_that_git_itself_moves_into_place_is_held_back(tmp_path: Path) ->
     assert "such as hooks" in hidden(["git", *move])
 
 
+def test_ordinary_files_that_make_a_repository_are_held_back_at_the_one_that_makes_it(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    folder = tmp_path / "project"
+    files = {"HEAD": "ref: refs/heads/main\n", "objects/a": "", "refs/a": "", "tree/a": ""}
+    files["config"] = (
+        f"[core]\nrepositoryformatversion = 0\nbare = false\nworktree = tree\nfsmonitor = {repository.evil}\n"
+    )
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    repository.git("status", at=folder)
+    assert repository.harm() == "started"
+    assert {judged(edit(name), mode="acceptEdits").outcome for name in files.keys() - {"HEAD"}} == {"allow"}
+    for name in ("HEAD", "head", "sub/HEAD", "HEAD "):
+        assert judged(edit(name), mode="acceptEdits").outcome == "ask"
+        assert judged(edit(name), allow="Edit").outcome == "ask"
+
+
+@pytest.mark.parametrize("words", ["push upstream HEAD:x", "push -q upstream HEAD:x", "push -- upstream HEAD:x"])
+def test_a_folder_called_like_a_remote_is_pushed_to(words: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    shutil.copytree(repository.names["OTHER"], repository.root / "upstream")
+    repository.git(*words.split())
+    assert repository.harm() == "started"
+    assert hidden(["git", *words.split()])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "remote set-url origin upstream https://example.org/",
+        "remote set-url --push origin upstream https://example.org/",
+        "remote add -t main fork upstream",
+        "remote add fork upstream -t main",
+    ],
+)
+def test_a_remote_that_is_set_to_a_folder_is_held_back(change: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    shutil.copytree(repository.names["OTHER"], repository.root / "upstream")
+    repository.git("remote", "add", "origin", "https://example.org/a.git")
+    if "--push" in change:
+        repository.git("config", "remote.origin.pushurl", "https://example.org/b.git")
+    repository.git(*change.split())
+    repository.git("push", "fork" if "fork" in change else "origin", "HEAD:x")
+    assert repository.harm() == "started"
+    assert hidden(["git", *change.split()])
+
+
 def test_the_reason_names_what_is_not_known() -> None:
-    assert "neither origin nor upstream" in hidden(["git", "push", "fork", "main"])
+    assert "is not origin, so that it may be a folder" in hidden(["git", "push", "fork", "main"])
     assert "not on the list of known subcommands" in hidden(["git", "st"])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .accepted import Accepted, accepted
+from .remotes import NETWORK, OUTSIDE, address_hides
 from .sensitive import is_never_written
 
 _SHOWING = """
@@ -163,7 +164,7 @@ SUBCOMMANDS = {
 
 _DEEDS = {
     "stash": {"push", "pop", "list", "show", "apply", "drop", "clear", "branch"},
-    "remote": {"show", "get-url", "add", "remove", "rm", "rename", "set-url", "set-branches", "set-head", "prune"},
+    "remote": {"show", "get-url", "add", "set-url", "set-branches", "set-head", "prune"},
     "bisect": {"start", "good", "bad", "new", "old", "reset", "log", "skip", "terms"},
     "reflog": {"show"},
     "worktree": {"list"},
@@ -172,16 +173,10 @@ _DEEDS = {
 }
 """What those that have subcommands of their own may do; the first word after them that is no option."""
 
-_NETWORK = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
 _OUTER = accepted("-P --no-pager --version --no-optional-locks --literal-pathspecs --no-replace-objects")
 
 _OUTER_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 """These take the next word; only a rule that spells them out allows them."""
-
-_TRANSPORT = re.compile(r"\w+::|(?!https?://|ssh://|git://)[\w+.-]+://")
-"""Addresses for which git starts a program of their own, `git-remote-…`."""
-_USUAL = frozenset({"origin", "upstream"})
-"""Names of remotes. Another name may be the one of a folder."""
 
 _NEVER_FREE = ("--exec", "--upload-pack", "--receive-pack", "--output", "--output-directory", "--extcmd", "--template")
 """Also in their abbreviations."""
@@ -221,6 +216,9 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
         return f"git {name} {deed} may start other programs or change more than it says"
     if name == "apply" and at in free and not _LOOKING.intersection(rest):
         return "git apply may change any file of the project, as the patch says"
+    if name in NETWORK and not _first_glob(name, rest, globs):
+        behind = words[at + 1 :]
+        return address_hides(name, behind, rest, all(map(options.covers, behind)), globs)
     return _positional_hides(name, rest, globs)
 
 
@@ -240,35 +238,17 @@ def _unlisted_hides(name: str, rest: list[str]) -> str:
 
 
 def _positional_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
-    if glob := next((word for word in rest if word in globs and word[0] in "*?[" and not _is_added(name, word)), ""):
+    if glob := _first_glob(name, rest, globs):
         return f"{glob} may become an option of git, by the name of a file; write ./{glob}"
-    if name in _NETWORK:
-        return _address_hides(name, rest, globs)
-    if name == "init" and (place := next(filter(_OUTSIDE.match, rest), "")):
+    if name == "init" and (place := next(filter(OUTSIDE.match, rest), "")):
         return f"git {name} {place} may leave the folder"
     if name == "config" and not _only_reads(rest):
         return "git config changes what git runs"
     return ""
 
 
-def _address_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
-    """A repository on this machine brings hooks and settings of its own, which run on a push."""
-    places = [word for word in rest if not word.startswith("-")] or ["origin"]
-    if address := next(filter(_TRANSPORT.match, places), ""):
-        return f"git {name} {address} starts a program of its own for the transfer"
-    if globs.intersection(places):
-        return f"where git {name} goes is not written out"
-    if place := next((word for word in places if _OUTSIDE.match(word) or word[:1] == "."), ""):
-        return f"git {name} {place} may run what another folder says"
-    first = places[0] if name != "remote" else places[-1] if places[:1] in (["add"], ["set-url"]) else ""
-    is_local = "/" in first if name != "remote" else first != ""
-    if ":" not in first and (is_local or (name == "push" and first not in _USUAL)):
-        return f"git {name} {first}: {first} {_may_be_folder(first)}, and may run what that says"
-    return ""
-
-
-def _may_be_folder(place: str) -> str:
-    return "may be a folder" if "/" in place else "is neither origin nor upstream, so that it may be a folder"
+def _first_glob(name: str, rest: list[str], globs: frozenset[str]) -> str:
+    return next((word for word in rest if word in globs and word[0] in "*?[" and not _is_added(name, word)), "")
 
 
 def _is_added(name: str, glob: str) -> bool:

@@ -103,7 +103,8 @@ _MOST, _LONGEST = 50, 300
 
 def _alternatives(pattern: str) -> list[str]:
     """With each of what stands in braces; where these are too many, whatever is hidden."""
-    found, waiting = [], [pattern]
+    found: list[str] = []
+    waiting = [pattern]
     while waiting and len(found) + len(waiting) <= _MOST:
         each = waiting.pop()
         braces = _BRACES.search(each)
