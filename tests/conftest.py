@@ -23,8 +23,14 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
+    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end.
+
+    Where several processes run them, a file is for one of them, and so are all plays with real agents.
+    """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    for item in items:
+        is_played = item.get_closest_marker("real_agent") is not None
+        item.add_marker(pytest.mark.xdist_group("real_agent" if is_played else item.path.as_posix()))
 
 
 @pytest.hookimpl(wrapper=True)
