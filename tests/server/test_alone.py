@@ -18,7 +18,7 @@ from .api import LIMIT, until
 @asynccontextmanager
 async def alone(**settings: float) -> AsyncIterator[Alone]:
     """One that serves nothing, on a free port."""
-    server = Alone(ip="127.0.0.1", port=0)
+    server = Alone(port=0)
     server._starter_app = CopilotApp(**settings)
     server.web_app, server.ssl_options = Application(), None  # as `init_webapp` leaves them
     server.io_loop = IOLoop.current()
@@ -43,6 +43,20 @@ async def test_a_head_that_does_not_come_does_not_hold_the_connection(head: str)
             answer = await reader.read()
         assert answer.startswith(b"HTTP/1.1 404") if head.endswith("\r\n\r\n") else answer == b""
         writer.close()
+
+
+async def test_only_this_machine_can_reach_it() -> None:
+    async with alone() as server:
+        places = {each.getsockname()[0] for each in server.http_server._sockets.values()}
+    assert places
+    assert places <= {"127.0.0.1", "::1"}
+
+
+def test_its_port_is_8080_or_none() -> None:
+    app = CopilotApp()
+    app.serverapp = Alone()
+    own = app._jupyter_server_config()["ServerApp"]
+    assert (own["port"], own["port_retries"]) == (8080, 0)
 
 
 async def test_it_has_a_minute_by_default() -> None:

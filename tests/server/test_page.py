@@ -67,6 +67,12 @@ async def test_other_files_are_not(jp_fetch: Any, name: str) -> None:
     assert error.value.code == 404
 
 
+def test_the_page_tries_to_connect_again_after_three_seconds() -> None:
+    script = (STATIC / "wire.js").read_text()
+    assert "const AGAIN = 3000;" in script
+    assert "setTimeout(() => this.connect(), AGAIN)" in script
+
+
 def test_nothing_of_the_page_comes_from_elsewhere() -> None:
     for name in (*FILES, "chat.html"):
         text = (STATIC / name).read_text()

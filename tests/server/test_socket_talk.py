@@ -25,6 +25,30 @@ async def test_deltas_add_up_and_done_ends_the_response(settings: Settings) -> N
         assert listener.events("thought")[0]["content"] == "why"
 
 
+async def test_events_of_ours_tell_the_rest(settings: Settings) -> None:
+    async with talking(settings) as talks:
+        listener = Listener()
+        talk = await talks.new(listener)
+        call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
+        change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
+        text = "demo: link https://example.org/a\nnotice warning Careful: of this"
+        text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
+        await said(talk, listener, text)
+        await said(talk, listener, "/status")
+        for words in ("Looking", "Looking", "Found"):
+            talk.voice.status(words)
+    assert listener.events("prompt")[0]["content"] == text
+    assert listener.events("command")[0]["content"] == "/status"
+    assert [each["running"] for each in listener.events("running")] == [True, False] * 2
+    assert [each["uri"] for each in listener.events("resource_link")] == ["https://example.org/a"]
+    assert [each["severity"] for each in listener.events("notice") if each["title"] == "Careful"] == ["warning"]
+    assert listener.events("tool_update")[0] == {
+        "type": "event", "event": "tool_update", "call_id": "t1", "title": "Look here", "arguments": "{}",
+        "status": "pending",
+    }  # fmt: skip
+    assert [each["content"] for each in listener.events("status")][-2:] == ["Looking", "Found"]
+
+
 async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_of_it(settings: Settings) -> None:
     async with talking(settings) as talks:
         listener = Listener()
