@@ -78,7 +78,8 @@ help -w git ¦ merge -s evil x ¦ merge --strategy=evil ¦ commit -S ¦ tag -s x
 format-patch -o / HEAD ¦ bundle create w.txt HEAD ¦ worktree add /x ¦ init --template=x ¦ remote add x ext::evil
 var x ¦ -ccore.pager=evil log ¦ --no-pager -c x=evil log ¦ rev-parse --exec-path ¦ fetch -uevil
 pull --upload-pack evil ¦ mv evil .git/hooks/post-checkout ¦ mv evil src/../.git/hooks/x ¦ clone x .git/hooks
-mv src/evil .g*/hooks/x ¦ init .git/x ¦ checkout-index --prefix=.git/hooks/ -a
+mv src/evil .g*/hooks/x ¦ init .git/x ¦ push upstream main ¦ remote add x evil -t a:b ¦ clone evil x
+remote set-url origin evil https://example.org/x ¦ checkout-index --prefix=.git/hooks/ -a
 """),
     "find": _listed(r"""
 . -exec evil {} + ¦ . -execdir evil \; ¦ . -ok evil \; ¦ . -okdir evil ¦ . -delete ¦ . -fprint w.txt
@@ -125,7 +126,8 @@ a.txt w.txt ¦ - w.txt ¦ -c - w.txt ¦ -- -c w.txt ¦ -c 1 w.txt
 -p .git/hooks ¦ -p /tmp/evil ¦ -p ../other ¦ -p src/../.git/x ¦ -p .github/hooks
 """),
     "cat": _listed(r"""
-.env ¦ ~/.ssh/id_rsa ¦ .e* ¦ src/../.env ¦ /proc/self/environ ¦ ~/.ss*/x
+.env ¦ ~/.ssh/id_rsa ¦ .e* ¦ src/../.env ¦ /proc/self/environ ¦ ~/.ss*/x ¦ .env-prod ¦ .env~ ¦ /dev/fd/../environ
+src/id_rsa ¦ credentials.json
 """),
     "diff": _listed(r"""
 -l a b ¦ --paginate a b
@@ -149,7 +151,8 @@ _NEVER_SAID = {
 -c.*=.* -\w*c~(core|alias)\..*=.* --conf\w*~.*=.*
 outer-(C|p|-paginate)(=.*)?
 --?(exec-path|git-dir|work-tree|config-env|up\w+|rec\w+-p\w*|exe\w*|ope\w*|out\w*|ext-d\w*|textc\w*)(=.*)?
--u?x?evil -\w*Oevil bisect~run difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
+-u?x?evil -\w*Oevil bisect~run push~upstream clone~evil origin~evil
+difftool mergetool foreach filter-branch config archive (ext|evil):.* send-email
 daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 """,
     "find": r"""
@@ -182,7 +185,7 @@ daemon -S -uevil [^\s~]*\.g(it|\*)/(hooks|x)[^\s~]*
 (/|\.\./).* (.*/)?\.git(hub/hooks)?(/.*)?
 """,
     "cat": r"""
-(.*/)?\.(env|ssh)(/.*)? /proc/self/.*
+(.*/)?(\.(env([-\x7e].*)?|ssh)|id_rsa|credentials\.json)(/.*)? /proc/self/.* /dev/.*/\.\./.*
 """,
     "diff": r"""
 -l --paginate

@@ -65,6 +65,13 @@ def test_the_reason_for_settings_of_the_home_folder_is_what_they_may_hold() -> N
     assert "may hold secrets" in seen.reason
 
 
+def test_git_may_be_told_the_folder_in_which_it_starts() -> None:
+    rules = [compile_pattern("git *")]
+    for folder, wanted in (("/home/me/project/src", "allow"), ("/home/me/project", "ask"), ("..", "ask")):
+        assert judge(f"git -C {folder} status", rules, around=PROJECT).outcome == wanted
+    assert judge("git -C /home/me/project/src push", rules, deny=[compile_pattern("git push *")]).outcome == "deny"
+
+
 def test_names_above_the_project_do_not_count() -> None:
     inside = Around("/srv/.config/p", ("/srv/.config/p",), "/root")
     assert outcome("cp a /srv/.config/p/b", inside) == "allow"

@@ -48,7 +48,7 @@ def judge(
 ) -> Verdict:
     """Deny before ask before allow. `trust_all` is the rule `Bash`: every command line whose text hides nothing.
 
-    `cd` to just where the command starts needs no rule. Never raises; time is bounded.
+    `cd` to just where the command starts needs no rule, nor does `true`. Never raises; time is bounded.
     """
     seen = read(line)
     limits = (*deny, *ask)
@@ -98,10 +98,10 @@ def _allowed(seen: Line, allow: Sequence[Pattern], around: Around) -> Verdict:
 
 def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[str], around: Around) -> Verdict | str:
     """What allows this part; or why nothing does."""
-    if _stays(part, around.folder) and around.folder not in globs:
-        return Verdict("allow", "it stays in the folder")
+    if part == ("true",) or (_stays(part, around.folder) and around.folder not in globs):
+        return Verdict("allow", "it does nothing, or stays in the folder")
     reason = ""
-    for words in dict.fromkeys((part, unwrap(part))):
+    for words in dict.fromkeys((part, unwrap(part), _at_home(part, around.folder))):
         for pattern in allow:
             spelled = pattern.spelled(words, globs)
             if spelled is None:
@@ -119,6 +119,12 @@ def _written(part: tuple[str, ...], words: tuple[str, ...], spelled: frozenset[i
 
 def _stays(part: tuple[str, ...], folder: str) -> bool:
     return bool(folder) and part == ("cd", folder)
+
+
+def _at_home(part: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    """Without the -C of git that leads to where the command starts anyway."""
+    is_there = part[:2] == ("git", "-C") and len(part) > 3 and part[2] in (".", folder)
+    return ("git", *part[3:]) if is_there else part
 
 
 def _shown(part: tuple[str, ...]) -> str:

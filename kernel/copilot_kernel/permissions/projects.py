@@ -24,7 +24,8 @@ PROJECTS = {
         --deselect --runxfail --log-level --log-cli-level --doctest-modules --doctest-glob
         --doctest-continue-on-failure --version --numprocesses --dist --timeout --reruns --reruns-delay --cov --no-cov
         --cov-branch --cov-append --cov-fail-under --cov-report=term --cov-report=term-missing
-        --cov-report=term-missing:skip-covered --benchmark-only --benchmark-skip --benchmark-disable --nbval
+        --cov-report=term-missing:skip-covered --cov-report=xml --cov-report=html --cov-report=json --cov-report=lcov
+        --cov-report= --verbosity --benchmark-only --benchmark-skip --benchmark-disable --nbval
         --nbval-lax --nbmake --asyncio-mode
     """,
     "go": """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -68,6 +68,13 @@ _READ = (
     ((".cache", "huggingface", "token"), "may hold secrets"),
     ((".local", "share", "keyrings"), "may hold secrets"),
 )
+
+
+def _by_first(rows: Sequence[tuple[tuple[str, ...], str]]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    return {row[0]: [each for each in rows if each[0][0] == row[0]] for row, _ in rows}
+
+
+_WHEN_READ, _WHEN_CHANGED = _by_first(_READ), _by_first((*_READ, *_CHANGED))
 _BARE = "head"
 """With a file of this name, Git may take a folder for a repository, and run what ordinary files in it say."""
 _NEVER_WRITTEN = (".git", OURS)
@@ -84,8 +91,8 @@ def why_sensitive(names: Iterable[str], *, changes: bool = False) -> str:
         return _REASONS[min(found)]
     if changes and next(filter(None, reversed(plainly)), "") == _BARE:
         return _RUN
-    rows = (*_READ, *_CHANGED) if changes else _READ
-    return next((why for row, why in rows if row[0] in plainly and _stands_in(row, plainly, is_tree=changes)), "")
+    rows = (row for name in plainly for row in (_WHEN_CHANGED if changes else _WHEN_READ).get(name, ()))
+    return next((why for row, why in rows if _stands_in(row, plainly, is_tree=changes)), "")
 
 
 def names_secret(pattern: str) -> bool:
