@@ -20,7 +20,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """The environment of a program whose settings are all defaults; the agent is the demo agent."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("COPILOT_", "JUPYTER_"))}
     config = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_DATA_DIR": str(tmp_path / "data")}
-    return kept | config | {"COPILOT_KERNEL_AGENT": "demo", "NO_COLOR": "1"}
+    demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / "demo-home")}
+    return kept | config | demo | {"NO_COLOR": "1"}
 
 
 @pytest.fixture

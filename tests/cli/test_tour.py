@@ -99,10 +99,12 @@ def test_what_needs_a_permission_is_done_in_the_copy_alone(tmp_path):
 def test_settings_of_the_user_do_not_change_the_tour(tmp_path, monkeypatch):
     monkeypatch.setenv("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions")
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "another")
+    monkeypatch.delenv("COPILOT_KERNEL_DEMO_HOME")
     monkeypatch.setenv("JUPYTER_PATH", "/somewhere")
     environ = environment(tmp_path)
     assert {name: value for name, value in environ.items() if name.startswith(("COPILOT_KERNEL_", "JUPYTER_PATH"))} == {
         "COPILOT_KERNEL_AGENT": "demo",
+        "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / ".jupyter" / "demo"),
         "JUPYTER_PATH": f"{tmp_path / '.jupyter'}{os.pathsep}/somewhere",
     }
 

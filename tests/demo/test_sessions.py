@@ -1,8 +1,12 @@
 """Sessions: listed, loaded, resumed, closed and deleted, each where it is advertised."""
 
+import io
 import json
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from copilot_kernel.demo import journal
 from copilot_kernel.demo.journal import recall
 from copilot_kernel.demo.replay import replay
 from copilot_kernel.errors import AgentRefused
@@ -226,3 +230,101 @@ def test_a_call_that_never_ended_is_shown_as_it_began():
     news = {"sessionUpdate": "tool_call_update", "toolCallId": "2", "status": "failed"}
     records = [{"update": update} for update in (call, news, 3, {"x": 1}, {"sessionUpdate": "novelty"})]
     assert replay(json.loads(json.dumps(records))) == [call]
+
+
+# -- what a list costs ------------------------------------------------------------------------------------------------
+
+
+class Counted(io.FileIO):
+    """A file of which it is counted how often it was opened, and how many bytes were read."""
+
+    opened = read_bytes = 0
+
+    def __init__(self, path):
+        super().__init__(path)
+        Counted.opened += 1
+
+    def readinto(self, buffer):
+        count = super().readinto(buffer)
+        Counted.read_bytes += count
+        return count
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Since when the bytes are counted that are read of journals."""
+    others = Path.open
+
+    def opened(path, mode="r", *more, **options):
+        return io.BufferedReader(Counted(path)) if mode == "rb" else others(path, mode, *more, **options)
+
+    monkeypatch.setattr(Path, "open", opened)
+    Counted.opened = Counted.read_bytes = 0
+    return Counted
+
+
+def write_journal(home, number, words="x" * 1000, updates=200):
+    """A session with a long answer; its path."""
+    (home / "sessions").mkdir(exist_ok=True)
+    path = home / "sessions" / f"{uuid4()}.jsonl"
+    at = f"2026-01-01T00:00:00.{number:06}+00:00"
+    records = [
+        {"session": path.stem, "cwd": "/", "chosen": {}},
+        {"prompt": [{"type": "text", "text": f"No. {number}"}]},
+    ]
+    records += [{"update": message(words)}] * updates
+    path.write_text("".join(json.dumps({"at": at, **record}) + "\n" for record in records))
+    return path
+
+
+async def pages(client):
+    """All sessions of the list, page by page."""
+    found, cursor = [], {}
+    while True:
+        answer = await client.request("session/list", cursor)
+        found += answer["sessions"]
+        if "nextCursor" not in answer:
+            return found
+        cursor = {"cursor": answer["nextCursor"]}
+
+
+async def test_a_list_reads_the_ends_of_each_file_once_over_all_its_pages(talking, home, counted):
+    paths = [write_journal(home, number) for number in range(120)]
+    async with talking(begins=False) as client:
+        await client.initialize()
+        found = await pages(client)
+        assert [each["sessionId"] for each in found] == [path.stem for path in reversed(paths)]
+        assert found[0]["title"] == "Demo: No. 119"
+        assert counted.opened == 120
+        assert counted.read_bytes < 120 * 20_000 < sum(path.stat().st_size for path in paths) / 5
+        assert len(await pages(client)) == 120
+        assert counted.opened == 120
+
+
+async def test_a_session_that_has_gone_on_is_read_again_and_one_that_is_gone_is_not_listed(talking, home, counted):
+    first, second, third = (write_journal(home, number, updates=1) for number in range(3))
+    assert [told.id for told in journal.list_all()] == [third.stem, second.stem, first.stem]
+    with open(first, "a") as file:
+        file.write(json.dumps({"at": "2026-01-02", "update": message("y")}) + "\n")
+    third.unlink()
+    told = journal.list_all()
+    assert [(each.id, each.updated[:10]) for each in told] == [(first.stem, "2026-01-02"), (second.stem, "2026-01-01")]
+    assert counted.opened == 4
+
+
+@pytest.mark.parametrize("size", [10, 1000, 4096, 5000, 100_000])
+@pytest.mark.parametrize("tail", ["", "\n", '{"at": "2027-', "\n{}\n"])
+def test_the_list_tells_the_time_of_the_last_whole_record(home, size, tail):
+    path = write_journal(home, 1, updates=3)
+    last = json.dumps({"at": "2026-01-03", "update": message("z" * size)})
+    with path.open("a") as file:
+        file.write(f"{last}\n{tail}")
+    (told,) = journal.list_all()
+    assert told.updated == recall(path.stem).updated == "2026-01-03"
+
+
+def test_a_session_without_a_prompt_is_not_listed(home):
+    path = write_journal(home, 1)
+    path.write_text(path.read_text().partition("\n")[0])
+    (home / "sessions" / "notes.jsonl").write_text("[]\n")
+    assert journal.list_all() == []

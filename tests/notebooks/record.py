@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -16,7 +17,8 @@ def record(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
-        NotebookClient(notebook, timeout=60, record_timing=False, resources=resources).execute()
+        env = {**os.environ, "COPILOT_KERNEL_DEMO_HOME": f"{folder}/.demo"}
+        NotebookClient(notebook, timeout=60, record_timing=False, resources=resources).execute(env=env)
     notebook.metadata["language_info"] = {"name": notebook.metadata["kernelspec"]["language"]}
     nbformat.write(notebook, path)
 

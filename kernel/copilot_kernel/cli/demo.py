@@ -48,13 +48,13 @@ def fresh_copy(notebooks: Path) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The user's, with the demo agent and without other settings of this kernel."""
+    """The user's, with the demo agent, which remembers nothing elsewhere, and without other settings of this kernel."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COPILOT_KERNEL_")}
     own = str(folder / ".jupyter")
     paths = {
         name: os.pathsep.join(filter(None, [own, kept.get(name)])) for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH")
     }
-    return kept | paths | {"COPILOT_KERNEL_AGENT": "demo"}
+    return kept | paths | {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": os.path.join(own, "demo")}
 
 
 def free_port() -> int:

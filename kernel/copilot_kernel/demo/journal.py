@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .protocol import Json
 from .script import texts
 from .switches import home
 
 _ID = re.compile(r"[0-9a-f-]{36}")
+BLOCK = 4096
+"""Bytes of a journal that are read from its end at first."""
 
 
 class Journal:
@@ -90,10 +93,20 @@ def recall(id: Any) -> Past | None:
     return past if past.prompts else None
 
 
-def recall_all() -> list[Past]:
-    """All of them, the newest first."""
-    pasts = [recall(path.stem) for path in _folder().glob("*.jsonl")]
-    return sorted((past for past in pasts if past), key=lambda past: (past.updated, past.id), reverse=True)
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a list says of a session."""
+
+    id: str
+    cwd: str
+    title: str
+    updated: str
+
+
+def list_all() -> list[Told]:
+    """All of them, the newest first. Of a file its two ends are read, and only when it is another one than before."""
+    found = filter(None, map(_now, _folder().glob("*.jsonl")))
+    return sorted(found, key=lambda told: (told.updated, told.id), reverse=True)
 
 
 def forget(id: Any) -> None:
@@ -107,10 +120,47 @@ def _folder() -> Path:
 
 
 def _read(path: Path) -> Iterator[Json]:
-    """The records; a line that was cut off in the middle costs itself."""
     with suppress(FileNotFoundError), path.open("rb") as lines:
-        for line in lines:
-            with suppress(ValueError):
-                record = json.loads(line)
-                if isinstance(record, dict) and "at" in record:
-                    yield record
+        yield from _records(lines)
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[Json]:
+    """A line that was cut off in the middle costs itself."""
+    for line in lines:
+        with suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict) and "at" in record:
+                yield record
+
+
+def _now(path: Path) -> Told | None:
+    try:
+        is_now = path.stat()
+    except FileNotFoundError:
+        return None
+    return _told(path, is_now.st_mtime_ns, is_now.st_size)
+
+
+@lru_cache(maxsize=10_000)
+def _told(path: Path, changed: int, size: int) -> Told | None:
+    """`changed` and `size` are the file's; None where there is no prompt in it."""
+    past = Past(path.stem)
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        for record in _records(iter(file.readline, b"")):
+            past.add(record)
+            if past.prompts and _ID.fullmatch(past.id):
+                return Told(past.id, past.cwd, past.title, _last(file).get("at", past.updated))
+    return None
+
+
+def _last(file: BinaryIO) -> Json:
+    """The last record: more and more is read from the file's end until a whole one is there."""
+    size, block = file.seek(0, os.SEEK_END), BLOCK
+    while True:
+        file.seek(max(0, size - block))
+        lines = file.read(block).split(b"\n")
+        for record in _records(reversed(lines[block < size :])):
+            return record
+        if block >= size:
+            return {}
+        block *= 4

@@ -12,7 +12,7 @@ import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFailed
 from . import protocol
-from .journal import Journal, Past, forget, recall, recall_all, title
+from .journal import Journal, Past, Told, forget, list_all, recall
 from .options import Menu
 from .protocol import Json
 from .replay import replay
@@ -104,8 +104,9 @@ class Sessions:
     # -- finding and forgetting -----------------------------------------------------------------------------------
 
     async def list(self, params: Json) -> Json:
-        """Those with a prompt, newest first; the cursor is the last id of the page before."""
-        pasts = [past for past in recall_all() if params.get("cwd") in (None, past.cwd)]
+        """Those with a prompt, newest first; the cursor is the last id of the page before. Others talk on meanwhile."""
+        found = await anyio.to_thread.run_sync(list_all)
+        pasts = [past for past in found if params.get("cwd") in (None, past.cwd)]
         if (cursor := params.get("cursor")) is not None:
             pasts = _after(pasts, cursor)
         size = int(self._switches.get("page") or PAGE)
@@ -159,11 +160,11 @@ class Sessions:
             await self._tell(session, protocol.mode_update(session.chosen["mode"]))
 
 
-def _described(past: Past) -> Json:
-    return {"sessionId": past.id, "cwd": past.cwd, "title": title(past.prompts), "updatedAt": past.updated}
+def _described(past: Told) -> Json:
+    return {"sessionId": past.id, "cwd": past.cwd, "title": past.title, "updatedAt": past.updated}
 
 
-def _after(pasts: list[Past], cursor: Any) -> list[Past]:
+def _after(pasts: list[Told], cursor: Any) -> list[Past]:
     ids = [past.id for past in pasts]
     if cursor not in ids:
         raise _invalid(f"demo agent: {cursor!r} is no cursor of mine")
