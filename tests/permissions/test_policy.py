@@ -1,6 +1,7 @@
 """The answer to the agent: which option, in whose name, in which words; and that nothing an agent sends breaks it."""
 
 import copy
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, Option
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.policy import Decision, Rules, decide, paths, reject
+from copilot_kernel.permissions.policy import Circumstances, Decision, Rules, decide, paths, reject
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -264,6 +265,53 @@ def test_long_and_hostile_calls_are_decided_at_once() -> None:
     for call in calls:
         judged(call, allow=allow, deny="Read(**/a/**/b); Edit(*a*a*b); Bash(rm *)")
     assert time.perf_counter() - started < 5
+
+
+_LONG = {
+    "many words": run("uv run " + "pytest " * 500),
+    "many options": run("find . " + "-name a -o " * 180),
+    "many files": run("cat " + " ".join(f"./f{at}" for at in range(190))),
+    "many wildcards": run("cd a; cd b; cp " + " ".join(f"./a{at}/*" for at in range(90))),
+    "long wildcards": run("cp " + " ".join("?*" * 60 + str(at) for at in range(38))),
+    "a long message": run("git commit -m '" + "/.x:=,@" * 1_200 + "'"),
+    "open signs": run("$(" * 4_000),
+    "open braces": run("a {" + "," * 9_000),
+    "open brackets": run("cat " + "[" * 9_000),
+    "deep paths": make("edit", {"path": [f"{ROOT}/{'a/' * 90}{at}" for at in range(99)]}),
+    "deep ends": make("move", {"path": [f"{ROOT}/{'a/' * 90}{at}" for at in range(99)]}),
+    "deep paths inside": make("other", {"x": [f"{ROOT}/{'a/' * 90}{at}" for at in range(99)]}),
+    "long texts": make("edit", {"a": {"b": [f"{at}" + "../x" * 1_000 for at in range(900)]}}),
+    "many heads": make("edit", {"path": "a", "diff": "--- a\n+++ b\n" * 20_000}),
+    "many files of a patch": make("edit", {"patch": "*** Update File: x\n" * 20_000}),
+    "many arguments": make("other", {"arguments": {f"x{at}": f"/a/b/{at}" for at in range(900)}}),
+}
+STEPS = 100_000
+"""Calls of functions in one decision: a few milliseconds."""
+
+
+@pytest.mark.parametrize("name", _LONG)
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_a_decision_takes_a_bounded_number_of_steps(name: str, mode: str) -> None:
+    known = around(
+        _LONG[name], allow="Bash(git *); Bash(cat *); Edit; Read", deny="Edit(data/**); Read(*.key)", mode=mode
+    )
+    assert _steps(_LONG[name], known) < STEPS
+
+
+def _steps(call: ToolCall, known: Circumstances) -> int:
+    """Counted, since a time would tell of the machine."""
+    steps, before = 0, sys.getprofile()
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal steps
+        steps += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        decide(call, OPTIONS, known)
+    finally:
+        sys.setprofile(before)
+    return steps
 
 
 def test_rules_are_read_once_and_may_be_shared() -> None:

@@ -114,10 +114,10 @@ def _among_paths(call: ToolCall, seen: Input, cwd: str) -> Iterator[str]:
 
 def _strange_location(call: ToolCall, cwd: str) -> str:
     """Of the shown files, one that the input leaves out, if the input names any."""
-    bare = replace(call, locations=(), content=())
-    known = {_whole(path, cwd) for path in inputs.read(bare).paths}
     shown = [location.path for location in call.locations]
     shown += [item.path for item in call.content if isinstance(item, Diff)]
+    bare = replace(call, locations=(), content=())
+    known = {_whole(path, cwd) for path in inputs.read(bare).paths} if shown else set()
     return next((path for path in shown if known and _whole(path, cwd) not in known), "")
 
 

@@ -9,9 +9,9 @@ import json
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from ..acp.messages import Diff
@@ -82,8 +82,13 @@ FILE_KINDS = frozenset({"read", "search", "edit", "delete", "move"})
 MOST = 1_000
 """Members of an input that are looked at; one with more is not understood."""
 MOST_PATHS = 100
-_MOST_BESIDE = 200
+_MOST_FOLDERS = 2_000
+"""In all paths together."""
+_FEW = 20
+"""Paths that are looked at where there are too many: enough to deny."""
 _MOST_ENDS = 10
+_LONGEST_PATH = 4096
+_NUMBER = "0123456789.,:%+-"
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
 _ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
@@ -92,8 +97,6 @@ _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERV
     "query",
     "regex",
 }
-_LIKE_PATH = re.compile(r"(?!\w+://|[\d.,:%+-]*$)(?:[/~][^\n]{0,4096}|(?=\S*[./])\S{1,4096})|file:\S{1,4096}")
-"""An absolute path, also with blanks in it, or one word with a slash or a dot."""
 _URL = re.compile(r"\w+://\S{1,8000}")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 
@@ -133,34 +136,53 @@ class Input:
 
 def read(call: ToolCall) -> Input:
     """All that the merged call says."""
-    leaves = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
-    patched = _patched(call)
-    named = [*paths(call), *patched, *(item.path for item in call.content if isinstance(item, Diff))]
-    beside = [(key, value) for key, value in leaves if key not in _NO_PATHS and _LIKE_PATH.fullmatch(value)]
-    if call.kind in FILE_KINDS:
-        named += [value for key, value in leaves if _may_be_path(key, value)]
-    if call.kind == "move":
-        named += _ends([*named, *(value for key, value in leaves if _may_be_name(key, value))])
-    inner = dict.fromkeys(value for key, value in beside if _is_path(key, value))
-    found = tuple(dict.fromkeys(path for path in named if path))
+    texts = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
+    leaves = tuple(dict.fromkeys(texts))
+    found, many = _within(MOST_PATHS, _named(call, leaves))
+    beside = (value for key, value in leaves if key not in _NO_PATHS and _like_path(value))
+    others, more = _within(MOST_PATHS, beside)
+    too_much = many or more or len(texts) > MOST or _heads_in(call.raw_input) > MOST_PATHS
+    inner = {value for key, value in leaves if _is_path(key, value)}.intersection(() if too_much else others)
     listed = tuple(lines_under("commands", call.raw_input))
     return Input(
         lines=tuple(dict.fromkeys(line for name in _LINES for line in _run_by(name, call.raw_input))) or listed,
         listed=listed,
         scripts=_scripts(call.raw_input, leaves),
         folder=folder(call.raw_input),
-        paths=found[:MOST_PATHS],
+        paths=found[:_FEW] if too_much else found,
         urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(_member(call.raw_input, name)))),
         tool=tool(call),
-        diffs=any(isinstance(item, Diff) for item in call.content) or bool(patched),
+        diffs=any(isinstance(item, Diff) for item in call.content) or any(_patched(call)),
         is_gate=GATE in call.title.lower(),
-        too_much=len(leaves) > MOST or len(found) > MOST_PATHS or len(beside) > _MOST_BESIDE,
+        too_much=too_much,
         searched=tuple(text for name in SEARCH_NAMES for text in _texts(_member(call.raw_input, name))),
         aside=_aside(call.raw_input),
-        inner=tuple(inner)[:_MOST_BESIDE],
-        vague=tuple(dict.fromkeys(value for _, value in beside if value not in inner))[:_MOST_BESIDE],
-        inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:_MOST_BESIDE],
+        inner=tuple(value for value in others if value in inner),
+        vague=() if too_much else tuple(value for value in others if value not in inner),
+        inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:MOST_PATHS],
     )
+
+
+def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Every path of a call that is about files; of others, those that they call so."""
+    named = chain(paths(call), _patched(call), (item.path for item in call.content if isinstance(item, Diff)))
+    if call.kind in FILE_KINDS:
+        named = chain(named, (value for key, value in leaves if _may_be_path(key, value)))
+    if call.kind == "move":
+        return iter(_ends([*named, *(value for key, value in leaves if _may_be_name(key, value))]))
+    return named
+
+
+def _within(most: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """As many of the paths as can be looked at, without repeats; True: there are more."""
+    kept: dict[str, None] = {}
+    folders = 0
+    for path in filter(None, paths):
+        folders += path.count("/") if path not in kept else 0
+        if folders > _MOST_FOLDERS or (len(kept) == most and path not in kept):
+            return tuple(kept), True
+        kept[path] = None
+    return tuple(kept), False
 
 
 def commands(raw_input: Any) -> tuple[str, ...]:
@@ -206,10 +228,17 @@ def paths(call: ToolCall) -> tuple[str, ...]:
 
 
 def headers(call: ToolCall) -> tuple[str, ...]:
-    """The paths that the heads of unified diffs in the input name, without `a/` and `b/`."""
-    named = (name for text in _diffs(call.raw_input) for head in _heads(text) for name in head)
+    """The paths that the heads of unified diffs in the input name, as far as they are looked at."""
+    heads = (head for text in _diffs(call.raw_input) for head in _heads(text))
+    named = (name for head in islice(heads, MOST_PATHS) for name in head)
     plain = (name.split("\t")[0] for name in named)
     return tuple(dict.fromkeys(name for name in plain if name not in ("/dev/null", "a/dev/null", "b/dev/null")))
+
+
+def _heads_in(raw_input: Any) -> int:
+    return sum(text.count("\n+++ ") for text in _diffs(raw_input)) + sum(
+        text.count("\n*** ") // 2 for text in _patches(raw_input)
+    )
 
 
 def _heads(text: str) -> Iterator[tuple[str, str]]:
@@ -301,7 +330,7 @@ def _may_be_path(key: str, value: str) -> bool:
 
 def _may_be_name(key: str, value: str) -> bool:
     """Of a move: where it goes may stand under any name, and may be a mere name."""
-    return key not in _NO_PATHS and 0 < len(value) <= 4096 and "\n" not in value
+    return key not in _NO_PATHS and 0 < len(value) <= _LONGEST_PATH and "\n" not in value
 
 
 def _ends(named: Sequence[str]) -> list[str]:
@@ -312,6 +341,14 @@ def _ends(named: Sequence[str]) -> list[str]:
     return [*some, *(posixpath.join(folder, name) for name in names[:_MOST_ENDS] for folder in sorted(folders))]
 
 
+def _like_path(value: str) -> bool:
+    """An absolute path, also with blanks in it, or one word with a slash or a dot; no address and no number."""
+    if not 0 < len(value) <= _LONGEST_PATH or "\n" in value or ("://" in value and not value.startswith("file:")):
+        return False
+    is_name = ("/" in value or "." in value) and " " not in value and "\t" not in value and value.strip(_NUMBER) != ""
+    return value[0] in "/~" or is_name
+
+
 def _is_path(key: str, value: str) -> bool:
     name = key.lower()
     return value.startswith(("/", "~/", "file:", "../")) or name.endswith(_PATH_ENDS) or name in _ENDS
@@ -319,10 +356,13 @@ def _is_path(key: str, value: str) -> bool:
 
 def _patched(call: ToolCall) -> list[str]:
     """The files of a patch in the form that some agents' `apply_patch` takes."""
-    raw = call.raw_input
+    found = (match[1] for text in _patches(call.raw_input) for match in _PATCHED.finditer(text))
+    return list(islice(found, 2 * MOST_PATHS))
+
+
+def _patches(raw: Any) -> list[str]:
     found = (raw, *(_member(raw, name) for name in ("input", "patch", "patchText", "diff")))
-    texts = (text for text in found if isinstance(text, str) and "*** " in text)
-    return [path for text in texts for path in _PATCHED.findall(text)]
+    return [text for text in found if isinstance(text, str) and "*** " in text]
 
 
 def _diffs(raw: Any) -> Iterator[str]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from .overlap import Place, plain_parts
 from .parts import absolute, is_huge, parts_of
@@ -23,6 +24,7 @@ MOST = 200
 """Words of a line in which the names of files are looked for; one with more may name any."""
 _MOST_GLOBS = 40
 _MOST_FOLDERS = 4
+_MOST_PLACES = 300
 
 _AROUND = re.compile(r"[\s;|&<>(){}'\"=,:@]+")
 _CUT = re.compile(r"[;|&\n()<>`!]+")
@@ -60,8 +62,7 @@ class Named:
     is_complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     is_glob: bool
     trees: frozenset[str] = _NOTHING
@@ -73,11 +74,15 @@ def named(line: str, folder: str, home: str) -> Named:
     text = line[:LONGEST].replace("${HOME}", home).replace("$HOME", home)
     texts = tuple(dict.fromkeys((plain(line), plain(line.translate(_MARKS)))))
     parts, globs = _parts(text)
+    if len(line) > LONGEST or sum(map(len, parts)) > MOST:
+        return Named(texts, (), (), False)
     flat = list(chain(*map(_pieces, chain(*parts))))
     folders = _folders(flat, folder, home)
-    if len(line) > LONGEST or len(flat) > MOST or len(folders) > _MOST_FOLDERS:
+    if len(flat) > MOST or len(folders) > _MOST_FOLDERS:
         return Named(texts, tuple(flat), (), False)
     words = dict.fromkeys(word for part in parts for word in _words(part, flat, globs))
+    if len(words) * len(folders) > _MOST_PLACES:
+        return Named(texts, tuple(flat), (), False)
     places = tuple(dict.fromkeys(_place(word, start, home) for word in words for start in folders))
     is_few = sum(place.is_glob for place in places) <= _MOST_GLOBS
     return Named(texts, tuple(flat), places, is_few and not any(is_huge(place.parts) for place in places))

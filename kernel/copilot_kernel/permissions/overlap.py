@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 from .domains import Domain
 from .globs import Glob
@@ -19,8 +19,7 @@ _ANY = "x.json"
 """What no pattern for names fits that is about our settings' own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """`parts` are those of an absolute path as a disk may see them, with `*` and `?` if `is_glob`.
 
     `trees` are the names of the rules for which all that is under it counts. `is_filled`: files may be put into it.
