@@ -14,7 +14,8 @@ OURS = "copilot_kernel.json"
 _KEYS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk")
 _SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials"),
-    *(".my.cnf", ".pgpass", ".vault-token", ".password-store", "credentials.json", *_KEYS),
+    *(".my.cnf", ".pgpass", ".vault-token", ".password-store", ".huggingface", ".terraform.d", ".mozilla"),
+    *("credentials.json", *_KEYS),
 )
 _DOORS = ("kernel-*.json", "jpserver-*.json", "jupyter_cookie_secret")
 _ENVIRONMENTS = (".env", ".env[.~-]*", ".envrc")
@@ -51,7 +52,7 @@ _STEERING = """
 """
 _RUNNING = """
     .config .local .cargo/config .cargo/config.toml .yarnrc .yarnrc.yml .githooks lefthook.yml .lefthook.yml
-    mise.toml .mise.toml .rprofile .pdbrc .zed ipython_config.py
+    mise.toml .mise.toml .rprofile .renviron .pdbrc .inputrc .pythonrc .bazelrc .zed ipython_config.py
 """
 _CHANGED = (
     *((tuple(names.split("/")), _STEER) for names in _STEERING.split()),
@@ -61,10 +62,14 @@ _CHANGED = (
 )
 """Names in a row that nobody minds being read; but who changes what is there, steers an agent or a program."""
 _READ = (
-    *(((".config", name), "may hold secrets") for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub")),
+    *(
+        ((".config", name), "may hold secrets")
+        for name in ("gh", "github-copilot", "gcloud", "rclone", "op", "hub", "anthropic")
+    ),
     ((".config", "git"), "may hold secrets"),
     (("jupyter", "runtime"), "may hold secrets"),
     *(((".cargo", name), "may hold secrets") for name in ("credentials", "credentials.toml")),
+    ((".gem", "credentials"), "may hold secrets"),
     ((".cache", "huggingface", "token"), "may hold secrets"),
     ((".local", "share", "keyrings"), "may hold secrets"),
 )
