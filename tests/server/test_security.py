@@ -14,7 +14,7 @@ from copilot_kernel.acp.messages import Image
 from copilot_kernel.conversation.model import Attachment, Conversation
 from copilot_kernel.errors import AgentNotFound
 from copilot_kernel.server.errors import for_client
-from copilot_kernel.server.handler import HOST
+from copilot_kernel.server.handler import HOST, XSRF
 from copilot_kernel.server.voice import Voice
 
 from .api import JSON, LIMIT, Api, user
@@ -63,7 +63,7 @@ async def test_a_cookie_alone_may_read_but_not_ask(api: Api) -> None:
         client.cookies.set("_xsrf", "abc", domain="127.0.0.1")
         with_xsrf = await client.post(f"{api.url}{CHAT}", content=HELLO, headers={**JSON, "X-XSRFToken": "abc"})
     assert (read.status_code, asked.status_code, with_xsrf.status_code) == (200, 403, 200)
-    assert asked.json()["error"]["type"] == "permission_error"
+    assert (asked.json()["error"]["type"], asked.json()["error"]["message"]) == ("permission_error", XSRF)
 
 
 async def test_health_tells_everyone_that_it_is_there_and_starts_nothing(api: Api) -> None:

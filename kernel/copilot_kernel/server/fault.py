@@ -16,6 +16,7 @@ WORDS = {
     "missing": "is missing",
     "string_type": "must be a text",
     "list_type": "must be an array",
+    "too_short": "is empty",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",

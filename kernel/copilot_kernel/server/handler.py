@@ -31,6 +31,10 @@ HOST = (
     "This server does not answer to the name in the header Host. If that is a name of yours for it, add the name to "
     "ServerApp.local_hostnames; ServerApp.allow_remote_access=True lets every name in."
 )
+XSRF = (
+    "A cookie alone may only read. Send what the cookie _xsrf holds as X-XSRFToken, too, or the token of this Jupyter "
+    "server: Authorization: Bearer TOKEN."
+)
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 LINGER = 4
 """So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
@@ -100,7 +104,10 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
                 raise self._unknown_user()
             if not self.check_origin():
                 raise ApiError(403, "Pages of other origins may not do this.")
-        super().check_xsrf_cookie()
+        try:
+            super().check_xsrf_cookie()
+        except HTTPError as error:
+            raise ApiError(403, XSRF) from error
 
     def get_login_url(self) -> str:
         """No redirects: this is an API."""
