@@ -164,7 +164,7 @@ def _described(past: Told) -> Json:
     return {"sessionId": past.id, "cwd": past.cwd, "title": past.title, "updatedAt": past.updated}
 
 
-def _after(pasts: list[Told], cursor: Any) -> list[Past]:
+def _after(pasts: list[Told], cursor: Any) -> list[Told]:
     ids = [past.id for past in pasts]
     if cursor not in ids:
         raise _invalid(f"demo agent: {cursor!r} is no cursor of mine")
