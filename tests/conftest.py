@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
+PLAYED = "tests/real/"
 
 
 @pytest.fixture
@@ -23,14 +25,20 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end.
-
-    Where several processes run them, a file is for one of them, and so are all plays with real agents.
-    """
+    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
-    for item in items:
-        is_played = item.get_closest_marker("real_agent") is not None
-        item.add_marker(pytest.mark.xdist_group("real_agent" if is_played else item.path.as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of several processes one takes a whole file, and one all that is played with real agents, once for all tests."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return PLAYED if nodeid.startswith(PLAYED) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
