@@ -96,23 +96,25 @@ Cell = Callable[[Notebook], Json]
 
 
 @contextmanager
-def opened(agent: Agent, **settings: str) -> Iterator[Notebook]:
+def opened(agent: Agent, argv: tuple[str, ...] = ARGV, **settings: str) -> Iterator[Notebook]:
     """A notebook in the home of this namespace, with its agent and a model; `settings` are more of the kernel's."""
     home = Path(os.environ["HOME"])
     with model.running() as scripted:
         settings |= agent.configure(home, scripted.url)
-        with reading(agent, ".", shlex.join(agent.command()), scripted, **settings) as book:
+        with reading(agent, ".", shlex.join(agent.command()), scripted, argv, **settings) as book:
             yield book
 
 
 @contextmanager
-def reading(agent: Agent, folder: str, command: str, scripted: Model, **settings: str) -> Iterator[Notebook]:
-    """A notebook in a folder of the home, whose setting `agent` is `command`."""
+def reading(
+    agent: Agent, folder: str, command: str, scripted: Model, argv: tuple[str, ...] = ARGV, **settings: str
+) -> Iterator[Notebook]:
+    """A notebook in a folder of the home, whose setting `agent` is `command`, on the kernel that `argv` starts."""
     home = Path(os.environ["HOME"], folder)
     project = home / "work"
     project.mkdir(parents=True)
     (project / "notes.txt").write_text(NOTES)
     (project / "chat.ipynb").write_text("{}")
     ours = {"COPILOT_KERNEL_AGENT": command, "JPY_SESSION_NAME": str(project / "chat.ipynb")}
-    with kernel_process(home, {**ours, **settings}, ARGV) as front_end:
+    with kernel_process(home, {**ours, **settings}, argv) as front_end:
         yield Notebook(agent, front_end, project, scripted)

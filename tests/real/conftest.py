@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from . import api as served
-from . import chapters, listening, namespace, played
-from .agents import AGENTS, Agent
+from . import chapters, listening, magic, namespace, played, talking
+from .agents import AGENTS, COPILOT, Agent
 from .played import Played
 
 Play = Callable[[Agent, Path, Path], Any]
@@ -25,6 +25,8 @@ PLAYS: dict[str, Play] = {
     "findings": chapters.perform,
     "listening_agent": listening.perform,
     "api": served.perform,
+    "magic_cells": magic.perform,
+    "socket_frames": talking.perform,
 }
 """By the name of the fixture that gives what came of it."""
 
@@ -100,5 +102,19 @@ def listening_agent(request: pytest.FixtureRequest) -> Json:
 @pytest.fixture(params=PINNED, ids=str)
 def api(request: pytest.FixtureRequest) -> Json:
     """What clients of the API were told, and what the model was sent."""
+    found: Json = _played(request)
+    return found
+
+
+@pytest.fixture(params=[COPILOT], ids=str)
+def magic_cells(request: pytest.FixtureRequest) -> Json:
+    """What a reader of a Python notebook saw."""
+    found: Json = _played(request)
+    return found
+
+
+@pytest.fixture(params=[COPILOT], ids=str)
+def socket_frames(request: pytest.FixtureRequest) -> Json:
+    """What a client of the WebSocket was sent."""
     found: Json = _played(request)
     return found

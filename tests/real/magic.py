@@ -1,0 +1,65 @@
+"""`%%copilot` in ipykernel's own kernel with a real agent: an answer, and an edit that a click allows meanwhile.
+
+The inside half (`python -m tests.real.magic AGENT`) prints its findings as JSON.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from .agents import AGENTS, Agent
+from .book import TURN_LIMIT, Json, Notebook, opened
+from .chapters import told
+from .model import prompt
+from .processes import running_here
+
+PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
+
+
+def perform(agent: Agent, home: Path, cache: Path) -> Json:
+    """The findings by name; raises AssertionError with the inside's last words."""
+    return told("tests.real.magic", agent, home, cache, seconds=120)
+
+
+def _ask(book: Notebook, *steps: Json) -> str:
+    """A cell with a prompt in it, whose braces are literal ones."""
+    return book.front_end.execute("%%copilot\n" + prompt(*steps).replace("{", "{{").replace("}", "}}"))
+
+
+def _stream(book: Notebook) -> Json:
+    """What was shown while the answer had not ended, and that a click on ■ ends it."""
+    cell = _ask(book, {"say": "This answer has no end, and so on.", "hang": True})
+    book.front_end.shows("This answer has", cell)
+    replied = cell in book.front_end.replies
+    book.front_end.control("interrupt_request")
+    return {**book.seen(book.front_end.finish(cell, TURN_LIMIT)), "replied": replied}
+
+
+def _edit(book: Notebook) -> Json:
+    since = len(book.front_end.published)
+    change = book.agent.edit(book.notes, "two", "TWO")
+    cell = _ask(book, {"call": [book.agent.read(book.notes)]}, {"call": [change]}, {"say": "Changed."})
+    button = book.front_end.button(book.agent.allow, since)
+    before, replied = book.notes.read_text(), cell in book.front_end.replies
+    book.front_end.click(button)
+    return {**book.seen(book.front_end.finish(cell, TURN_LIMIT)), "before": before, "replied": replied}
+
+
+def main() -> None:
+    findings: dict[str, Any] = {}
+    with opened(AGENTS[sys.argv[1]], PYTHON) as book:
+        assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
+        cell = _ask(book, {"say": "There are **three lines**."})
+        findings["text"] = book.seen(book.front_end.finish(cell, TURN_LIMIT))
+        findings["edit"] = _edit(book)
+        shown = book.front_end.run("[len(_copilot.diffs), _copilot.text]").outputs[0]["content"]["data"]
+        findings["value"] = shown["text/plain"]
+        findings["stream"] = _stream(book)
+        book.front_end.manager.shutdown_kernel()
+        findings["programs after"] = sorted(process.name for process in running_here())
+    print(json.dumps(findings))
+
+
+if __name__ == "__main__":
+    main()

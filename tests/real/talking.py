@@ -1,0 +1,72 @@
+"""The chat over the WebSocket with a real agent: a session, an answer in pieces, and a tool that waits for a yes.
+
+The inside half (`python -m tests.real.talking AGENT`) prints its findings as JSON.
+"""
+
+import asyncio
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from . import model
+from .agents import AGENTS, Agent
+from .api import TOKEN, Json, _serving
+from .chapters import told
+from .listening import _free_port
+
+FRAME_LIMIT = 40.0
+"""Seconds until the next frame."""
+
+
+def perform(agent: Agent, home: Path, cache: Path) -> Json:
+    """The findings by name; raises AssertionError with the inside's last words."""
+    return told("tests.real.talking", agent, home, cache, seconds=120)
+
+
+async def _heard(socket: WebSocketClientConnection, last: str) -> list[Json]:
+    """The frames up to one of the type `last`. A question that comes is answered with yes."""
+    frames: list[Json] = []
+    while not frames or frames[-1]["type"] != last:
+        text = await asyncio.wait_for(socket.read_message(), FRAME_LIMIT)
+        assert text is not None, f"the server hung up after {frames}"
+        frames.append(json.loads(text))
+        if frames[-1].get("event") == "tool_approval_request":
+            answer = {"action": "approve_tool", "call_id": frames[-1]["call_id"], "response": "yes"}
+            await socket.write_message(json.dumps(answer))
+    return frames
+
+
+async def _talk(agent: Agent, port: int, made: Path) -> Json:
+    url = f"ws://127.0.0.1:{port}/copilot/chat/ws"
+    socket = await websocket_connect(HTTPRequest(url, headers={"Authorization": f"token {TOKEN}"}))
+    findings: Json = {}
+
+    async def say(text: str) -> list[Json]:
+        await socket.write_message(json.dumps({"action": "send", "text": text}))
+        return await _heard(socket, "done")
+
+    await socket.write_message(json.dumps({"action": "new_session"}))
+    findings["begun"] = await _heard(socket, "session_created")
+    findings["answer"] = await say(model.prompt({"say": "An answer that comes in several pieces."}))
+    shell = agent.shell(f"echo counted; touch {shlex.quote(str(made))}")
+    findings["tool"] = await say(model.prompt({"call": [shell]}, {"say": "It ran."}))
+    findings["made"] = made.exists()
+    socket.close()
+    return findings
+
+
+def main() -> None:
+    agent, port = AGENTS[sys.argv[1]], _free_port()
+    made = Path(os.environ["HOME"]) / "made-by-the-agent"
+    with model.running() as scripted, _serving(agent, port, scripted):
+        findings = asyncio.run(_talk(agent, port, made))
+    print(json.dumps(findings))
+
+
+if __name__ == "__main__":
+    main()
