@@ -53,7 +53,7 @@ async def test_a_session_that_they_make_hang_ends_in_time_and_says_which_were_pa
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COPILOT_KERNEL_DEMO", "mcp-http,mcp-hangs")
-    async with opened(mcp_servers=SERVERS, start_timeout=1.0) as chat:
+    async with opened(mcp_servers=SERVERS, start_timeout=3.0) as chat:
         with pytest.raises(AgentStartFailed) as error:
             await ask(chat, "demo: mcp")
         assert BLAME in error.value.hint
