@@ -230,7 +230,8 @@ def collect(folder: Path, test: str, *options: str, **environment: str) -> list[
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
     (folder / "test_it.py").write_text(test, "utf-8")
     config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}")
-    return run(sys.executable, "-m", "pytest", *config, str(folder), "-q", *options, PYTEST_ADDOPTS="", **environment).stdout.splitlines()
+    command = (sys.executable, "-m", "pytest", *config, str(folder), "-q", *options)
+    return run(*command, PYTEST_ADDOPTS="", **environment).stdout.splitlines()
 
 
 def test_browser_tests_come_last(tmp_path):

@@ -258,6 +258,7 @@ MUST_ASK = [
         ("awk 'BEGIN {system(\"evil\")}'", "awk runs a command"),
         ("awk '{print | \"evil\"}' a", "awk runs a command"),
         ("awk '{\"evil\" | getline x}' a", "awk runs a command"),
+        ("awk '\"evil\" | getlin x' a", "nobody knows what a pipe leads to"),
         ("awk '{print > \"x\"}' a", "awk writes a file"),
         ("awk -F -F 'BEGIN {system(1)}'", "the second -F is the value of the first"),
         ("less +!evil a.txt", "a command for the pager"),

@@ -26,6 +26,9 @@ _SED = re.compile(
 _AWK = re.compile(r"system|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO")
 _AWK_OUTPUT = re.compile(r">|(?<!\|)\|(?!\|)|\|{3}")
 
+_AWK_REGEX = re.compile(r"(?:^|(?<=[~!(,;{&|\n]))\s*/(?:\\.|[^/\\\n\[])*/")
+_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
+
 _LONGEST = 1_000
 
 
@@ -45,9 +48,11 @@ def sed_hides(script: str) -> str:
 def awk_hides(program: str) -> str:
     """Awk leaves itself by `system`, `getline`, what @ loads or calls, and by `>` and `|` behind a print.
 
-    Its tables of arguments and of the environment lead to other files and to secrets.
+    Its tables of arguments and of the environment lead to other files and to secrets. A `|` outside of a regular
+    expression is for nothing else, whatever may stand behind it.
     """
-    if _AWK.search(program) or _AWK_OUTPUT.search(program.partition("print")[2]):
+    is_output = _AWK_OUTPUT.search(program.partition("print")[2]) or _PIPE.search(_AWK_REGEX.sub("", program))
+    if is_output or _AWK.search(program):
         return "this program of awk may run commands, or read or write other files"
     return ""
 
