@@ -43,15 +43,19 @@ def test_settings_are_the_servers(
     assert (app.rate_limit, app.allow) == (0, ["Read"])
 
 
-@pytest.mark.parametrize("action", [(), ("start",)], ids=["here", "start"])
+@pytest.mark.parametrize(("typed", "said"), [
+    (("--CopilotApp.rate_limit",), "argument --CopilotApp.rate_limit: expected one argument"),
+    (("start", "--CopilotApp.rate_limit"), "argument --CopilotApp.rate_limit: expected one argument"),
+    (("--CopilotApp.rate_limit=much",), "The 'rate_limit' trait of a CopilotApp instance expected an int"),
+])  # fmt: skip
 def test_the_server_says_what_is_wrong_with_them(
-    environ: dict[str, str], tmp_path: Path, action: tuple[str, ...]
+    environ: dict[str, str], tmp_path: Path, typed: tuple[str, ...], said: str
 ) -> None:
-    command = [PROGRAM, "serve", *action, "--CopilotApp.rate_limit"]
+    command = [PROGRAM, "serve", *typed]
     places = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
     done = subprocess.run(command, env=environ | places, capture_output=True, text=True, timeout=100)
     assert (done.returncode != 0, done.stdout) == (True, "")
-    assert "argument --CopilotApp.rate_limit: expected one argument" in done.stderr
+    assert said in done.stderr
 
 
 def test_a_setting_is_in_force(environ: dict[str, str], tmp_path: Path) -> None:

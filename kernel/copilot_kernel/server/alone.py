@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jupyter_server.serverapp import ServerApp
-from traitlets import Bool
+from traitlets import Bool, default
 
 from .unknown import Unknown
 
@@ -16,6 +16,11 @@ class Alone(ServerApp):
     tell_token = Bool(True, help="Whether a token that was made up is told at the start, as Jupyter does.").tag(
         config=True
     )
+
+    @default("reraise_server_extension_failures")
+    def _no_server_without_routes(self) -> bool:
+        """A setting that cannot be ends it: without our routes it would serve nothing."""
+        return True
 
     def init_webapp(self) -> None:
         """A token that was made up is like one of the settings then: told as dots. What is nowhere, is told as JSON."""
