@@ -31,8 +31,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Of several processes one takes a whole file, and one all that is played with real agents, once for all tests."""
+    """Of several processes one takes a whole file, and one all that is played with real agents, once for all tests.
+
+    In the order of the files, so that those for the browser come last here too. Whoever asks for another distribution
+    gets that.
+    """
     from xdist.scheduler import LoadFileScheduling
+
+    if config.option.dist != "load":
+        return None
+    config.option.loadscopereorder = False
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:

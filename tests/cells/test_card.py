@@ -60,9 +60,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     place.withdraw[1]()
 
 
-async def test_what_becomes_higher_above_guards_less_and_less_often(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_changes_above_guards_less_and_less_often(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     now = asyncio.get_running_loop().time()
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     place = Place()
@@ -84,8 +82,9 @@ async def test_what_becomes_higher_above_guards_less_and_less_often(
 async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
     both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
-    while len(place.shown) < len(both):
-        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        while len(place.shown) < len(both):
+            await asyncio.sleep(0)
     await models.released()
     guard(monkeypatch, 3600)
     models.click(models.buttons(WITH_REASON)[0])
