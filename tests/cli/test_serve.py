@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import json
 import subprocess
 import urllib.error
 import urllib.request
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel import cli
+from copilot_kernel.cli.settings import split
 from copilot_kernel.server.app import CopilotApp
 
 from .conftest import PROGRAM
@@ -28,19 +29,48 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return seen
 
 
-@pytest.mark.parametrize(
-    "typed", [SETTINGS, ("--port=18080", *SETTINGS), (*SETTINGS[:2], "--port", "18080", "--debug")]
-)
+@pytest.mark.parametrize("typed", [
+    SETTINGS,
+    ("--port=18080", *SETTINGS),
+    (*SETTINGS[:2], "--port", "18080", "--debug"),
+    ("--CopilotApp.rate_limit", "0", "--CopilotApp.allow", "Read", "--debug"),
+    ("--CopilotApp.rate_limit", "0", "--port", "18080", "--CopilotApp.allow", "Read", "--debug"),
+])  # fmt: skip
 def test_settings_are_the_servers(
     launched: list[list[str]], typed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("copilot_kernel.cli.serve._require_free", lambda port: None)
     assert cli.main(["serve", *typed]) == 0
     port = ["--port=18080"] if "18080" in str(typed) else []
     assert launched == [[*port, *SETTINGS]]
     app = CopilotApp()
     app.parse_command_line(launched[0])
     assert (app.rate_limit, app.allow) == (0, ["Read"])
+
+
+@pytest.mark.parametrize(("typed", "ours", "settings"), [
+    ("--ip 0.0.0.0 --log-level DEBUG", "", "--ip=0.0.0.0 --log-level=DEBUG"),
+    ("start --debug --ip 0.0.0.0", "start", "--debug --ip=0.0.0.0"),
+    ("--debug start --port 18080", "start --port 18080", "--debug"),
+    ("--CopilotApp.defaultModel start --json", "--json", "--CopilotApp.defaultModel=start"),
+    ("--CopilotApp.rate_limit -1 -y", "", "--CopilotApp.rate_limit=-1 -y"),
+    ("--CopilotApp.rate_limit -y", "", "--CopilotApp.rate_limit -y"),
+    ("--CopilotApp.rate_limit=0 stop --port=18080", "stop --port=18080", "--CopilotApp.rate_limit=0"),
+    ("--port", "--port", ""),
+])  # fmt: skip
+def test_a_value_may_stand_after_a_blank(typed: str, ours: str, settings: str) -> None:
+    assert split(typed.split()) == (ours.split(), settings.split())
+
+
+def test_a_value_may_hold_blanks(launched: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for typed in (["--CopilotApp.allow=shell(git log)"], ["--CopilotApp.allow", "shell(git log)"]):
+        assert cli.main(["serve", *typed]) == 0
+    assert launched == [["--CopilotApp.allow=shell(git log)"]] * 2
+    app = CopilotApp()
+    app.parse_command_line(launched[0])
+    assert app.allow == ["shell(git log)"]
 
 
 @pytest.mark.parametrize(("typed", "said"), [
@@ -59,16 +89,19 @@ def test_the_server_says_what_is_wrong_with_them(
 
 
 def test_a_setting_is_in_force(environ: dict[str, str], tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    """At a port that the system chooses when it starts."""
     environ |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "JUPYTER_TOKEN": "secret"}
-    command = [PROGRAM, "serve", "start", f"--port={port}", "--CopilotApp.rate_limit=1"]
-    subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, timeout=100, check=True)
+
+    def serve(*typed: str) -> str:
+        done = subprocess.run([PROGRAM, "serve", *typed], env=environ, capture_output=True, text=True, timeout=100)
+        return done.stdout
+
     try:
-        assert [models(port) for _ in range(2)] == [200, 429]
+        serve("start", "--CopilotApp.port", "0", "--CopilotApp.rate_limit", "1")
+        (server,) = json.loads(serve("status", "--json"))["servers"]
+        assert [models(server["port"]) for _ in range(2)] == [200, 429]
     finally:
-        stop = [PROGRAM, "serve", "stop", f"--port={port}"]
-        subprocess.run(stop, env=environ, capture_output=True, timeout=100, check=True)
+        assert serve("stop").startswith("Stopped: port ")
 
 
 def models(port: int) -> int:
@@ -91,7 +124,7 @@ def test_nothing_else_takes_them(capsys: pytest.CaptureFixture[str], typed: tupl
     assert "unrecognized arguments: --CopilotApp.rate_limit=0" in capsys.readouterr().err
 
 
-def test_what_a_running_server_was_not_started_with_is_told(
+def test_settings_for_a_server_that_runs_are_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running = {"alone": True, "port": 8080, "url": "http://127.0.0.1:8080/", "state": "running", "models": []}
@@ -99,7 +132,9 @@ def test_what_a_running_server_was_not_started_with_is_told(
 
     monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda: [running])
     assert cli.main(["serve", "start"]) == 0
-    assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0"]) == 2
+    assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0", "--IdentityProvider.token", "secret"]) == 2
     said = capsys.readouterr()
     assert said.out.startswith("It runs already: ")
-    assert "without --CopilotApp.rate_limit=0" in said.err
+    assert "A server runs already: running on its own" in said.err
+    assert "Settings (--CopilotApp.rate_limit, --IdentityProvider.token) count only when a server starts" in said.err
+    assert "secret" not in said.err

@@ -16,6 +16,7 @@ from ..errors import CopilotError, UsageError
 from .advice import complaint
 from .exits import CANCELLED, FAILED, MISUSED
 from .parser import build
+from .settings import split
 
 __all__ = ["main"]
 
@@ -34,10 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """A server takes whatever `jupyter copilot` does, as `more`, and says itself what is wrong with it."""
-    parser = build(__version__)
-    arguments, more = parser.parse_known_args(argv)
-    starts = arguments.command == "serve" and arguments.action in (None, "start")
-    if more and not starts:
+    parser, words = build(__version__), list(sys.argv[1:] if argv is None else argv)
+    ours, more = split(words[1:]) if words[:1] == ["serve"] else (words[1:], [])
+    arguments = parser.parse_args([*words[:1], *ours])
+    if more and arguments.action not in (None, "start"):
         parser.error(f"unrecognized arguments: {' '.join(more)}")
     arguments.more = more
     return arguments

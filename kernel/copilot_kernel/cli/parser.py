@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from .settings import ACTIONS
+
 _ABOUT = """\
 A Jupyter kernel that puts a coding agent inside the notebook: GitHub Copilot CLI, or any
 agent of the Agent Client Protocol (ACP)."""
@@ -88,7 +90,7 @@ def _serve(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "action",
         nargs="?",
-        choices=("start", "stop", "status"),
+        choices=ACTIONS,
         help="start it in the background, stop it, or show state, port, models and sessions (default: serve here)",
     )
     parser.add_argument("--port", type=_port, help="port (default: 8080, or CopilotApp.port; stop, status: all)")

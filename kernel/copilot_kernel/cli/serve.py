@@ -16,12 +16,16 @@ from typing import Any
 
 from ..errors import CopilotError, UsageError
 from .exits import FAILED
+from .settings import names
 
 START_LIMIT = 60.0
 ASK_LIMIT = 5.0
 PAUSE = 0.05
 """Seconds."""
-STOP_FIRST = "Stop it first (`copilot-kernel serve stop`), or start another one: --port N"
+STOP_FIRST = (
+    "Settings ({}) count only when a server starts: stop it first (`copilot-kernel serve stop`), "
+    "or start another one: --port N"
+)
 MAIN = "from copilot_kernel.server.app import main; main()"
 
 Server = dict[str, Any]
@@ -52,7 +56,7 @@ def _start(port: int | None, more: Sequence[str]) -> int:
     """In the background. Without a port it is that of the settings, which only the server reads."""
     if found := [server for server in _servers() if server["alone"] and port in (None, server["port"])]:
         if more:
-            raise UsageError(f"A server runs already, without {' '.join(more)}: {_line(found[0])}", STOP_FIRST)
+            raise UsageError(f"A server runs already: {_line(found[0])}", STOP_FIRST.format(names(more)))
         print(f"It runs already: {_line(found[0])}")
         return 0
     if port is not None:
