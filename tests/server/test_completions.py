@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-from itertools import count
 from typing import Any
 
 import httpx
 import pytest
-from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.server import prompt
 from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.schema import read_chat, read_messages
 
-from ..acp.scripted import Script
-from .api import LIMIT, Api, prompts, scripted, until, user
+from .api import LIMIT, Api, prompts, scripted, user
 
 PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
@@ -305,57 +302,6 @@ async def test_tokens_that_the_agent_does_not_tell_are_not_made_up(api: Api) -> 
 async def test_how_the_turn_ended_has_openais_word(api: Api, reason: str, finish: str) -> None:
     got = await api.complete(f"demo: say x\nstop {reason}")
     assert got.body["choices"][0]["finish_reason"] == finish
-
-
-async def test_each_request_has_a_session_that_is_closed_after_it(api: Api) -> None:
-    opened: list[str] = []
-
-    async def new(script: Any, params: Any) -> dict[str, Any]:
-        opened.append(f"s{len(opened)}")
-        return {"sessionId": opened[-1]}
-
-    can = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}}}}
-    async with scripted(api, initialize=can, session_new=new, session_close={}) as script:
-        await api.complete("Hello")
-        await api.complete("Hello")
-        await until(lambda: sum(method == "session/close" for method, _ in script.heard) == 2)
-        closed = [params["sessionId"] for method, params in script.heard if method == "session/close"]
-    assert sorted(closed) == opened == ["s0", "s1"]
-
-
-CAN = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}, "delete": {}}}}
-
-
-async def test_a_request_without_a_name_leaves_nothing_in_the_agents_list(api: Api) -> None:
-    sessions = (f"s{number}" for number in count())
-
-    async def new(script: Any, params: Any) -> dict[str, Any]:
-        return {"sessionId": next(sessions)}
-
-    async with scripted(api, initialize=CAN, session_new=new, session_close={}, session_delete={}) as script:
-        await api.ask("v1/models")
-        await api.complete("Hello")
-        await api.complete("Hello", "kept")
-        await until(lambda: ended(script)[-1] == ("session/delete", "s1"))
-        await api.app.dialogues.close()
-        await until(lambda: ended(script)[-1] == ("session/close", "s2"))
-        ends = [(f"session/{how}", id) for id in ("s0", "s1") for how in ("close", "delete")]
-        assert ended(script) == [*ends, ("session/close", "s2")]
-
-
-def ended(script: Script) -> list[tuple[str, str]]:
-    """What was asked for at the end of sessions, in order."""
-    return [(method, each["sessionId"]) for method, each in script.heard if method.endswith(("/close", "/delete"))]
-
-
-async def test_a_session_that_cannot_be_deleted_costs_no_answer(api: Api) -> None:
-    no_luck = RequestFailed(-32603, "no luck")
-    async with scripted(api, initialize=CAN, session_close={}, session_delete=no_luck) as script:
-        got = [await api.complete("Hello"), await api.complete("Hello", stream=True)]
-        await until(lambda: len(ended(script)) == 4)
-        await until(lambda: api.app.status()["sessions"] == 0)
-        assert [each.status for each in got] == [200, 200]
-        assert got[1].events[-1] == "[DONE]"
 
 
 async def test_a_refused_turn_is_a_500_with_words(api: Api) -> None:

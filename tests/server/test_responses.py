@@ -52,6 +52,25 @@ async def test_an_input_that_makes_no_sense_is_told(api: Api, value: Any) -> Non
     assert (got.status, got.error["param"]) == (400, "input")
 
 
+async def test_what_is_wrong_in_a_kept_conversation_is_told_of_the_input(api: Api) -> None:
+    """What is new there says nothing, though the whole does."""
+    async with scripted(api) as script:
+        kept = {"X_Copilot_Session": "kept"}
+        first = await api.post("v1/responses", {"input": [HI]}, **kept)
+        said = {"role": "assistant", "content": first.body["output"][0]["content"][0]["text"]}
+        got = await api.post("v1/responses", {"input": [HI, said, {"role": "user", "content": " "}]}, **kept)
+        assert len(prompts(script)) == 1
+    assert (got.status, got.error["param"]) == (400, "input")
+    assert got.error["message"].startswith("input: there is nothing in it to answer")
+
+
+async def test_an_image_for_an_agent_that_takes_none_is_told_of_the_input(api: Api) -> None:
+    image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+    async with scripted(api, initialize={"protocolVersion": 1, "agentCapabilities": {}}):
+        got = await api.post("v1/responses", {"input": [{"role": "user", "content": [image]}]})
+    assert (got.status, got.error["param"], got.error["message"]) == (400, "input", "This agent takes no images.")
+
+
 async def test_a_turn_that_stopped_early_is_incomplete(api: Api) -> None:
     got = await api.post("v1/responses", {"input": "demo: say x\nstop max_tokens"})
     assert (got.body["status"], got.body["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})

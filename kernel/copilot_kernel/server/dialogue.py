@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..acp.messages import Json
@@ -39,11 +39,12 @@ class Dialogue:
         """The session, set to the mode of the settings and the model that is wanted. Raises CopilotError."""
         return await self._home.do(lambda chat: self._open(chat, wanted))
 
-    async def ask(self, messages: Sequence[Message], answer: Answer) -> tuple[Turn, Json | None]:
-        """One turn, and its tokens. Raises CopilotError, ApiError."""
+    async def ask(self, messages: Sequence[Message], answer: Answer, param: str) -> tuple[Turn, Json | None]:
+        """One turn, and its tokens. Raises CopilotError, ApiError (about `param`)."""
         fresh = self._fresh(messages)
-        blocks = prompt.blocks(fresh)
-        await self._home.do(lambda chat: _check(chat, prompt.has_images(blocks)))
+        blocks = prompt.blocks(fresh, param)
+        if prompt.has_images(blocks):
+            await self._home.do(lambda chat: _require_images(chat, param))
         told, self._told = self._told, None
         turn = await self._home.ask(blocks, answer)
         self.used = asyncio.get_running_loop().time()
@@ -117,15 +118,16 @@ class Dialogues:
         self._making = asyncio.Lock()
 
     @asynccontextmanager
-    async def of(self, key: str) -> AsyncIterator[Dialogue]:
-        """The conversation of this name, one request at a time; without a name, one for this request alone."""
+    async def of(self, key: str, after: AsyncExitStack) -> AsyncIterator[Dialogue]:
+        """The conversation of this name, one request at a time; without a name, one for this request alone.
+
+        That one is deleted `after` the request was answered: an agent may take its time for it.
+        """
         dialogue = await self._find(key)
+        if not key:
+            after.push_async_callback(dialogue.delete)
         async with dialogue.turns:
-            try:
-                yield dialogue
-            finally:
-                if not key:
-                    await dialogue.delete()
+            yield dialogue
 
     async def sweep(self, seconds: float) -> None:
         """Close those that nobody has used for so long."""
@@ -158,6 +160,6 @@ class Dialogues:
             await self._kept.pop(idle[0][1]).close()
 
 
-async def _check(chat: Chat, images: bool) -> None:
-    if images and chat.info is not None and "image" not in chat.info.prompt:
-        raise ApiError(400, "This agent takes no images.", "messages")
+async def _require_images(chat: Chat, param: str) -> None:
+    if chat.info is not None and "image" not in chat.info.prompt:
+        raise ApiError(400, "This agent takes no images.", param)

@@ -19,7 +19,7 @@ class Health(Handler):
         self.answer_json({"status": "ok", "models_available": len(self.app.catalogue.models)})
 
     @allow_unauthenticated
-    def head(self) -> None:  # type: ignore[override]
+    def head(self, *args: str) -> None:
         """The same, for those who look whether it is there."""
         self.get()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context
+from typing import Any
 from weakref import WeakSet
 
 from ..acp.messages import ConfigUpdate
@@ -17,6 +19,8 @@ from ..errors import CopilotError
 
 ATTEMPTS = 2
 """To start an agent, for one request: somebody waits for the answer."""
+
+_log = logging.getLogger(__name__)
 
 
 class Process:
@@ -93,19 +97,24 @@ class Pool:
 
     async def leave(self, home: Home) -> None:
         """A conversation is over: the agent may forget it."""
-        if home.chat is not None and home.chat.session is not None:
-            with suppress(CopilotError, TimeoutError, asyncio.CancelledError):
-                await asyncio.wait_for(home.do(lambda chat: chat.new()), CLOSE_LIMIT)
-        await home.close(CLOSE_LIMIT)
-        self._homes.discard(home)
+        try:
+            await _end_session(home)
+        finally:
+            await self._close(home)
 
     async def forget(self, home: Home) -> None:
         """The same for one that nobody can go on with: it is deleted, where the agent offers that (session-delete)."""
-        session = home.chat.session if home.chat else None
-        if session is not None:
-            with suppress(CopilotError, TimeoutError, asyncio.CancelledError):
-                await asyncio.wait_for(home.do(lambda chat: _delete(chat, session.id)), CLOSE_LIMIT)
-        await self.leave(home)
+        try:
+            session = home.chat.session if home.chat else None
+            if session is not None:
+                await _attempt(home, lambda chat: _delete(chat, session.id))
+            await _end_session(home)
+        finally:
+            await self._close(home)
+
+    async def _close(self, home: Home) -> None:
+        await home.close(CLOSE_LIMIT)
+        self._homes.discard(home)
 
     async def sweep(self, seconds: float) -> None:
         """End the agents that nobody has talked to for so long; worn ones at once."""
@@ -156,3 +165,26 @@ async def _delete(chat: Chat, session_id: str) -> None:
     await chat.new()
     if chat.agent.link is not None and chat.agent.link.can("delete"):
         await chat.delete(session_id)
+
+
+async def _end_session(home: Home) -> None:
+    if home.chat is not None and home.chat.session is not None:
+        await _attempt(home, lambda chat: chat.new())
+
+
+async def _attempt(home: Home, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
+    """What an agent should do for us, and need not: within a limit, and without a word to the user."""
+    doing = asyncio.create_task(home.do(work))
+    try:
+        await asyncio.wait({doing}, timeout=CLOSE_LIMIT)
+    finally:
+        in_time = doing.done()
+        doing.cancel()
+    if not in_time:
+        _log.debug("the agent does not end a session within %s s", CLOSE_LIMIT)
+    elif doing.cancelled():
+        _log.debug("the conversation has ended before its session")
+    elif isinstance(error := doing.exception(), CopilotError):
+        _log.debug("the agent does not end a session: %s", error)
+    else:
+        doing.result()

@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 from tornado.iostream import StreamClosedError
@@ -60,9 +61,10 @@ class TurnHandler(Posted):
         asked, messages = self.read(body)
         prompt.blocks(messages, self.said_in)  # before an agent is started for what cannot be sent to it
         try:
-            with self.app.limits.turn():
-                async with self.app.dialogues.of(self._key(asked)) as dialogue:
-                    await self._take_turn(dialogue, asked, messages)
+            async with AsyncExitStack() as after:
+                with self.app.limits.turn():
+                    async with self.app.dialogues.of(self._key(asked), after) as dialogue:
+                        await self._take_turn(dialogue, asked, messages)
         except CopilotError as error:
             raise for_client(error) from error
 
@@ -80,7 +82,7 @@ class TurnHandler(Posted):
         if self.gone:
             return
         self._dialogue, answer = dialogue, Answer(self._count_first)
-        turn = asyncio.create_task(dialogue.ask(messages, answer))
+        turn = asyncio.create_task(dialogue.ask(messages, answer, self.said_in))
         turn.add_done_callback(lambda done: answer.end())
         try:
             await self._follow(told, turn, answer)
