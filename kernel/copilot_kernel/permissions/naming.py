@@ -1,7 +1,8 @@
 """Which files a command line may name: its words as bash would unquote them, and what their wildcards may become.
 
 This is for rules that deny or ask and for our own settings: read as widely as a word can be meant, but by its spelling.
-What a program only works out when it runs (`python -c`, `eval`, the value of a variable) is not seen.
+What a program only works out when it runs (`python -c`, `eval`, the value of a variable) is not seen. A path that
+begins with such a value is also taken for one that begins in the folder, or at home.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _AROUND = re.compile(r"[\s;|&<>(){}'\"=,:@]+")
 _CUT = re.compile(r"[;|&\n()<>`!]+")
 _MARKS = str.maketrans("", "", "'\"\\")
 _VALUE = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[@*#?!-]")
+_HERE = re.compile(
+    r"""(?:(?<![^\s'"=:(])/++)?\$(?:\{(?:OLD)?PWD\}|(?:OLD)?PWD(?!\w))|(?<![^\s'"=:(])~(?:[+-]\d*|\d+)(?![\w.+-])"""
+)
+"""The folder, or one from which the line went away."""
 _BRACES = re.compile(r"\{[^{}\s]*\}")
 _UNKNOWN = "\0"
 """The value of a variable, or what a command says."""
@@ -71,7 +76,7 @@ class _Word(NamedTuple):
 
 def named(line: str, folder: str, home: str) -> Named:
     """What a command line that starts in `folder` names; `home` is the user's folder. Never raises."""
-    text = line[:LONGEST].replace("${HOME}", home).replace("$HOME", home)
+    text = _HERE.sub(".", line[:LONGEST]).replace("${HOME}", home).replace("$HOME", home)
     texts = tuple(dict.fromkeys((plain(line), plain(line.translate(_MARKS)))))
     parts, globs = _parts(text)
     if len(line) > LONGEST or sum(map(len, parts)) > MOST:
@@ -80,7 +85,7 @@ def named(line: str, folder: str, home: str) -> Named:
     folders = _folders(flat, folder, home)
     if len(flat) > MOST or len(folders) > _MOST_FOLDERS:
         return Named(texts, tuple(flat), (), False)
-    words = dict.fromkeys(word for part in parts for word in _words(part, flat, globs))
+    words = dict.fromkeys(each for part in parts for word in _words(part, flat, globs) for each in _readings(word))
     if len(words) * len(folders) > _MOST_PLACES:
         return Named(texts, tuple(flat), (), False)
     places = tuple(dict.fromkeys(_place(word, start, home) for word in words for start in folders))
@@ -132,8 +137,21 @@ def _pieces(word: str) -> Iterator[str]:
 
 def _folders(flat: Sequence[str], folder: str, home: str) -> list[str]:
     """Where relative words may begin."""
-    given = [flat[at + 1] for at, word in enumerate(flat[:-1]) if word in _FOLDERS]
+    given = [_rest(flat[at + 1]) or flat[at + 1] for at, word in enumerate(flat[:-1]) if word in _FOLDERS]
     return list(dict.fromkeys([folder, *(absolute(each, folder, home) for each in given)]))
+
+
+def _readings(word: _Word) -> Iterator[_Word]:
+    """As it is; and what follows a value at its start as from the folder, and if it is spelled out, as from home."""
+    yield word
+    rest = _rest(word.text)
+    starts = () if not rest else ("",) if rest[0] in "*?[" else ("", "~/")
+    yield from (word._replace(text=start + rest) for start in starts)
+
+
+def _rest(word: str) -> str:
+    """What follows a value at the start; empty: nothing, or the word begins otherwise."""
+    return word.lstrip(f"{_UNKNOWN}/") if word[:1] == _UNKNOWN else ""
 
 
 def _words(part: Sequence[str], flat: Sequence[str], globs: frozenset[str]) -> Iterator[_Word]:
