@@ -15,6 +15,7 @@ from ..acp.scripted import Script, listening
 
 LIMIT = 20.0
 JSON = {"Content-Type": "application/json"}
+CHAT = "v1/chat/completions"
 Json = dict[str, Any]
 
 
@@ -93,6 +94,12 @@ class Api:
             client.stream("POST", f"{self.url}v1/chat/completions", json=body, headers=self.bearer) as response,
         ):
             yield response
+
+
+async def raw(api: Api, method: str, path: str, **more: Any) -> httpx.Response:
+    """A request with nothing that was not asked for."""
+    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
+        return await client.request(method, f"{api.url}{path}", **more)
 
 
 @asynccontextmanager

@@ -12,29 +12,20 @@ import httpx
 import pytest
 from copilot_kernel.acp.messages import Image
 from copilot_kernel.conversation.model import Attachment, Conversation
-from copilot_kernel.errors import AgentNotFound
-from copilot_kernel.server.errors import for_client
 from copilot_kernel.server.handler import HOST, XSRF
 from copilot_kernel.server.voice import Voice
 
-from .api import JSON, LIMIT, Api, user
+from .api import CHAT, JSON, LIMIT, Api, raw, user
 from .sockets import Door
 
 HELLO = json.dumps({"messages": user("demo: say Hello")})
 EVIL = "https://evil.example"
 SECRET = "a-secret-in-a-prompt"
-CHAT = "v1/chat/completions"
 EVERYTHING = [
     ("GET", "v1/models"), ("GET", "v1/models/scripted"), ("POST", CHAT), ("POST", "v1/responses"),
     ("GET", "copilot/status"), ("GET", "copilot/metrics"), ("GET", "copilot/openapi.json"), ("GET", "copilot/nothing"),
     ("POST", "v1/embeddings"), ("POST", f"copilot/{CHAT}"),
 ]  # fmt: skip
-
-
-async def raw(api: Api, method: str, path: str, **more: Any) -> httpx.Response:
-    """A request with nothing that was not asked for."""
-    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
-        return await client.request(method, f"{api.url}{path}", **more)
 
 
 # -- the token --------------------------------------------------------------------------------------------------------
@@ -305,69 +296,6 @@ async def test_the_chat_page_without_a_login_leads_to_the_login_page(api: Api) -
     got = await raw(api, "GET", "copilot/chat")
     assert (got.status_code, got.headers["Location"].split("?")[0]) == (302, f"{api.base_url}login")
     require_error(await raw(api, "POST", "copilot/chat"), 401)
-
-
-@pytest.mark.parametrize(("kind", "body", "status"), [
-    ("text/plain", HELLO, 415), ("", HELLO, 415), ("application/json", "{", 400), ("application/json", "[]", 400),
-    ("application/json", "", 400), ("application/json", "[" * 100_000, 400), ("application/json", b"\xff\xfe", 400),
-])  # fmt: skip
-async def test_a_body_that_is_no_json_object_is_refused(api: Api, kind: str, body: Any, status: int) -> None:
-    got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
-    assert (got.status_code, got.json()["error"]["code"]) == (status, status)
-
-
-@pytest.mark.parametrize(("body", "words"), [
-    ("{", "is no JSON: Expecting property name enclosed in double quotes, line 1, column 2"),
-    (b"\xff\xfe\xff", "is no JSON: its bytes are no UTF-8"),
-    ("[" * 100_000, "is nested too deeply"),
-    ('{"x": ' + "1" * 5000 + "}", "holds a number that is too long"),
-])  # fmt: skip
-async def test_why_a_body_cannot_be_read_is_told(api: Api, body: Any, words: str) -> None:
-    got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, **JSON})
-    assert (got.status_code, got.json()["error"]["message"]) == (400, f"The body {words}.")
-
-
-@pytest.mark.parametrize(("happened", "told"), [
-    ("There is no x", "There is no x. Install it."), ("There is no x.", "There is no x. Install it."),
-    ("Is there no x?", "Is there no x? Install it."), ("", "Install it."),
-])  # fmt: skip
-def test_what_happened_and_what_to_do_are_two_sentences(happened: str, told: str) -> None:
-    assert for_client(AgentNotFound(happened, "Install it.")).message == told
-
-
-# -- HEAD -------------------------------------------------------------------------------------------------------------
-
-
-ALL = [
-    "health", "v1/models", "v1/models/scripted", "v1/models/none", "copilot/status", "copilot/openapi.json",
-    "copilot/chat", "copilot/chat/static/chat.js", "copilot/chat/static/none", "copilot/chat/sessions",
-    "api/chat/suggestions", "api/models", "api/media/none", "v1/nothing", "v1/embeddings", CHAT,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("known", [True, False])
-async def test_head_is_get_without_a_body(api: Api, known: bool) -> None:
-    headers = api.bearer if known else {}
-    await raw(api, "GET", "v1/models", headers=headers)  # so that as much is known of them as later
-    for path in ALL:
-        get, head = [await raw(api, method, path, headers=headers) for method in ("GET", "HEAD")]
-        assert (path, head.status_code, head.content) == (path, get.status_code, b"")
-        assert told_in(head) == told_in(get)
-
-
-def told_in(got: httpx.Response) -> dict[str, str]:
-    """Its headers, without the time and what is made up for each answer."""
-    return {name: value for name, value in got.headers.items() if name not in ("date", "set-cookie")}
-
-
-async def test_head_of_the_figures_counts_itself_alone(api: Api) -> None:
-    got = await raw(api, "HEAD", "copilot/metrics", headers=api.bearer)
-    assert (got.status_code, got.content, got.headers["Content-Type"].split(";")[0]) == (200, b"", "text/plain")
-
-
-async def test_the_socket_has_no_head(api: Api) -> None:
-    got = await raw(api, "HEAD", "api/chat/ws", headers=api.bearer)
-    assert (got.status_code, got.headers["Allow"], got.content) == (405, "GET", b"")
 
 
 async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Path = list[str | int]
 LONGEST = 8
@@ -15,6 +18,13 @@ PARTS = "there are text, image_url and refusal, and in /v1/responses input_text,
 WORDS = {
     "missing": "is missing",
     "string_type": "must be a text",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "is empty",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "greater_than_equal": "must be at least {ge}",
+    "literal_error": "must be {expected}",
     "list_type": "must be an array",
     "too_short": "is empty",
     "dict_type": "must be an object",
@@ -27,11 +37,17 @@ WORDS = {
 
 def told(error: ValidationError, body: Any) -> tuple[Path, str]:
     """The first fault: the way to it in `body`, and what it is."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     path = list(_way(first["loc"], body))[:LONGEST]
     if first["type"] == "missing":
         path.append(first["loc"][-1])
-    return path, WORDS.get(first["type"], first["msg"])
+    return path, in_words(first)
+
+
+def in_words(fault: ErrorDetails) -> str:
+    """What follows the name of a member."""
+    words = WORDS.get(fault["type"])
+    return fault["msg"] if words is None else words.format_map(fault.get("ctx", {}))
 
 
 def _way(loc: tuple[str | int, ...], value: Any) -> Iterator[str | int]:

@@ -16,6 +16,7 @@ from ..acp.messages import Option
 from ..cells.clean import clean
 from ..errors import UsageError
 from . import unread
+from .fault import in_words
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
 LONGEST = 2**20
@@ -106,7 +107,7 @@ def _object(frame: str | bytes) -> dict[str, Any]:
 
 
 def _problems(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, each['loc'][1:])) or 'message'}: {each['msg']}" for each in error.errors())
+    return "; ".join(f"{'.'.join(map(str, each['loc'][1:])) or 'message'} {in_words(each)}" for each in error.errors())
 
 
 # -- messages to the client -----------------------------------------------------------------------------------------
