@@ -193,6 +193,9 @@ MUST_ALLOW = [
     *rows(
         (run("cat src/a *.py"), "other files"),
         (run("rm src/*.py && rm -rf build"), "other folders"),
+        (run("find build -delete && git clean -fdx build"), "other folders"),
+        (run("git checkout main && git restore src && git reset a.py && git stash list"), "no denied file is named"),
+        (run("git commit -m '2 * 3'"), "a star in a text"),
         (run("cp a.py ."), "one file, and not a denied one"),
         (run("mv a.py src/"), "one file, and not a denied one"),
         (run("grep -r x src && rg x src"), "another folder is searched"),

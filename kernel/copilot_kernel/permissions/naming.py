@@ -20,6 +20,7 @@ from .programs import WRAPPERS
 from .sensitive import plain
 from .shell import read
 from .unseen import LONGEST
+from .whole import RESTORING, is_whole
 
 MOST = 200
 """Words of a line in which the names of files are looked for; one with more may name any."""
@@ -157,10 +158,15 @@ def _rest(word: str) -> str:
 def _words(part: Sequence[str], flat: Sequence[str], globs: frozenset[str]) -> Iterator[_Word]:
     names = frozenset(posixpath.basename(word).lower() for word in (flat if "xargs" in flat else part))
     searches = _is_search(names, part)
-    trees = (_EDIT if names & _REMOVE else _NOTHING) | (_READ if searches or names & _SHOW else _NOTHING)
+    restores = "git" in names and bool(names & RESTORING)
+    removes = restores or bool(names & _REMOVE)
+    trees = (_EDIT if removes else _NOTHING) | (_READ if searches or names & _SHOW else _NOTHING)
     fills = bool(names & _FILL)
     for word in part:
-        yield from (_Word(piece, word in globs, trees, fills) for piece in _pieces(word))
+        is_glob = word in globs or (removes and "git" in names)
+        yield from (_Word(piece, is_glob, trees, fills) for piece in _pieces(word))
+    if is_whole(part):
+        yield _Word(".", False, trees)
     if fills or (searches and sum(word[:1] != "-" for word in part) < _WITH_FOLDER):
         yield _Word(".", False, _READ if searches else _NOTHING, fills)
     if names & _COPY:
