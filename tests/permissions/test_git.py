@@ -197,6 +197,75 @@ def test_a_remote_that_is_set_to_a_folder_is_held_back(change: str, tmp_path: Pa
     assert hidden(["git", *change.split()])
 
 
+_PATCH = "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"
+
+
+@pytest.mark.parametrize(
+    "words", ["--exclude --check e.patch", "-- e.patch --check", "-- e.patch --stat", "--include * -p1 e.patch"]
+)
+def test_a_word_that_only_looks_like_looking_lets_a_patch_be_applied(words: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    for name in ("e.patch", "--check", "--stat"):
+        (repository.root / name).write_text(_PATCH, "utf-8")
+    (repository.root / "--stat").write_text(_PATCH.replace("new", "other"), "utf-8")
+    (repository.root / "--check").write_text(_PATCH.replace("new", "other"), "utf-8")
+    repository.git("apply", *words.split())
+    assert (repository.root / "new").exists()
+    assert hidden(["git", "apply", *words.split()])
+
+
+@pytest.mark.parametrize("more", ["", "--index", "--cached", "--reject", "--3way", "-R", "--summary", "-v -p1"])
+def test_a_patch_is_only_looked_at(more: str, tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    (repository.root / "e.patch").write_text(_PATCH, "utf-8")
+    words = ["apply", "--check", *more.split(), "e.patch"]
+    before = (repository.root / ".git" / "index").read_bytes()
+    repository.git(*words)
+    assert not (repository.root / "new").exists()
+    assert (repository.root / ".git" / "index").read_bytes() == before
+    assert not hidden(["git", *words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-- core.hooksPath --get=h",
+        "-- core.hooksPath --list",
+        "core.hooksPath --get=h",
+        "core.hooksPath -l",
+        "core.hooksPath --path=h",
+        "--default --get core.hooksPath h",
+        "--type --list core.hooksPath h",
+        "--local core.hooksPath --get",
+        "--type=path core.hooksPath h",
+    ],
+)
+def test_a_word_that_only_looks_like_reading_lets_a_setting_be_written(words: str, tmp_path: Path) -> None:
+    assert hidden(["git", "config", *words.split()])
+    assert words in _NOT_TAKEN or _is_written(Repository(tmp_path), words)
+
+
+_NOT_TAKEN = frozenset({"--default --get core.hooksPath h", "--type --list core.hooksPath h"})
+"""git refuses these, at least in some versions."""
+
+
+def _is_written(repository: Repository, words: str) -> bool:
+    repository.git("config", *words.split())
+    return "hookspath" in (repository.root / ".git" / "config").read_text("utf-8").lower()
+
+
+_READS = (
+    "--get core.hooksPath ¦ --global --list ¦ -l ¦ -z --local -l ¦ user.email ¦ --type=bool core.hooksPath"
+    " ¦ --get --type=path core.hooksPath ¦ --get-regexp core. --list ¦ --show-origin --get-all core.hooksPath h"
+)
+
+
+@pytest.mark.parametrize("words", _READS.split(" ¦ "))
+def test_a_setting_is_only_read(words: str, tmp_path: Path) -> None:
+    assert not hidden(["git", "config", *words.split()])
+    assert not _is_written(Repository(tmp_path), words)
+
+
 def test_the_reason_names_what_is_not_known() -> None:
     assert "is not origin, so that it may be a folder" in hidden(["git", "push", "fork", "main"])
     assert "not on the list of known subcommands" in hidden(["git", "st"])

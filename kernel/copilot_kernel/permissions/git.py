@@ -182,7 +182,12 @@ _NEVER_FREE = ("--exec", "--upload-pack", "--receive-pack", "--output", "--outpu
 """Also in their abbreviations."""
 
 _LOOKING = frozenset({"--check", "--stat", "--numstat", "--summary"})
-"""With one of these, git only looks at a patch."""
+"""With one of these, git only looks at a patch. Further behind it may be the value of an option, or a file."""
+
+_READING = frozenset({"--get", "--get-all", "--get-regexp", "--get-urlmatch", "-l", "--list"})
+"""With one of these, git only reads settings."""
+_WHERE = accepted("-z --null --global --local --system --worktree --show-origin --show-scope --name-only --includes")
+"""These may stand in front of them; they take no value."""
 
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
@@ -214,7 +219,7 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
         return f"git {name} {option} may start other programs or write elsewhere"
     if name in _DEEDS and (deed := _deed(words, at, free)) and deed not in _DEEDS[name]:
         return f"git {name} {deed} may start other programs or change more than it says"
-    if name == "apply" and at in free and not _LOOKING.intersection(rest):
+    if name == "apply" and at in free and not _LOOKING.intersection(words[at + 1 : at + 2]):
         return "git apply may change any file of the project, as the patch says"
     if name in NETWORK and not _first_glob(name, rest, globs):
         behind = words[at + 1 :]
@@ -262,9 +267,16 @@ def _deed(words: Sequence[str], at: int, free: frozenset[int]) -> str:
 
 
 def _only_reads(rest: list[str]) -> bool:
-    keys = [word for word in rest if not word.startswith("-")]
-    reads = any(word.startswith("--get") or word in ("-l", "--list") for word in rest)
-    return reads or (len(keys) == 1 and "." in keys[0])
+    """Behind the first word that is no option, `git config` takes whatever comes as the value that it writes."""
+    first = next((at for at, word in enumerate(rest) if word in _READING or not _is_where(word)), len(rest))
+    if "--" in rest or first == len(rest):
+        return False
+    is_key = not rest[first].startswith("-") and "." in rest[first]
+    return rest[first] in _READING or (is_key and first == len(rest) - 1)
+
+
+def _is_where(word: str) -> bool:
+    return word.startswith(("--type=", "--default=")) or (word.startswith("-") and _WHERE.covers(word))
 
 
 @cache
