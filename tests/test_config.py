@@ -100,8 +100,7 @@ def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path
         ("DENY", "{}"),
         ("DENY", "5"),
         ("DENY", ""),
-        ("DENY", "Bash(rm *), Bash(mv *)"),
-        ("ASK", "[Bash(rm *)]"),
+        ("DENY", "rm *, mv *"),
         ("ASK", "[" * 100_000),
         ("ON_UNASKED", "kill"),
     ],
@@ -184,7 +183,53 @@ def test_one_rule_that_asks_or_denies_may_stand_alone(tmp_path: Path, name: str,
     assert (getattr(settings, name), settings.problems) == (("Edit(data/**)", "Bash(rm *)"), ())
 
 
-@pytest.mark.parametrize("text", ["Bash(rm *), Bash(mv *)", "['Bash(rm *)']", "[Bash]", "rm x", '{"a": 1}', ""])
+@pytest.mark.parametrize("name", ["ask", "deny"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bash(rm *), Edit(src/{a,b}/**)",
+        '["Bash(rm *)", "Edit(src/{a,b}/**)",]',
+        "['Bash(rm *)', 'Edit(src/{a,b}/**)']",
+        "[Bash(rm *), Edit(src/{a,b}/**)]",
+        "Bash(rm *); Edit(src/{a,b}/**)",
+        "Bash(rm *)\nEdit(src/{a,b}/**)",
+    ],
+)
+def test_a_text_that_only_looks_like_a_list_asks_and_denies_as_one(name: str, text: str) -> None:
+    settings = load({f"COPILOT_KERNEL_{name.upper()}": text, "COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions"}, [])
+    assert getattr(settings, name) == ("Bash(rm *)", "Edit(src/{a,b}/**)")
+    assert (settings.permission_mode, settings.problems) == ("bypassPermissions", ())
+
+
+def test_what_is_no_rule_in_such_a_text_is_told_and_the_rest_holds() -> None:
+    settings = load({"COPILOT_KERNEL_DENY": "Bash(rm *), mv x, Edit(data/**"}, [])
+    assert settings.deny == ("Bash(rm *)",)
+    assert settings.problems == (
+        "environment: deny: 'mv x' is no rule and matches nothing",
+        "environment: deny: 'Edit(data/**' is no rule and matches nothing",
+    )
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+@pytest.mark.parametrize("lost", ["deny", "ask", "file"])
+def test_no_mode_that_allows_begins_while_what_denies_cannot_be_read(tmp_path: Path, mode: str, lost: str) -> None:
+    path = write(tmp_path / "file.json", '{"deny": ["Bash(rm *)"],}' if lost == "file" else {lost: {"Edit": True}})
+    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path])
+    assert settings.permission_mode == "default"
+    words = "does not begin while what denies or asks cannot be read; default is used"
+    assert settings.problems[-1] == f"environment: permission_mode: {mode!r} {words}"
+    assert settings.problems[0].startswith(f"{path}: ")
+
+
+def test_the_mode_stays_where_something_else_cannot_be_read_and_a_plan_stays_in_any_case(tmp_path: Path) -> None:
+    path = write(tmp_path / "file.json", {"permission_mode": "bypassPermissions", "allow": "Read", "agnet": "demo"})
+    assert load({}, [path]).permission_mode == "bypassPermissions"
+    assert (
+        load({"COPILOT_KERNEL_PERMISSION_MODE": "plan", "COPILOT_KERNEL_DENY": "{}"}, [path]).permission_mode == "plan"
+    )
+
+
+@pytest.mark.parametrize("text", ["rm x", "rm *, mv *", '{"a": 1}', ""])
 def test_what_cannot_deny_says_what_to_write(text: str) -> None:
     (problem,) = load({"COPILOT_KERNEL_DENY": text}, []).problems
     assert "matches nothing; it must be a JSON list of texts" in problem

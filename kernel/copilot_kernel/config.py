@@ -2,7 +2,8 @@
 
 Precedence: environment (`COPILOT_KERNEL_*`) over the config file (`copilot_kernel.json` in Jupyter's config path)
 over defaults; but rules that ask or deny hold wherever they stand, and those that allow in whatever file. A value
-that cannot be read is reported in `Settings.problems` and the default stands.
+that cannot be read is reported in `Settings.problems` and the default stands. While a place that may ask or deny cannot
+be read, no mode that allows by itself begins.
 """
 
 from __future__ import annotations
@@ -72,9 +73,15 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
     found: dict[str, Any] = {}
     origins = {name: "default" for name in _READERS}
     problems: list[str] = []
-    for origin, values in (*_files(config_files() if paths is None else paths, problems), _environment(environ)):
+    places = (*_files(config_files() if paths is None else paths, problems), _environment(environ))
+    is_lost = bool(problems)
+    for origin, values in places:
         for name, raw in values.items():
-            _read(name, raw, origin, found, origins, problems)
+            was_read = _read(name, raw, origin, found, origins, problems)
+            is_lost |= name in _JOINED and not was_read
+    if is_lost and (mode := found.get("permission_mode")) in _ALLOWING_MODES:
+        found["permission_mode"] = "default"
+        problems.append(f"{origins['permission_mode']}: permission_mode: {mode!r} {_LOST}")
     return Settings(**found, origins=origins, problems=tuple(problems))
 
 
@@ -109,11 +116,12 @@ def state_folder(settings: Settings) -> Path:
 
 def _read(
     name: str, raw: Any, origin: str, found: dict[str, Any], origins: dict[str, str], problems: list[str]
-) -> None:
+) -> bool:
+    """False: nothing of the value could be read."""
     reader = _READERS.get(name)
     if reader is None:
         problems.append(f"{origin}: there is no setting {name!r}")
-        return
+        return False
     try:
         value = reader(raw)
     except _Partly as partly:
@@ -122,10 +130,11 @@ def _read(
     except (ValueError, TypeError, RecursionError) as error:
         wanted = f"; write {PREFIX}{name.upper()}='{_EXAMPLE}'" if origin == _ENVIRONMENT and name in _JOINED else ""
         problems.append(f"{origin}: {name}: {error}{wanted}")
-        return
+        return False
     joins = name in found and (name in _JOINED or (name == "allow" and origin != _ENVIRONMENT))
     found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
     origins[name] = f"{origins[name]}, {origin}" if joins else origin
+    return True
 
 
 def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
@@ -199,17 +208,31 @@ def _words(raw: Any) -> tuple[str, ...]:
 
 
 def _limits(raw: Any) -> tuple[str, ...]:
-    """What asks or denies: whatever can be understood of it holds, and a rule alone is a list of one."""
+    """What asks or denies: whatever can be understood of it holds, also of a text that only looks like a list."""
     value = _json(raw)
-    if isinstance(value, str) and _ONE_RULE.fullmatch(value.strip()):
-        return (value.strip(),)
+    pieces = _pieces(value) if isinstance(value, str) else []
+    if rules := tuple(filter(_ONE_RULE.fullmatch, pieces)):
+        return _known(rules, [piece for piece in pieces if piece not in rules])
     if not isinstance(value, list):
         raise ValueError(f"{value!r:.80} matches nothing; it {_NO_LIST.format(_EXAMPLE)}")
-    strange = [item for item in value if not isinstance(item, str)]
+    texts = tuple(item for item in value if isinstance(item, str))
+    return _known(texts, [item for item in value if not isinstance(item, str)])
+
+
+def _known(rules: tuple[str, ...], strange: list[Any]) -> tuple[str, ...]:
     if strange:
-        texts = tuple(item for item in value if isinstance(item, str))
-        raise _Partly(texts, tuple(f"{item!r:.80} is no rule and matches nothing; rules are texts" for item in strange))
-    return tuple(value)
+        told = (
+            f"{item!r:.80} is no rule and matches nothing{'' if isinstance(item, str) else _NO_TEXT}"
+            for item in strange
+        )
+        raise _Partly(rules, tuple(told))
+    return rules
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut at what may stand between rules, but not in their brackets; each piece without the quotes around it."""
+    found = (piece.strip().strip("\"'").strip() for piece in _PIECE.findall(text.strip().strip("[]")))
+    return [piece for piece in found if piece]
 
 
 def _json(raw: Any) -> Any:
@@ -236,6 +259,10 @@ def _seconds(raw: Any) -> float:
 
 _NO_LIST = "must be a JSON list of texts, such as {}"
 _EXAMPLE = '["Bash(rm *)", "Edit(data/**)"]'
+_LOST = "does not begin while what denies or asks cannot be read; default is used"
+_NO_TEXT = "; rules are texts"
+_PIECE = re.compile(r"(?:[^,;\n()]|\([^()]*\)?|\))+")
+"""Between commas, semicolons and ends of lines; a bracket that is not closed ends with the text or at the next one."""
 _ONE_RULE = re.compile(r"\w[\w.*-]*(\([^()]*\))?")
 """The shape of a rule; whether it is one is found out with the others."""
 
@@ -255,6 +282,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "answer_form": _one_of(ANSWER_FORMS),
     "state": _text,
 }
+
+_ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
+"""They allow without a rule, so that a rule that is lost would be one that is lifted."""
 
 _JOINED = ("ask", "deny")
 """What one place asks about or denies, no other place lifts."""
