@@ -70,7 +70,7 @@ class Named:
 
 class _Word(NamedTuple):
     text: str
-    is_glob: bool
+    is_glob: bool = False
     trees: frozenset[str] = _NOTHING
     is_filled: bool = False
 
@@ -81,17 +81,18 @@ def named(line: str, folder: str, home: str) -> Named:
     texts = tuple(dict.fromkeys((plain(line), plain(line.translate(_MARKS)))))
     parts, globs = _parts(text)
     if len(line) > LONGEST or sum(map(len, parts)) > MOST:
-        return Named(texts, (), (), False)
+        return Named(texts, (), (), is_complete=False)
     flat = list(chain(*map(_pieces, chain(*parts))))
     folders = _folders(flat, folder, home)
     if len(flat) > MOST or len(folders) > _MOST_FOLDERS:
-        return Named(texts, tuple(flat), (), False)
+        return Named(texts, tuple(flat), (), is_complete=False)
     words = dict.fromkeys(each for part in parts for word in _words(part, flat, globs) for each in _readings(word))
     if len(words) * len(folders) > _MOST_PLACES:
-        return Named(texts, tuple(flat), (), False)
+        return Named(texts, tuple(flat), (), is_complete=False)
     places = tuple(dict.fromkeys(_place(word, start, home) for word in words for start in folders))
     is_few = sum(place.is_glob for place in places) <= _MOST_GLOBS
-    return Named(texts, tuple(flat), places, is_few and not any(is_huge(place.parts) for place in places))
+    is_huge_one = any(is_huge(place.parts) for place in places)
+    return Named(texts, tuple(flat), places, is_complete=is_few and not is_huge_one)
 
 
 def _parts(text: str) -> tuple[list[Sequence[str]], frozenset[str]]:
@@ -164,13 +165,13 @@ def _words(part: Sequence[str], flat: Sequence[str], globs: frozenset[str]) -> I
     fills = bool(names & _FILL)
     for word in part:
         is_glob = word in globs or (removes and "git" in names)
-        yield from (_Word(piece, is_glob, trees, fills) for piece in _pieces(word))
+        yield from (_Word(piece, is_glob=is_glob, trees=trees, is_filled=fills) for piece in _pieces(word))
     if is_whole(part):
-        yield _Word(".", False, trees)
+        yield _Word(".", trees=trees)
     if fills or (searches and sum(word[:1] != "-" for word in part) < _WITH_FOLDER):
-        yield _Word(".", False, _READ if searches else _NOTHING, fills)
+        yield _Word(".", trees=_READ if searches else _NOTHING, is_filled=fills)
     if names & _COPY:
-        yield from _copied([_Word(word, word in globs) for word in part])
+        yield from _copied([_Word(word, is_glob=word in globs) for word in part])
 
 
 def _is_search(names: frozenset[str], part: Sequence[str]) -> bool:
@@ -186,19 +187,21 @@ def _copied(words: Sequence[_Word]) -> Iterator[_Word]:
     said = next((each for before, each in pairwise(words) if before.text in _TARGETS), None)
     free = [word for word in words[at + 1 :] if word.text[:1] != "-" and word is not said]
     target = said or (free.pop() if free else None)
-    for word in free if target else ():
+    if target is None:
+        return
+    for word in free:
         name = posixpath.basename(word.text)
         inner = "" if name in (".", "..") else name
-        assert target is not None
-        yield _Word(posixpath.join(target.text, inner), word.is_glob or target.is_glob, _EDIT)
-        yield _Word(word.text, word.is_glob, _READ | (_EDIT if is_move else _NOTHING))
+        is_glob = word.is_glob or target.is_glob
+        yield _Word(posixpath.join(target.text, inner), is_glob=is_glob, trees=_EDIT)
+        yield word._replace(trees=_READ | (_EDIT if is_move else _NOTHING))
 
 
 def _place(word: _Word, folder: str, home: str) -> Place:
     path = absolute(word.text, folder, home)
     wide = tuple(plain(_widened(part)) for part in parts_of(path)) if word.is_glob else plain_parts(path)
     is_glob = word.is_glob and any("*" in part or "?" in part for part in wide)
-    return Place(wide, is_glob, word.trees, word.is_filled)
+    return Place(wide, is_glob=is_glob, trees=word.trees, is_filled=word.is_filled)
 
 
 def _widened(part: str) -> str:
