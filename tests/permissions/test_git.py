@@ -267,7 +267,7 @@ def test_a_setting_is_only_read(words: str, tmp_path: Path) -> None:
 
 
 def test_the_reason_names_what_is_not_known() -> None:
-    assert "is not origin, so that it may be a folder" in hidden(["git", "push", "fork", "main"])
+    assert "is no remote with an address here, so that it may be a folder" in hidden(["git", "push", "fork", "main"])
     assert "not on the list of known subcommands" in hidden(["git", "st"])
 
 

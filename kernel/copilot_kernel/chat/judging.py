@@ -16,7 +16,7 @@ from ..conversation.model import ToolCall
 from ..permissions import policy
 from ..permissions.policy import Circumstances, Decision
 from ..permissions.rulebook import Kind, Rulebook
-from .places import LIMIT, THREADS, protected, resolve, resolved
+from .places import LIMIT, THREADS, find_remotes, protected, remotes, resolve, resolved
 
 
 class Judge:
@@ -44,12 +44,15 @@ class Judge:
         """Without `by_rule`, no rule allows it, and of the modes only the one that allows everything."""
         await self._look_at_our_own()
         before = self._circumstances(by_rule)
-        return policy.decide(call, options, replace(before, real=await resolved(policy.paths(call, before))), earlier)
+        real = await resolved(policy.paths(call, before))
+        known = replace(before, real=real, remotes=await remotes(self.settings.folder))
+        return policy.decide(call, options, known, earlier)
 
     def circumstances(self, call: ToolCall) -> Circumstances:
         """Those of something that happens already: the disk is looked at now, however long that takes."""
         before = self._circumstances()
-        return replace(before, real=resolve(policy.paths(call, before)))
+        real = resolve(policy.paths(call, before))
+        return replace(before, real=real, remotes=find_remotes(self.settings.folder))
 
     def _circumstances(self, by_rule: bool = True) -> Circumstances:
         mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder

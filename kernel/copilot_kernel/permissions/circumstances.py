@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .parts import absolute, below, parts_of, unclear
+from .remotes import USUAL
 from .rules import Rules
 from .sensitive import OURS, plain, why_sensitive
 
@@ -36,7 +37,7 @@ class Circumstances:
     """`root` is the project's folder, `cwd` the one in which relative paths and commands start, `home` the user's.
 
     `real` has, for each of `policy.paths(…)`, where it leads with all links followed; `protected` are files and folders
-    that hold rules and settings of ours. All paths are absolute.
+    that hold rules and settings of ours. All paths are absolute. `remotes` are those of Git that stand for addresses.
     """
 
     mode: str = "default"
@@ -46,6 +47,7 @@ class Circumstances:
     real: Mapping[str, str] = field(default_factory=dict)
     protected: tuple[str, ...] = ()
     home: str = ""
+    remotes: frozenset[str] = USUAL
 
     def spot(self, text: str, folder: str = "") -> Spot:
         """What is known of the path `text`, which begins in `folder` (default: `cwd`) if it is not absolute."""

@@ -106,7 +106,7 @@ def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[
             spelled = pattern.spelled(words, globs)
             if spelled is None:
                 continue
-            reason = hidden(words, spelled, globs) or leads(words, spelled, globs, around)
+            reason = hidden(words, spelled, globs, around.remotes) or leads(words, spelled, globs, around)
             if not reason:
                 return Verdict("allow", "", (pattern.text,), _written(part, words, spelled))
     return reason or f"no rule allows {_shown(part)}"

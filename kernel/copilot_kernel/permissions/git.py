@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .accepted import Accepted, accepted
-from .remotes import NETWORK, OUTSIDE, address_hides
+from .remotes import NETWORK, OUTSIDE, USUAL, address_hides
 from .sensitive import is_never_written
 
 _SHOWING = """
@@ -192,8 +192,13 @@ _WHERE = accepted("-z --null --global --local --system --worktree --show-origin 
 _OUTSIDE = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
 
 
-def git_hides(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """Why `git …` may run or write more than it says; empty: it does not. `free`: what no rule spells out, by index."""
+def git_hides(
+    words: Sequence[str], free: frozenset[int], globs: frozenset[str], remotes: frozenset[str] = USUAL
+) -> str:
+    """Why `git …` may run or write more than it says; empty: it does not.
+
+    `free`: what no rule spells out, by index. `remotes`: the names that stand for addresses.
+    """
     at = 1
     while at < len(words) and words[at].startswith("-"):
         if at in free and not _OUTER.covers(words[at]):
@@ -203,10 +208,12 @@ def git_hides(words: Sequence[str], free: frozenset[int], globs: frozenset[str])
                 return "git -c changes what git runs"
             at += 1
         at += 1
-    return _subcommand_hides(words, at, free, globs) if at < len(words) else ""
+    return _subcommand_hides(words, at, free, globs, remotes) if at < len(words) else ""
 
 
-def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs: frozenset[str]) -> str:
+def _subcommand_hides(
+    words: Sequence[str], at: int, free: frozenset[int], globs: frozenset[str], remotes: frozenset[str]
+) -> str:
     name, rest = words[at], [words[index] for index in range(at + 1, len(words)) if index in free]
     if inside := next((word for word in rest if _is_inside(word, word in globs)), ""):
         return f"git {name} {inside} may reach what belongs to Git itself, such as hooks"
@@ -223,7 +230,7 @@ def _subcommand_hides(words: Sequence[str], at: int, free: frozenset[int], globs
         return "git apply may change any file of the project, as the patch says"
     if name in NETWORK and not _first_glob(name, rest, globs):
         behind = words[at + 1 :]
-        return address_hides(name, behind, rest, all(map(options.covers, behind)), globs)
+        return address_hides(name, behind, rest, all(map(options.covers, behind)), globs, remotes)
     return _positional_hides(name, rest, globs)
 
 
@@ -247,6 +254,8 @@ def _positional_hides(name: str, rest: list[str], globs: frozenset[str]) -> str:
         return f"{glob} may become an option of git, by the name of a file; write ./{glob}"
     if name == "init" and (place := next(filter(OUTSIDE.match, rest), "")):
         return f"git {name} {place} may leave the folder"
+    if name in ("diff", "grep") and "--no-index" in rest:
+        return f"git {name} --no-index shows all files of a folder, also those that Git leaves out"
     if name == "config" and not _only_reads(rest):
         return "git config changes what git runs"
     return ""

@@ -16,6 +16,7 @@ from itertools import pairwise
 from .git import git_hides
 from .options import ALIASES, options_of, refused_of
 from .projects import FROM_FILE, PASS_ON
+from .remotes import USUAL
 from .scripts import awk_hides, is_display, sed_hides
 from .shell import odd_target
 
@@ -41,10 +42,16 @@ _RUN_IN = frozenset({"uv", "poetry", "pdm", "hatch", "pixi", "conda", "mamba", "
 """These start one in the project's own environment."""
 
 
-def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), globs: frozenset[str] = frozenset()) -> str:
+def hidden(
+    words: Sequence[str],
+    spelled: Collection[int] = frozenset({0}),
+    globs: frozenset[str] = frozenset(),
+    remotes: frozenset[str] = USUAL,
+) -> str:
     """In words, what else than `words[0]` may run or be written; empty: nothing that is known.
 
     `spelled` are the words that a rule itself spells out, by index. `globs` are those that bash may replace by names.
+    `remotes`: the names of Git's remotes that stand for addresses.
     """
     free = frozenset(range(len(words))) - frozenset(spelled)
     if not free:
@@ -53,11 +60,11 @@ def hidden(words: Sequence[str], spelled: Collection[int] = frozenset({0}), glob
     if words[0] in _BUILTINS and tuple(words[:2]) not in (("command", "-v"), ("command", "-V")):
         return f"{words[0]} {_BUILTINS[words[0]]}"
     if program in WRAPPERS and words[0] != "command":
-        return _wrapped(words, free, globs)
+        return _wrapped(words, free, globs, remotes)
     if program == "git":
-        return git_hides(words, free, globs)
+        return git_hides(words, free, globs, remotes)
     if at := inner_at(words, free):
-        return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
+        return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs, remotes)
     return (
         _options_hide(program, words, free, globs)
         or _words_hide(program, words, free, globs)
@@ -116,12 +123,12 @@ def _wrapper_length(words: tuple[str, ...]) -> int:
     return next((len(shape) for shape in shapes if all(map(re.fullmatch, shape, words))), 0)
 
 
-def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str], remotes: frozenset[str]) -> str:
     """A rule for a wrapper means everything, but what is held back from a program is held back behind it too."""
     for at, word in enumerate(words[1:], 1):
         name = posixpath.basename(word)
         if name == "git" or name in _BUILTINS or name in _WORDS or options_of(name) or refused_of(name):
-            return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs)
+            return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs, remotes)
     return ""
 
 

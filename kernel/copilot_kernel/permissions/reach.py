@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from .options import ALIASES, options_of
 from .parts import below
 from .programs import WRAPPERS, inner_at
+from .remotes import USUAL
 from .sensitive import is_never_written, names_secret, why_sensitive
 
 _NAMES = "echo printf true false test [ pwd type command which basename dirname date tee cd wait"
@@ -50,6 +51,8 @@ _GLOB = re.compile(r"[*?\[]")
 _NAMING = re.compile(r"--(?:i?glob|inc\w*)(?:=(?P<long>.*))?|-[A-Za-z.]*?g=?(?P<short>.*)", re.DOTALL)
 """How a search is told the names of the files in which it looks."""
 _TAKING = frozenset({"rm", "rmdir", "mv", "chmod", "chown"})
+_CHANGING = frozenset({"mv", "checkout", "restore", "rm", "clone"})
+"""With these, git changes what its words name."""
 _PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmod", "tar", "unzip"})
 """With a folder, these reach what is in it."""
 
@@ -58,12 +61,13 @@ _PLACING = frozenset({"cp", "mv", "ln", "rsync", "install", "rm", "rmdir", "chmo
 class Around:
     """`folder` is where commands start, `roots` are the names of the project's folder, `home` is the user's.
 
-    All are absolute. Without roots the folder is the project; empty: not known.
+    All are absolute. Without roots the folder is the project; empty: not known. `remotes` are names of Git's remotes.
     """
 
     folder: str = ""
     roots: tuple[str, ...] = ()
     home: str = ""
+    remotes: frozenset[str] = USUAL
 
     def inner(self, path: str) -> tuple[str, ...] | None:
         """The parts of `path` in the project; None if it is outside, or nobody knows."""
@@ -129,7 +133,7 @@ def _is_as_listed(program: str, words: Sequence[str], spelled: Collection[int]) 
     """Whether what the rule itself spells out leaves the program one that only shows, unlike `sed -i`."""
     options = options_of(program)
     if program == "git":
-        return "mv" not in words
+        return _CHANGING.isdisjoint(words)
     return not options or all(options.covers(words[at]) for at in spelled if at < len(words))
 
 

@@ -94,7 +94,7 @@ class Request:
     def _around(self) -> Around:
         known = self.circumstances
         roots = tuple(dict.fromkeys(filter(None, (known.root, known.real_root))))
-        return Around(self.folder, roots, known.home)
+        return Around(self.folder, roots, known.home, known.remotes)
 
     def limited_by(self, outcome: str) -> str:
         """The rule for commands that denies (`deny`) or asks (`ask`), or nothing."""
