@@ -68,6 +68,14 @@ def test_there_a_question_mark_that_is_not_ipythons_does_no_harm(start_kernel: S
     assert (said(outcome, "Is it so?"), said(outcome, HELP.strip())) == (1, 0)
 
 
+def test_of_a_cell_without_history_nothing_is_told_that_was_in_the_one_before(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(load=False)
+    front_end.run("%copilot Why a KeyError?")
+    outcome = front_end.run(LOAD, store_history=False)
+    assert (outcome.status, said(outcome, HELP.strip())) == ("ok", 0)
+    assert said(front_end.run("%copilot demo: say Hello"), BLOCKS.strip()) == 0
+
+
 def test_where_nobody_answers_nothing_is_told_of_buttons(start_kernel: StartKernel) -> None:
     outcome = start_kernel(load=False).run(f"{LOAD}\n%copilot demo: say Hello", live=False)
     assert (said(outcome, "Hello"), said(outcome, "Buttons")) == (1, 0)
@@ -112,6 +120,20 @@ def test_it_can_be_unloaded_and_loaded_again(start_kernel: StartKernel) -> None:
     assert (said(outcome, "This is prompt 2"), said(outcome, "goes on with the conversation")) == (1, 1)
     assert (len(front_end.children()), value(front_end, TRANSFORMERS)) == (1, transformers)
     assert front_end.complaints() == []
+
+
+def test_if_the_end_of_the_agent_fails_nothing_stays_hooked_and_it_can_be_loaded_again(
+    start_kernel: StartKernel,
+) -> None:
+    front_end = start_kernel()
+    front_end.run("%copilot demo: say Hello")
+    fails = "def fails():\n    raise OSError('no end')\nget_ipython().copilot.close = fails\n%unload_ext copilot_kernel"
+    outcome = front_end.run(fails)
+    assert (outcome.status, value(front_end, TRANSFORMERS)) == ("error", "[]")
+    assert value(front_end, "'copilot' in get_ipython().magics_manager.magics['line']") == "False"
+    assert value(front_end, "hasattr(get_ipython(), 'copilot')") == "False"
+    assert front_end.run("%reload_ext copilot_kernel").status == "ok"
+    assert said(front_end.run("%copilot demo: say Again"), "Again") == 1
 
 
 def test_a_reload_goes_on_with_the_conversation(start_kernel: StartKernel) -> None:

@@ -37,6 +37,7 @@ from .log import readable
 from .permission import Permissions
 from .record import Record
 from .retry import Retry
+from .saved import Left
 from .services import Services
 from .sessions import Sessions
 from .shared import Seat, Shared
@@ -308,9 +309,14 @@ class Chat:
             if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
 
-    def follow(self, before: Chat) -> None:
+    @property
+    def left(self) -> Left:
+        """What a later chat of this process needs to `follow` this one."""
+        return self._sessions.left
+
+    def follow(self, before: Left) -> None:
         """The next prompt goes on with the session of an earlier chat of this process, which has ended."""
-        self._sessions.follow(before._sessions)
+        self._sessions.follow(before)
 
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""

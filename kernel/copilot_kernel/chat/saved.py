@@ -28,6 +28,15 @@ class Past:
     used: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Where a chat of this process was left: the agent's command, its folder, and what may be gone on with there."""
+
+    agent: str
+    cwd: str
+    past: Past | None
+
+
 class Saved:
     """The session of one `key`: the notebook's path, the agent's command and its folder. Only the user can read it."""
 

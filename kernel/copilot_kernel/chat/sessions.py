@@ -32,7 +32,7 @@ from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, Au
 from .agent import Agent
 from .record import Record
 from .retry import Retry
-from .saved import Lock, Past, Saved, lock
+from .saved import Left, Lock, Past, Saved, lock
 from .shared import Seat
 
 SAID = Chunk | ToolCallUpdate | PlanUpdate | NoticeUpdate | CompactionUpdate | CompactionChunk | Unknown
@@ -132,11 +132,16 @@ class Sessions:
         if self._saved:
             self._saved.forget()
 
-    def follow(self, before: Sessions) -> None:
+    @property
+    def left(self) -> Left:
+        """What `follow` needs."""
+        return Left(self._agent.settings.agent, self._agent.cwd, self._past)
+
+    def follow(self, before: Left) -> None:
         """Go on with what another would have gone on with, if that was of the same agent and folder."""
-        ours, theirs = self._agent, before._agent
-        if (ours.settings.agent, ours.cwd) == (theirs.settings.agent, theirs.cwd):
-            self._past = before._past
+        ours = self.left
+        if (ours.agent, ours.cwd) == (before.agent, before.cwd):
+            self._past = before.past
 
     def would_go_on_with(self, session_id: str) -> bool:
         """It is where the next prompt would go."""

@@ -11,7 +11,7 @@ from .home import Home
 if TYPE_CHECKING:
     from ..cells.asking import Asking
     from ..cells.display import Display
-    from ..chat import Chat, Turn
+    from ..chat import Chat, Left, Turn
     from ..config import Settings
 
 
@@ -24,10 +24,10 @@ class MakeDisplay(Protocol):
 class Hall:
     """One for a kernel. `watched`: somebody watches the cell that ran last.
 
-    `before` is the chat of an earlier hall of this process, which has ended: this one goes on with its conversation.
+    `before` is where an earlier hall of this process, which has ended, was left: this one goes on there.
     """
 
-    def __init__(self, before: Chat | None = None) -> None:
+    def __init__(self, before: Left | None = None) -> None:
         self._before = before
         self.home = Home(self._make_chat)
         self.desk = Desk(self.home, self._load_settings)
@@ -38,9 +38,9 @@ class Hall:
         """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
 
     @property
-    def last(self) -> Chat | None:
-        """The chat that a later hall may go on with."""
-        return self.home.chat or self._before
+    def left(self) -> Left | None:
+        """What a later hall may go on with."""
+        return self.home.chat.left if self.home.chat else self._before
 
     async def prompt(self, cell: Cell, text: str, make_display: MakeDisplay) -> Turn:
         """One turn with the agent, to its end. Raises CopilotError."""

@@ -25,7 +25,7 @@ from .front_end import Parents, Widgets
 from .turn import Turn
 
 if TYPE_CHECKING:
-    from ..chat import Chat
+    from ..chat import Left
 
 Ended = asyncio.Task[Turn | None]
 
@@ -38,7 +38,7 @@ USAGE = (
 class Door:
     """Made at first use. Everything with a leading underscore happens on the engine's loop. `before`: see `Hall`."""
 
-    def __init__(self, before: Chat | None = None) -> None:
+    def __init__(self, before: Left | None = None) -> None:
         self.engine, self.widgets = Engine(), Widgets()
         self.hall = Hall(before)
         self._process = os.getpid()

@@ -6,6 +6,7 @@ import atexit
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -16,7 +17,7 @@ from .shown import Shown
 from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
 
 if TYPE_CHECKING:
-    from ..chat import Chat
+    from ..chat import Left
     from .door import Door, Ended
     from .turn import Turn
 
@@ -32,21 +33,22 @@ BLOCKS = (
     "of input. Buttons work from the next cell on.\n"
 )
 
-_left: WeakKeyDictionary[Any, Chat] = WeakKeyDictionary()
-"""The chat of each shell that the extension was unloaded from."""
+_left: WeakKeyDictionary[Any, Left] = WeakKeyDictionary()
+"""For each shell that the extension was unloaded from, where its conversation was left."""
 
 
 class Copilot:
     """What `get_ipython().copilot` is: cells call it in place of our magics. `shell` is IPython's.
 
-    `before` is the chat whose conversation this one goes on with.
+    `before` is where the conversation was left that this one goes on with.
     """
 
-    def __init__(self, shell: Any, before: Chat | None = None) -> None:
+    def __init__(self, shell: Any, before: Left | None = None) -> None:
         self._shell, self._before = shell, before
         self._used = False
         self._shown = Shown(shell)
-        self._is_new = shell.display_trap.is_active and CALLED not in _running(shell)[1]
+        running = _running(shell)
+        self._is_new = running is not None and CALLED not in running[1]
         """The cell runs that has loaded the extension, and was not transformed here."""
 
     @cached_property
@@ -57,9 +59,9 @@ class Copilot:
         return Door(self._before)
 
     @property
-    def last(self) -> Chat | None:
-        """The chat that a later one may go on with."""
-        return self._door.hall.last if self._used else self._before
+    def left(self) -> Left | None:
+        """What a later one may go on with."""
+        return self._door.hall.left if self._used else self._before
 
     async def show(self, text: str) -> None:
         """Ask the agent, or run the command, that `text` is, and show in this cell what comes of it.
@@ -103,7 +105,8 @@ class Copilot:
         """Be there for IPython: `shell.copilot`, and how an answer is shown as a value."""
         self._shell.copilot = self
         self._shown.watch()
-        if self._is_new and asks_ipython(*_running(self._shell)):
+        running = _running(self._shell)
+        if self._is_new and running is not None and asks_ipython(*running):
             print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
@@ -113,7 +116,6 @@ class Copilot:
 
     def end(self) -> None:
         """The opposite of `begin`."""
-        self.close()
         self._shown.leave()
         del self._shell.copilot
 
@@ -146,10 +148,18 @@ def _runs_on_asyncio(shell: Any) -> bool:
     return sockets and main and shell.autoawait and str(shell.loop_runner) == "asyncio"
 
 
-def _running(shell: Any) -> tuple[str, str]:
-    """The cell that runs, as it was typed and as it was transformed."""
+def _running(shell: Any) -> tuple[str, str] | None:
+    """The cell that runs, as it was typed and as it was transformed; None where IPython keeps no history of it."""
     history = shell.history_manager
+    if not (shell.display_trap.is_active and _keeps_history(shell)):
+        return None
     return history.input_hist_raw[-1], history.input_hist_parsed[-1]
+
+
+def _keeps_history(shell: Any) -> bool:
+    """Of the cell that runs: only ipykernel's clients can ask for none (the message `execute_request`)."""
+    asked = shell.get_parent().get("content", {}) if hasattr(shell, "get_parent") else {}
+    return bool(asked.get("store_history", True)) and not asked.get("silent", False)
 
 
 def load(shell: Any) -> None:
@@ -170,13 +180,27 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """See `copilot_kernel.unload_ipython_extension`."""
-    copilot = shell.copilot
-    atexit.unregister(copilot.close)
-    if (chat := copilot.last) is not None:
-        _left[shell] = chat
-    copilot.end()
-    shell.input_transformers_post.remove(copilot.transform)
-    shell.input_transformer_manager.token_transformers.remove(CopilotLine)
+    """See `copilot_kernel.unload_ipython_extension`. However the agent's end goes, nothing of ours stays in IPython."""
+    copilot: Copilot | None = getattr(shell, "copilot", None)
+    if copilot is None:
+        return  # it was unloaded before, and that failed
+    _unhook(shell, copilot)
+    try:
+        copilot.close()
+        atexit.unregister(copilot.close)
+    finally:
+        if (left := copilot.left) is not None:
+            _left[shell] = left
+
+
+def _unhook(shell: Any, copilot: Copilot) -> None:
+    hooked = (
+        (shell.input_transformers_post, copilot.transform),
+        (shell.input_transformer_manager.token_transformers, CopilotLine),
+    )
+    for transformers, ours in hooked:
+        with suppress(ValueError):  # somebody has made the list anew
+            transformers.remove(ours)
     for magics in shell.magics_manager.magics.values():
         magics.pop(NAME, None)
+    copilot.end()
