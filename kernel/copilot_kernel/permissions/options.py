@@ -109,6 +109,24 @@ _ACCEPTED = PROJECTS | {
         --paging
     """,
     "column": "-t -s: -n -x -c: -N: -o: -J --table --separator --output-separator --table-columns --json",
+    "cp": """
+        -a -d -f -i -n -p -r -R -u -v -x -H -L -P -T -t: --archive --recursive --force --interactive --no-clobber
+        --update --verbose --preserve --no-preserve --dereference --no-dereference --one-file-system --parents --reflink
+        --sparse --target-directory --no-target-directory --strip-trailing-slashes --version
+    """,
+    "mv": """
+        -f -i -n -u -v -T -t: --force --interactive --no-clobber --update --verbose --target-directory
+        --no-target-directory --strip-trailing-slashes --version
+    """,
+    "ln": """
+        -s -f -i -n -r -v -h -L -P -T -t: --symbolic --force --interactive --no-dereference --relative --verbose
+        --target-directory --no-target-directory --version
+    """,
+    "install": """
+        -c -C -d -D -p -v -T -m: -o: -g: -t: --mode --owner --group --directory --compare --preserve-timestamps
+        --target-directory --no-target-directory --verbose --version
+    """,
+    "unzip": "-l -v -t -p -c -z -Z -1 -q -o -n -j -u -f -a -b -C -L -h -d:",
 }
 
 ALIASES = (
@@ -119,6 +137,10 @@ ALIASES = (
         "nawk": "awk",
         "gsed": "sed",
         "gtar": "tar",
+        "gcp": "cp",
+        "gmv": "mv",
+        "gln": "ln",
+        "ginstall": "install",
         "bsdtar": "tar",
         "fdfind": "fd",
     }
@@ -175,7 +197,7 @@ _REFUSED = {
     "mypy": "python-executable config-file install-types custom-typeshed-dir",
     "pylint": "init-hook load-plugins rcfile",
     "pytest": "= -c -o -p rootdir confcutdir config-file override-ini basetemp pdbcls log-file",
-    "file": "-C compile",
+    "file": "-C compile magic-file",
 }
 """Of programs that run what the project says, the options by which they run or write something else instead.
 

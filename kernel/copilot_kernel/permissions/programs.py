@@ -17,7 +17,7 @@ from .git import git_hides
 from .options import ALIASES, options_of, refused_of
 from .projects import FROM_FILE, PASS_ON
 from .remotes import USUAL
-from .scripts import awk_hides, is_display, sed_hides
+from .scripts import awk_hides, is_display, jq_hides, sed_hides
 from .shell import odd_target
 
 _REPLACES = "runs its words as commands of the shell itself"
@@ -190,19 +190,39 @@ def _sed(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
     return next(filter(None, map(sed_hides, scripts)), "")
 
 
-def _awk(words: list[str], globs: frozenset[str]) -> str:
+def _awk(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
     """Past the values of -F and -v at the beginning, each word may be the program; after --, also one with a dash.
 
     The name of a function in a variable is what `@f()` calls.
     """
-    if named := next((word for word in words if re.search("system|getline", word)), ""):
+    if named := next((words[at] for at in sorted(free) if _AWK_RUNS.search(words[at])), ""):
         return f"awk {named} may run commands"
-    while words[:1] in (["-F"], ["-v"]):
-        words = words[2:]
-    if words and words[0] in globs:
+    at = 1
+    while at < len(words) and words[at] in ("-F", "-v"):
+        at += 2
+    programs = [words[place] for place in sorted(free) if place >= at]
+    if globs.intersection(programs[:1]):
         return "a program of awk may become another, by the name of a file"
-    is_over = "--" in words
-    return next(filter(None, (awk_hides(word) for word in words if is_over or not word.startswith("-"))), "")
+    is_over = "--" in words[at:]
+    return next(filter(None, (awk_hides(word) for word in programs if is_over or not word.startswith("-"))), "")
+
+
+_AWK_RUNS = re.compile(r"\b(?:\d\w*)?system\b|getline", re.ASCII)
+
+
+def _jq(words: list[str], globs: frozenset[str]) -> str:
+    return next(filter(None, map(jq_hides, words)), "")
+
+
+def _patch(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
+    """Only in front is it sure that `--dry-run` is no option's value."""
+    is_dry = words[1] == "--dry-run" and all(re.fullmatch(r"-p\d+|-[RNsuli]|[^-].*", word) for word in words[2:])
+    return "" if is_dry else "a patch may change every file"
+
+
+def _listed(words: list[str], globs: frozenset[str]) -> str:
+    """Of du and wc: the names in the file are shown where there are no such files."""
+    return "the names come from a file, which is shown" if any(word.startswith("--f") for word in words) else ""
 
 
 def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
@@ -269,6 +289,8 @@ def _tee(words: list[str], globs: frozenset[str]) -> str:
 
 _WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
     "sed": _sed,
+    "awk": _awk,
+    "patch": _patch,
     "tar": _tar,
     "curl": _curl,
     "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
@@ -276,7 +298,9 @@ _WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]
 }
 """Those for which it matters where a word stands, also among what the rule spells out."""
 _WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
-    "awk": _awk,
+    "jq": _jq,
+    "du": _listed,
+    "wc": _listed,
     "make": _make,
     "date": _date,
     "less": _less,

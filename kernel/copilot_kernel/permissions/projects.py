@@ -87,7 +87,7 @@ PROJECTS = {
         --type --python --py --js --ts --html --md --json --yaml --ignore-dir --ignore-file
     """,
     "file": """
-        -b -i -I -L -h -k -r -s -0 -N -p -m: -F: --brief --mime --mime-type --mime-encoding --dereference --version
+        -b -i -I -L -h -k -r -s -0 -N -p -F: --brief --mime --mime-type --mime-encoding --dereference --version
     """,
 }
 

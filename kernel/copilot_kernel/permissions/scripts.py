@@ -23,11 +23,14 @@ _SED = re.compile(
     rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)", re.ASCII
 )
 
-_AWK = re.compile(r"system|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO")
+_AWK = re.compile(r"\b(?:\d\w*)?system\b|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO", re.ASCII)
+"""What begins with a digit is a number, behind which a name may follow without a blank."""
 _AWK_OUTPUT = re.compile(r">|(?<!\|)\|(?!\|)|\|{3}")
 
 _AWK_REGEX = re.compile(r"(?:^|(?<=[~!(,;{&|\n]))\s*/(?:\\.|[^/\\\n\[])*/")
 _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
+
+_JQ = re.compile(r"\b(?:import|include|input_filename|get_search_list)\b|(?<!(?<!\.)\.)\benv\b|\$\s*(?:ENV\b|__prog)")
 
 _LONGEST = 1_000
 
@@ -55,6 +58,11 @@ def awk_hides(program: str) -> str:
     if is_output or _AWK.search(program):
         return "this program of awk may run commands, or read or write other files"
     return ""
+
+
+def jq_hides(program: str) -> str:
+    """Jq reads modules, which may be any JSON file, and the environment; a key of that name behind a dot is another."""
+    return "this program of jq may show other files or the environment" if _JQ.search(program) else ""
 
 
 def is_display(option: str, value: str = "") -> bool:

@@ -15,6 +15,7 @@ _KEYS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed2551
 _SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials"),
     *(".my.cnf", ".pgpass", ".vault-token", ".password-store", ".huggingface", ".terraform.d", ".mozilla"),
+    *(".kaggle", ".databrickscfg", ".s3cfg", ".boto"),
     *("credentials.json", *_KEYS),
 )
 _DOORS = ("kernel-*.json", "jpserver-*.json", "jupyter_cookie_secret")
@@ -70,7 +71,10 @@ _READ = (
     (("jupyter", "runtime"), "may hold secrets"),
     *(((".cargo", name), "may hold secrets") for name in ("credentials", "credentials.toml")),
     ((".gem", "credentials"), "may hold secrets"),
-    ((".cache", "huggingface", "token"), "may hold secrets"),
+    *(((".cache", "huggingface", name), "may hold secrets") for name in ("token", "stored_tokens")),
+    ((".config", "containers", "auth.json"), "may hold secrets"),
+    ((".dbt", "profiles.yml"), "may hold secrets"),
+    ((".streamlit", "secrets.toml"), "may hold secrets"),
     ((".local", "share", "keyrings"), "may hold secrets"),
 )
 
