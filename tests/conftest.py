@@ -9,6 +9,9 @@ import pytest
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
 PLAYED = "tests/real/"
 
+# What this run of pytest was told is not meant for those that tests start.
+os.environ.pop("PYTEST_ADDOPTS", None)
+
 
 @pytest.fixture
 def anyio_backend() -> str:

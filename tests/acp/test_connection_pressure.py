@@ -40,9 +40,19 @@ async def test_a_blocked_write_blocks_neither_the_reader_nor_the_next_answer():
 
 async def test_one_who_asks_without_end_and_reads_no_answer_is_not_read_for_ever():
     async with connected(pieces=1) as (_, raw, record):
-        with anyio.move_on_after(1):
+
+        async def ask_without_end():
             for n in range(10 * MAX_OPEN):
                 await raw.say(request(n, "unknown"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_without_end)
+            with anyio.fail_after(60):
+                while len(record.events) < MAX_OPEN:
+                    await anyio.sleep(0)
+            for _ in range(1000):
+                await anyio.sleep(0)
+            tasks.cancel_scope.cancel()
         assert MAX_OPEN <= len(record.events) <= MAX_OPEN + 10
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(raw.say, request("last", "unknown"))

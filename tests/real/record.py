@@ -49,7 +49,7 @@ def perform(
 ) -> subprocess.CompletedProcess[str]:
     """Record the scenes in one namespace; the project of scene number N is left in HOME/N/project."""
     inside = [sys.executable, "-m", "tests.real.record", "--inside", str(out), agent.name, *scenes]
-    return namespace.run(inside, namespace.environment(home, cache), seconds=30 + 20 * len(scenes))
+    return namespace.run(inside, namespace.environment(home, cache), seconds=60 + 35 * len(scenes))
 
 
 def _inside(out: str, name: str, *scenes: str) -> None:
