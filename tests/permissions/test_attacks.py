@@ -7,7 +7,7 @@ import pytest
 from .lines import Row, rows
 from .test_lines import judged, name
 
-_RULES = "cp *; mv *; ln *; install *; unzip *; patch *; awk *; awk -F *; jq *; du *; wc *; file *; cat *"
+_RULES = "tar *; cp *; mv *; ln *; install *; unzip *; patch *; awk *; awk -F *; jq *; du *; wc *; file *; cat *"
 GOT_THROUGH = rows(
     _RULES,
     ("cp -b -S d src/x AGENTS.m", "the suffix of the backup makes the name"),
@@ -18,6 +18,23 @@ GOT_THROUGH = rows(
     ("ln -S d -b src/x AGENTS.m", "the same of another program"),
     ("install -bSd src/x AGENTS.m", "the same of another program"),
     ("cp -s ../x sub", "a link"),
+    ("cp -r --target-directory=venv src/bin", "a folder without a dot or a slash"),
+    ("cp -rtvenv src/bin", "the same, attached"),
+    ("mv -tvenv src/bin", "the same, attached"),
+    ("ln -tvenv src/bin -s", "the same, attached"),
+    ("tar -xf src/b.tar --directory=venv", "the same, of another program"),
+    ("tar -xCvenv -f src/b.tar", "the same, attached"),
+    ("unzip -dvenv src/b.zip", "the same, attached"),
+    ("ln -s .. ../../l", "where it leads depends on where the link is"),
+    ("ln -s ../x sub/l", "where it leads depends on where the link is"),
+    ("tar -xf src/b.tar", "what is in it may be a hook"),
+    ("tar xf src/b.tar", "the same without a dash"),
+    ("tar --get --file=src/b.tar", "the same by a long name"),
+    ("tar -x -f -C src/b.tar", "the archive is called -C"),
+    ("tar -xf src/b.tar -C .", "a folder that is not its own"),
+    ("tar -xf -xO -x", "the archive is called like an option"),
+    ("unzip src/b.zip", "what is in it may be a hook"),
+    ("unzip src/b.zip -d .", "a folder that is not its own"),
     ("patch -p1 -i src/fix", "a patch may change every file"),
     ("patch -z --dry-run -i src/fix", "a value that looks like an option"),
     ('awk -F -v \'BEGIN{print "touch P" | "sh"}\'', "-v is the value of -F"),
@@ -45,6 +62,12 @@ STILL_ALLOWED = rows(
     _RULES,
     ("cp -rv src/a docs", "what cp is for"),
     ("cp -t docs src/a", "into a folder"),
+    ("tar -xf src/b.tar -C data", "into a folder of its own"),
+    ("tar -xvf src/b.tar --directory=data", "into a folder of its own"),
+    ("tar -tvf src/b.tar", "a list"),
+    ("tar -xOf src/b.tar a", "what is in it is printed"),
+    ("unzip -l src/b.zip", "a list"),
+    ("unzip -q src/b.zip -d data", "into a folder of its own"),
     ("mv -n src/a docs", "what mv is for"),
     ("ln -sf src/a b", "what ln is for"),
     ("install -m 755 -D src/a bin/a", "what install is for"),

@@ -39,7 +39,7 @@ _FLAGS = frozenset({"-u", "-B", "-O", "-I", "-P", "-s", "-E", "-x", "--vanilla"}
 """They take no value, so that the script stands behind them."""
 _ADDRESS = re.compile(r"(?:[^=]*=)?(?:\w+\+)?(?:https?|ssh|git)://")
 _BETWEEN = re.compile(r"[=:,@]")
-_TELLING = re.compile(r"[./~]|jupyter|[^\x00-\x7f]")
+_TELLING = re.compile(r"[./~]|jupyter|venv|head|[^\x00-\x7f]", re.IGNORECASE)
 """Without any of these, a part of a word leads nowhere: most of a long message is so."""
 _HIDDEN_GLOB = re.compile(r"(.*/)?\.[^/]*[*?\[]", re.DOTALL)
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "git"})
@@ -100,11 +100,18 @@ def leads(words: Sequence[str], spelled: Collection[int], globs: frozenset[str],
     is_shown = program in _SHOWING and _is_as_listed(program, words, spelled)
     if is_shown and program in _LISTING:
         return ""
-    odd = [words[at] for at in free if not _PLAIN.fullmatch(words[at])]
-    if sum(len(tuple(_paths(word))) for word in odd) > _MOST or any(word.count("/") > _DEEPEST for word in odd):
+    odd = [words[at] for at in free if words[at][:1] == "-" or not _PLAIN.fullmatch(words[at])]
+    if sum(len(tuple(_paths(word, program in _PLACING))) for word in odd) > _MOST or any(
+        word.count("/") > _DEEPEST for word in odd
+    ):
         return f"{program} gets too many words to look where each of them leads"
     reasons = (_reason(program, words[at], words[at] in globs, is_shown, around) for at in free)
-    return next(filter(None, reasons), "") or _sought(program, words, free) or _whole(program, words, free, around)
+    return (
+        next(filter(None, reasons), "")
+        or _sought(program, words, free)
+        or _whole(program, words, free, around)
+        or _unpacked(program, words, free, around)
+    )
 
 
 def _acting(words: Sequence[str], spelled: Collection[int]) -> tuple[str, list[int]]:
@@ -147,7 +154,9 @@ def _reason(program: str, word: str, is_glob: bool, is_shown: bool, around: Arou
         return f"{program} {word} may become a file with secrets, by the names of files"
     if program == "wget" and (name := _fetched(word)) and (why := why_sensitive((name,), changes=True)):
         return f"wget writes {name}, which {why}"
-    for path in _paths(word):
+    if program == "ln" and ".." in word:
+        return f"what {word} leads to depends on where the link is"
+    for path in _paths(word, program in _PLACING):
         if (detour := _DETOUR.match(path)) and around.inner(detour[1]) is None:
             return f"{path} has .. behind a folder outside of the project, and where that leads depends on links"
         parts = around.inner(path)
@@ -186,6 +195,39 @@ def _whole(program: str, words: Sequence[str], free: list[int], around: Around) 
     return f"{program} {found} takes the whole project, with what belongs to Git" if found else ""
 
 
+def _unpacked(program: str, words: Sequence[str], free: list[int], around: Around) -> str:
+    """Whether an archive would be unpacked where what is in it may belong to Git, or steer agents."""
+    if program not in ("tar", "unzip") or words[0].rpartition("/")[2] in WRAPPERS:
+        return ""
+    modes = [words[at] for at in free if _is_taking_out(program, at, words[at])]
+    if not modes or _is_into_own_folder(program, words, around):
+        return ""
+    return (
+        f"{program} may write whatever is in the archive, also what belongs to Git; unpack it into a folder of its own"
+    )
+
+
+def _is_taking_out(program: str, at: int, word: str) -> bool:
+    """Unless what is in it is listed or printed. Of tar, each word that may say so counts."""
+    if program == "unzip":
+        return at == 1 and re.fullmatch(r"-q*[lptv]q*", word) is None
+    letters = re.match(r"-?([A-Za-z]*?)(?:[fCb]|\Z)", word) if at == 1 or word[:1] == "-" else None
+    is_short = letters is not None and "x" in letters[1] and "O" not in letters[1]
+    return word in ("--extract", "--get") or is_short
+
+
+def _is_into_own_folder(program: str, words: Sequence[str], around: Around) -> bool:
+    """One folder, in the next word or attached, and no option before it that may take this one for its value."""
+    option = "-d" if program == "unzip" else "-C"
+    places = [at for at, word in enumerate(words) if word.startswith((option, "--directory"))]
+    if len(places) != 1 or re.fullmatch(r"-?[A-Za-z]*[fbC]|--[\w-]+", words[places[0] - 1]):
+        return False
+    word = words[places[0]]
+    value = word.partition("=")[2] if "=" in word else word[2:] if word[1] != "-" else ""
+    value = value or "".join(words[places[0] + 1 : places[0] + 2])
+    return bool(around.inner(value)) and ".." not in value
+
+
 def _is_left_out(program: str, word: str) -> bool:
     return word.startswith(("--exclude=", "--ignore=")) and options_of(program) is not None
 
@@ -216,7 +258,7 @@ def _fetched(word: str) -> str:
     return unquote(re.split(r"[?#;]", word)[0]).rpartition("/")[2] if _ADDRESS.match(word) else ""
 
 
-def _paths(word: str) -> Iterator[str]:
+def _paths(word: str, is_placing: bool = False) -> Iterator[str]:
     """Whatever in the word may be a path: all of it, and what stands behind an option's letter, =, :, a comma or @."""
     if _ADDRESS.match(word) and ".." not in word.split("/"):
         return
@@ -227,4 +269,7 @@ def _paths(word: str) -> Iterator[str]:
     elif not word.startswith("--") and (begin := re.search(r"[./~]", word)):
         yield word[2:]
         yield word[begin.start() :]
-    yield from filter(_TELLING.search, _BETWEEN.split(word)[1:])
+    if is_placing and re.match("-[^-]", word):
+        letters = re.match(r"-[^./~=:,@]*", word)
+        yield from (word[at:] for at in range(2, letters.end() if letters else 2))
+    yield from (part for part in _BETWEEN.split(word)[1:] if is_placing or _TELLING.search(part))
