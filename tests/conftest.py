@@ -5,9 +5,14 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
 PLAYED = "tests/real/"
+
+# A busy machine is no fault of what is tested.
+settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("calm")
 
 # What this run of pytest was told is not meant for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)

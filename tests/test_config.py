@@ -99,7 +99,6 @@ def test_a_folder_or_bytes_in_the_place_of_the_file_are_a_problem(tmp_path: Path
         ("CANCEL_GRACE", "4000"),
         ("DENY", "{}"),
         ("DENY", "5"),
-        ("DENY", ""),
         ("DENY", "rm *, mv *"),
         ("ASK", "[" * 100_000),
         ("ON_UNASKED", "kill"),
@@ -110,6 +109,11 @@ def test_a_value_that_cannot_be_read_is_a_problem_and_the_default_stands(name: s
     assert (settings, settings.origins) == (Settings(), ORIGINS)
     (problem,) = settings.problems
     assert problem.startswith(f"environment: {name.lower()}: ")
+
+
+def test_a_variable_that_is_empty_limits_nothing() -> None:
+    settings = load({"COPILOT_KERNEL_DENY": " ", "COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits"}, [])
+    assert (settings.deny, settings.problems, settings.permission_mode) == ((), (), "acceptEdits")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +233,7 @@ def test_the_mode_stays_where_something_else_cannot_be_read_and_a_plan_stays_in_
     )
 
 
-@pytest.mark.parametrize("text", ["rm x", "rm *, mv *", '{"a": 1}', ""])
+@pytest.mark.parametrize("text", ["rm x", "rm *, mv *", '{"a": 1}'])
 def test_what_cannot_deny_says_what_to_write(text: str) -> None:
     (problem,) = load({"COPILOT_KERNEL_DENY": text}, []).problems
     assert "matches nothing; it must be a JSON list of texts" in problem

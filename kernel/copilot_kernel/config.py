@@ -210,6 +210,8 @@ def _words(raw: Any) -> tuple[str, ...]:
 def _limits(raw: Any) -> tuple[str, ...]:
     """What asks or denies: whatever can be understood of it holds, also of a text that only looks like a list."""
     value = _json(raw)
+    if isinstance(value, str) and not value.strip():
+        return ()
     pieces = _pieces(value) if isinstance(value, str) else []
     if rules := tuple(filter(_ONE_RULE.fullmatch, pieces)):
         return _known(rules, [piece for piece in pieces if piece not in rules])

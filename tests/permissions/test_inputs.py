@@ -45,6 +45,13 @@ def test_commands(raw: Any, lines: list[str], listed: list[str]) -> None:
         (make("edit", {"input": PATCH}), {NOTES, "b.txt", "c"}),
         (make("move", {"source": "a", "destination": "b"}), {"a", "b"}),
         (make("edit", {"changes": {"/a": {"content": "/b"}}}), {"/a"}),
+        (make("edit", {"path": "a", "changes": {"b.py": {"new_text": "x"}}}), {"a", "b.py"}),
+        (make("edit", {"path": "a", "files": {"LICENSE": "x"}}), {"a", "LICENSE"}),
+        (make("edit", {"path": "a", "edits": [{"name": "b.py", "new_text": "x"}]}), {"a", "b.py"}),
+        (make("edit", {"path": "a", "name": "a name"}), {"a"}),
+        (make("read", {"path": "a", "name": ".env"}), {"a", ".env"}),
+        (make("read", {"path": "a", "targets": [".env"]}), {"a", ".env"}),
+        (make("edit", {"input": PATCH.replace("*** Move", " \t*** Move")}), {NOTES, "b.txt", "c"}),
         (make("edit", {"path": "a", "new_str": "/etc/passwd"}), {"a"}),
         (
             make("edit", {"path": "a", "x": [{"y": "~/b"}], "z": "../c", "u": "file:///d"}),
@@ -127,3 +134,10 @@ def test_words_say_what_contradicts_what() -> None:
     assert contradiction(call, inputs.read(call), None, ROOT) == words
     call = make("edit", {"path": NOTES}, locations=(Location("/etc/passwd"),))
     assert contradiction(call, inputs.read(call), None, ROOT) == "it shows /etc/passwd, which its input does not name"
+
+
+def test_what_a_diff_renames_is_another_file() -> None:
+    diff = f"diff --git a/notes.txt b/setup.py\nrename from notes.txt\nrename to {ROOT}/setup.py\n"
+    same, other = make("edit", {"path": NOTES, "diff": "x"}), make("edit", {"path": NOTES, "diff": diff})
+    assert contradiction(same, inputs.read(same), None, ROOT) == ""
+    assert "setup.py" in contradiction(other, inputs.read(other), None, ROOT)

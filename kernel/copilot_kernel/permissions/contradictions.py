@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..acp.messages import Diff
 from ..conversation.model import ToolCall
-from . import inputs
+from . import inputs, patches
 from .inputs import FILE_KINDS, Input
 from .unseen import LONGEST
 
@@ -103,7 +103,7 @@ def _among_paths(call: ToolCall, seen: Input, cwd: str) -> Iterator[str]:
     known = {_whole(path, cwd) for path in seen.paths}
     if call.kind in ("edit", "delete", "read") and (strange := _strange_location(call, cwd)):
         yield f"it shows {strange}, which its input does not name"
-    for name in inputs.headers(call):
+    for name in patches.headers(call):
         if known and not any(_is_same_file(name, path, cwd) for path in known):
             yield f"its diff is of {name}, which it does not name otherwise"
     if call.kind in FILE_KINDS and re.fullmatch(r"/\S+", call.title) and known and _whole(call.title, cwd) not in known:

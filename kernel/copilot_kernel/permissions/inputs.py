@@ -16,6 +16,7 @@ from typing import Any
 
 from ..acp.messages import Diff
 from ..conversation.model import ToolCall
+from .patches import heads_in, member, patched
 
 COMMAND_NAMES = ("command", "commands", "cmd", "argv")
 FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
@@ -91,14 +92,16 @@ _LONGEST_PATH = 4096
 _NUMBER = "0123456789.,:%+-"
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
-_ENDS = frozenset({"source", "src", "destination", "dest", "target", "from", "to"})
+_ENDS = frozenset({"source", "src", "destination", "dest", "target", "targets", "from", "to"})
+_BY_NAME = frozenset({"changes", "files", "edits"})
+"""Members whose own members may be called as the files are."""
+_FILE_NAME = re.compile(r"[\w.-]*\.\w+")
 _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERVER_NAMES, TOOL_NAMES) | {
     "pattern",
     "query",
     "regex",
 }
 _URL = re.compile(r"\w+://\S{1,8000}")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def read(call: ToolCall) -> Input:
     found, many = _within(MOST_PATHS, _named(call, leaves))
     beside = (value for key, value in leaves if key not in _NO_PATHS and _like_path(value))
     others, more = _within(MOST_PATHS, beside)
-    too_much = many or more or len(texts) > MOST or _heads_in(call.raw_input) > MOST_PATHS
+    too_much = many or more or len(texts) > MOST or heads_in(call.raw_input) > MOST_PATHS
     inner = {value for key, value in leaves if _is_path(key, value)}.intersection(() if too_much else others)
     listed = tuple(lines_under("commands", call.raw_input))
     return Input(
@@ -150,12 +153,12 @@ def read(call: ToolCall) -> Input:
         scripts=_scripts(call.raw_input, leaves),
         folder=folder(call.raw_input),
         paths=found[:_FEW] if too_much else found,
-        urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(_member(call.raw_input, name)))),
+        urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(member(call.raw_input, name)))),
         tool=tool(call),
-        diffs=any(isinstance(item, Diff) for item in call.content) or any(_patched(call)),
+        diffs=any(isinstance(item, Diff) for item in call.content) or any(patched(call)),
         is_gate=GATE in call.title.lower(),
         too_much=too_much,
-        searched=tuple(text for name in SEARCH_NAMES for text in _texts(_member(call.raw_input, name))),
+        searched=tuple(text for name in SEARCH_NAMES for text in _texts(member(call.raw_input, name))),
         aside=_aside(call.raw_input),
         inner=tuple(value for value in others if value in inner),
         vague=() if too_much else tuple(value for value in others if value not in inner),
@@ -165,7 +168,7 @@ def read(call: ToolCall) -> Input:
 
 def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Every path of a call that is about files; of others, those that they call so."""
-    named = chain(paths(call), _patched(call), (item.path for item in call.content if isinstance(item, Diff)))
+    named = chain(paths(call), patched(call), (item.path for item in call.content if isinstance(item, Diff)))
     if call.kind in FILE_KINDS:
         named = chain(named, (value for key, value in leaves if _may_be_path(key, value)))
     if call.kind == "move":
@@ -192,22 +195,22 @@ def commands(raw_input: Any) -> tuple[str, ...]:
 
 def _scripts(raw_input: Any, leaves: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Also what stands deeper in the input under a name for commands."""
-    named = [text for name in SCRIPT_NAMES for text in _texts(_member(raw_input, name))]
-    known = {text for name in COMMAND_NAMES for text in _texts(_member(raw_input, name))}
+    named = [text for name in SCRIPT_NAMES for text in _texts(member(raw_input, name))]
+    known = {text for name in COMMAND_NAMES for text in _texts(member(raw_input, name))}
     deeper = [value for key, value in leaves if key in COMMAND_NAMES + SCRIPT_NAMES and value not in known]
     return tuple(dict.fromkeys((*named, *deeper)))
 
 
 def _run_by(name: str, raw_input: Any) -> list[str]:
     """As `lines_under`, but of a shell that is given one line, the line."""
-    value = _member(raw_input, name)
+    value = member(raw_input, name)
     is_shell = isinstance(value, list | tuple) and len(value) == 3 and tuple(value[:2]) in _SHELLS
     return [value[2]] if is_shell and isinstance(value[2], str) else lines_under(name, raw_input)
 
 
 def lines_under(name: str, raw_input: Any) -> list[str]:
     """The command lines in one member: a text, the words of one command, or in `commands` one line after the other."""
-    value = _member(raw_input, name)
+    value = member(raw_input, name)
     if isinstance(value, str):
         return [value] if value else []
     words = [word if isinstance(word, str) else _as_json(word) for word in _sequence(value)]
@@ -216,40 +219,15 @@ def lines_under(name: str, raw_input: Any) -> list[str]:
 
 def folder(raw_input: Any) -> str:
     """The folder in which the command runs, or nothing."""
-    return next((value for name in FOLDER_NAMES if isinstance(value := _member(raw_input, name), str)), "")
+    return next((value for name in FOLDER_NAMES if isinstance(value := member(raw_input, name), str)), "")
 
 
 def paths(call: ToolCall) -> tuple[str, ...]:
     """Every path that the call names as such, without repeats."""
     found = {location.path: None for location in call.locations}
     for name in PATH_NAMES:
-        found |= dict.fromkeys(_texts(_member(call.raw_input, name)))
+        found |= dict.fromkeys(_texts(member(call.raw_input, name)))
     return tuple(path for path in found if path)
-
-
-def headers(call: ToolCall) -> tuple[str, ...]:
-    """The paths that the heads of unified diffs in the input name, as far as they are looked at."""
-    heads = (head for text in _diffs(call.raw_input) for head in _heads(text))
-    named = (name for head in islice(heads, MOST_PATHS) for name in head)
-    plain = (name.split("\t")[0] for name in named)
-    return tuple(dict.fromkeys(name for name in plain if name not in ("/dev/null", "a/dev/null", "b/dev/null")))
-
-
-def _heads_in(raw_input: Any) -> int:
-    return sum(text.count("\n+++ ") for text in _diffs(raw_input)) + sum(
-        text.count("\n*** ") // 2 for text in _patches(raw_input)
-    )
-
-
-def _heads(text: str) -> Iterator[tuple[str, str]]:
-    """The two lines with which each file of a unified diff begins."""
-    at = text.find("\n+++ ")
-    while at >= 0:
-        before = text[text.rfind("\n", 0, at) + 1 : at]
-        end = text.find("\n", at + 1)
-        if before.startswith("--- "):
-            yield before[4:], text[at + 5 : end if end >= 0 else len(text)]
-        at = text.find("\n+++ ", at + 1)
 
 
 def tool(call: ToolCall) -> str:
@@ -257,7 +235,7 @@ def tool(call: ToolCall) -> str:
 
     That is its name, or what agents add in `_meta`; in `rawInput` it counts only if the title says the same.
     """
-    given = (call.name, *(_member(value, "toolName") for value in call.meta.values()))
+    given = (call.name, *(member(value, "toolName") for value in call.meta.values()))
     named = next((name for name in given if isinstance(name, str) and name.startswith("mcp__")), "")
     if named:
         return named
@@ -275,8 +253,8 @@ def claimed_tools(call: ToolCall) -> tuple[str, ...]:
 
 
 def _invoked(raw_input: Any) -> list[tuple[str, str]]:
-    servers = [text for name in SERVER_NAMES for text in _texts(_member(raw_input, name))][:9]
-    tools = [text for name in TOOL_NAMES for text in _texts(_member(raw_input, name))][:9]
+    servers = [text for name in SERVER_NAMES for text in _texts(member(raw_input, name))][:9]
+    tools = [text for name in TOOL_NAMES for text in _texts(member(raw_input, name))][:9]
     return [(server, name) for server in servers for name in tools]
 
 
@@ -313,9 +291,11 @@ def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             members = list(islice(value.items(), MOST + 1))
             todo += [(str(name), inner) for name, inner in members if str(name).lower() not in texts]
-            todo += [("", name) for name, _ in members if isinstance(name, str) and "/" in name]
+            names = [name for name, _ in members if isinstance(name, str)]
+            todo += [("path", name) for name in names] if key.lower() in _BY_NAME else []
+            todo += [("", name) for name in names if "/" in name]
         elif isinstance(value, list | tuple):
-            todo += [(key, inner) for inner in value[: MOST + 1]]
+            todo += [("" if isinstance(inner, dict) else key, inner) for inner in value[: MOST + 1]]
         elif isinstance(value, str):
             yield key, value
     if todo:
@@ -325,7 +305,8 @@ def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
 def _may_be_path(key: str, value: str) -> bool:
     name = key.lower()
     looks = value.startswith(("/", "~", "\\")) or "://" in value or ".." in value
-    return name.endswith(_PATH_ENDS) or name in _ENDS or (looks and "*** Begin Patch" not in value)
+    named = name.endswith(_PATH_ENDS) or name in _ENDS or (name == "name" and bool(_FILE_NAME.fullmatch(value)))
+    return named or (looks and "*** Begin Patch" not in value)
 
 
 def _may_be_name(key: str, value: str) -> bool:
@@ -352,28 +333,6 @@ def _like_path(value: str) -> bool:
 def _is_path(key: str, value: str) -> bool:
     name = key.lower()
     return value.startswith(("/", "~/", "file:", "../")) or name.endswith(_PATH_ENDS) or name in _ENDS
-
-
-def _patched(call: ToolCall) -> list[str]:
-    """The files of a patch in the form that some agents' `apply_patch` takes."""
-    found = (match[1] for text in _patches(call.raw_input) for match in _PATCHED.finditer(text))
-    return list(islice(found, 2 * MOST_PATHS))
-
-
-def _patches(raw: Any) -> list[str]:
-    found = (raw, *(_member(raw, name) for name in ("input", "patch", "patchText", "diff")))
-    return [text for text in found if isinstance(text, str) and "*** " in text]
-
-
-def _diffs(raw: Any) -> Iterator[str]:
-    for name in ("diff", "patch", "unified_diff", "unifiedDiff"):
-        value = _member(raw, name)
-        if isinstance(value, str):
-            yield value
-
-
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _sequence(value: Any) -> Sequence[Any]:
