@@ -231,8 +231,8 @@ def test_buttons_are_told_before_what_stands_above_them_moves_them() -> None:
     close = sheet.open_question(3, asked)
     sheet.put(said(4, "Below."))
     loop.pass_time(LONG_AGO)
-    for below_or_the_same in (said(4, "Below.\n\nMuch."), call(1, title="Above")):
-        sheet.put(below_or_the_same)
+    for below_or_as_high in (said(4, "Below.\n\nMuch."), call(1, title="Still above")):
+        sheet.put(below_or_as_high)
         loop.pass_time(LONG_AGO)
     assert shifted == []
     sheet.put(call(1, title="Above", raw_output="one\ntwo\nthree"))

@@ -75,7 +75,7 @@ class Card:
         self._timer = self._loop.call_later(GUARD_SECONDS, self._release)
 
     def shifted(self) -> None:
-        """What stands above it is about to change, and may move it."""
+        """What stands above it is about to become higher or lower."""
         now = self._loop.time()
         if now >= self._calm_until:
             self._calm_until = now + GUARD_SECONDS + self._calm

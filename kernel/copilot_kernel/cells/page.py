@@ -136,17 +136,22 @@ class Page:
             slot.row = next(self._rows)
             self._cell.display(bundle, display_id=slot.display_id)
             return
-        self._shift_below(slot)
+        if _height(bundle) != _height(slot.shown):
+            self._shift_below(slot)
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)
         self._cell.update(bundle, display_id=slot.display_id)
 
     def _shift_below(self, slot: Slot) -> None:
-        """Nobody here knows how high anything is on a page."""
         for other in self._slots:
             if other.row > slot.row and other.question is not None and other.shifted is not None:
                 other.shifted()
+
+
+def _height(bundle: Bundle) -> tuple[bool, int]:
+    """What tells that it becomes higher or lower: in lines of text, as far as they follow from it."""
+    return WIDGET_VIEW in bundle, len(str(bundle.get("text/plain", "")).splitlines())
 
 
 def _size(bundle: Bundle) -> int:

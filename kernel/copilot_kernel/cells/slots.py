@@ -85,7 +85,7 @@ class OpenQuestion:
     buttons: Bundle | None = None
     """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
     shifted: Callable[[], None] | None = None
-    """To be called before something above the buttons changes, and may move them."""
+    """To be called before something above the buttons becomes higher or lower."""
 
 
 @dataclass(frozen=True, slots=True)
