@@ -64,7 +64,12 @@ def by_shutdown(front_end: FrontEnd) -> None:
     front_end.manager.shutdown_kernel()
 
 
-@pytest.mark.parametrize("end", [by_restart, by_shutdown])
+def by_a_message(front_end: FrontEnd) -> None:
+    """With no interrupt before it, which jupyter_client sends."""
+    front_end.control("shutdown_request", {"restart": False})
+
+
+@pytest.mark.parametrize("end", [by_restart, by_shutdown, by_a_message])
 def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
     notebook: FrontEnd, end: Callable[[FrontEnd], None]
 ) -> None:

@@ -54,7 +54,7 @@ def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, w
     asked = Asked(notebook, f"demo: together ask It ;; storm 5000 {rate}")
     asked.ready(asked.button(ALLOW))
     began = time.monotonic()
-    asked.click(ALLOW)
+    asked.insist(ALLOW)
     assert wire.outcomes(1) == ["allow_once"]
     took = time.monotonic() - began
     outcome = asked.finish(LONG)
@@ -69,7 +69,7 @@ def test_a_question_that_came_before_a_storm_is_there_after_it(notebook: FrontEn
     asked = Asked(notebook, "demo: together ask It ;; storm 5000")
     notebook.see(lambda m: "Update 4999" in str(m["content"]), limit=LONG)
     assert (asked.standing(), wire.answers()) == (asked.views, [])
-    asked.click(DENY)
+    asked.insist(DENY)
     assert wire.outcomes(1) == ["reject_once"]
     assert "Rejected: Deny (you)" in asked.finish(LONG).text
 

@@ -78,7 +78,8 @@ async def test_lists_that_the_agent_is_asked_for_count_too(api: Api, path: str) 
 @pytest.mark.parametrize("extension", [{"concurrency": 1}], indirect=True)
 async def test_too_many_requests_at_once_are_a_429(api: Api) -> None:
     async with api.streaming("demo: say x\nwait") as response:
-        await anext(response.aiter_lines())
+        lines = response.aiter_lines()  # let go, it would end the stream
+        await anext(lines)
         got = await api.complete("demo: say x")
     assert (got.status, got.headers["Retry-After"]) == (429, "1")
     await until(lambda: api.app.limits.running == 0)

@@ -179,6 +179,9 @@ class Chat:
         self._watch.tripped = False
         try:
             result = await self._run(blocks, view, stop, session_id)
+        except anyio.get_cancelled_exc_class():
+            stop.press()
+            raise
         finally:
             self._stop = self._permissions.stop = self._elicitations.stop = None
             stop.end()

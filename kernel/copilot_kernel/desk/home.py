@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 CLOSE_LIMIT = 3.5
 """Seconds that ending the agent may take when the kernel ends; the wire needs 3 at most."""
+BREAK_LIMIT = 1.2
+"""Seconds that a turn which is broken off may take until its cell shows what became of its questions."""
 
 
 class Home:
@@ -26,6 +28,7 @@ class Home:
         self._leaving = asyncio.Event()
         self._chat: Chat | None = None
         self._asking = 0
+        self._doing: set[asyncio.Task[Any]] = set()
 
     @property
     def chat(self) -> Chat | None:
@@ -45,17 +48,22 @@ class Home:
         return await self.do(ask)
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
-        """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here."""
+        """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here.
+
+        Cancelled, it breaks off the work, and waits a moment for its end.
+        """
         life = await self._open()
         assert self._chat is not None
         doing = asyncio.create_task(work(self._chat))
+        self._doing.add(doing)
+        doing.add_done_callback(self._doing.discard)
         try:
             await asyncio.wait({doing, life}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                _raise_end_of(life)
+            return doing.result()
         finally:
-            doing.cancel()  # nothing, if it is done
-        if not doing.done():
-            _raise_end_of(life)
-        return doing.result()
+            await _broken_off(doing)
 
     def cancel(self) -> bool:
         """Cancel the turn; False if none is at the agent."""
@@ -64,7 +72,8 @@ class Home:
         return self._asking > 0
 
     async def close(self, limit: float) -> None:
-        """End the agent; within `limit` seconds, in any case."""
+        """Break off what is being done, then end the agent; after that within `limit` seconds, in any case."""
+        await _broken_off(*self._doing)
         self._leaving.set()
         if self._life is not None and not self._life.done():
             await asyncio.wait({self._life}, timeout=limit)
@@ -90,6 +99,13 @@ class Home:
         async with self._make_chat() as self._chat:
             opened.set()
             await self._leaving.wait()
+
+
+async def _broken_off(*tasks: asyncio.Task[Any]) -> None:
+    """Cancelled, and at their ends if these come soon."""
+    running = [task for task in tasks if task.cancel()]
+    if running:
+        await asyncio.wait(running, timeout=BREAK_LIMIT)
 
 
 def _raise_end_of(life: asyncio.Task[None]) -> NoReturn:

@@ -17,7 +17,7 @@ from ..commands.parse import Command, Prompt
 from ..desk import commands
 from ..desk.desk import show
 from ..desk.hall import Hall
-from ..desk.home import CLOSE_LIMIT
+from ..desk.home import BREAK_LIMIT, CLOSE_LIMIT
 from ..errors import CopilotError
 from .engine import Engine
 from .failing import REPORT, Cancelled, brief
@@ -75,7 +75,7 @@ class Door:
 
     def _bounded(self, work: Coroutine[Any, Any, None]) -> None:
         with suppress(TimeoutError):
-            self.engine.submit(work).result(CLOSE_LIMIT + 1)
+            self.engine.submit(work).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
 
     async def _close(self) -> None:
         if self._task is not None:

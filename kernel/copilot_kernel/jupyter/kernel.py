@@ -199,7 +199,7 @@ class CopilotKernel(ConcurrentKernel):
         self.io_loop.stop()
 
     async def close(self) -> None:
-        """End the agent, in bounded time."""
+        """End the turn, then the agent, in bounded time."""
         if self._turn is not None:
             self._turn.cancel()
         await self.hall.home.close(CLOSE_LIMIT)
