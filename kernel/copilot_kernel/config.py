@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ class Settings:
     """Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder."""
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
+    limits_lost: bool = field(default=False, compare=False)
+    """What denies or asks could not be read, or not all of it."""
 
     @property
     def folder(self) -> str:
@@ -79,10 +81,18 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
         for name, raw in values.items():
             was_read = _read(name, raw, origin, found, origins, problems)
             is_lost |= name in _JOINED and not was_read
-    if is_lost and (mode := found.get("permission_mode")) in _ALLOWING_MODES:
-        found["permission_mode"] = "default"
-        problems.append(f"{origins['permission_mode']}: permission_mode: {mode!r} {_LOST}")
-    return Settings(**found, origins=origins, problems=tuple(problems))
+    settings = Settings(**found, origins=origins, problems=tuple(problems), limits_lost=is_lost)
+    return in_mode(settings, settings.permission_mode, origins["permission_mode"])
+
+
+def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
+    """`settings` in this permission mode, unless it allows and what denies or asks could not be read."""
+    problems = settings.problems
+    if settings.limits_lost and mode in _ALLOWING_MODES:
+        problems += (f"{origin}: permission_mode: {mode!r} {_LOST}",)
+        mode = "default"
+    origins = {**settings.origins, "permission_mode": origin}
+    return replace(settings, permission_mode=mode, origins=origins, problems=problems)
 
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
@@ -291,4 +301,4 @@ _ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
 _JOINED = ("ask", "deny")
 """What one place asks about or denies, no other place lifts."""
 
-assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems"}
+assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "limits_lost"}

@@ -78,6 +78,14 @@ async def test_its_mode_is_one_too(door: Door, status: str) -> None:
     assert done["status"] == status
 
 
+@with_users(DENY='{"Bash": true}')
+@with_server(permission_mode="bypassPermissions", chat_permission_mode="bypassPermissions")
+async def test_no_mode_of_the_server_allows_while_what_the_user_denies_cannot_be_read(door: Door, api: Api) -> None:
+    assert "tool_approval_request" in (await _ran(door))[0]
+    assert api.app.http_settings.permission_mode == "default"
+    assert "CopilotApp.permission_mode" in api.app.http_settings.problems[-1]
+
+
 @with_users(DENY=json.dumps([ECHO]))
 @with_server(chat_allow=[ECHO], chat_permission_mode="bypassPermissions")
 async def test_what_the_user_denies_is_denied_here_too(door: Door) -> None:

@@ -88,9 +88,11 @@ class CopilotApp(ExtensionApp):
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
 
     def _tell_problems(self) -> None:
-        books = [Rulebook.of(settings) for settings in (self.http_settings, self.chat_settings)]
-        told = (problem for book in books for problem in (*book.problems, *book.warnings))
-        for problem in dict.fromkeys((*self.base_settings.problems, *told)):
+        told = list(self.base_settings.problems)
+        for settings in (self.http_settings, self.chat_settings):
+            book = Rulebook.of(settings)
+            told += (*settings.problems, *book.problems, *book.warnings)
+        for problem in dict.fromkeys(told):
             self.log.warning("Copilot: %s", problem)
 
     def _jupyter_server_config(self) -> dict[str, Any]:
@@ -124,13 +126,9 @@ class CopilotApp(ExtensionApp):
 
     def _permitting(self, mode: str, allow: str) -> Settings:
         """What the user denies or asks about holds; what is allowed is said by these two settings of the server."""
-        origins = {"permission_mode": f"CopilotApp.{mode}", "allow": f"CopilotApp.{allow}"}
-        return replace(
-            self.base_settings,
-            permission_mode=getattr(self, mode),
-            allow=tuple(getattr(self, allow)),
-            origins={**self.base_settings.origins, **origins},
-        )
+        origins = {**self.base_settings.origins, "allow": f"CopilotApp.{allow}"}
+        settings = replace(self.base_settings, allow=tuple(getattr(self, allow)), origins=origins)
+        return config.in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
 
     async def models(self) -> tuple[Model, ...]:
         """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""

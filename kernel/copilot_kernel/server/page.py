@@ -87,9 +87,9 @@ class Page(Handler):
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
         base = url_path_join(self.base_url, "copilot/chat")
-        mode = self.app.chat_permission_mode
-        means = f"{mode}: {MODES[mode]}"
-        folder = Path(self.app.chat_settings.folder)
+        settings = self.app.chat_settings
+        means = f"{settings.permission_mode}: {MODES[settings.permission_mode]}"
+        folder = Path(settings.folder)
         told = {
             "base": base,
             "mode": means,
