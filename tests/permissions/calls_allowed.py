@@ -199,6 +199,7 @@ MUST_ALLOW = [
         (run("cp a.py ."), "one file, and not a denied one"),
         (run("mv a.py src/"), "one file, and not a denied one"),
         (run("grep -r x src && rg x src"), "another folder is searched"),
+        (run("find src -type f -exec cat {} + && find src | xargs cat"), "other files are shown"),
         (run("tar czf x.tgz src"), "another folder is packed"),
         (run("cat .e*c *.csv"), "wildcards that do not fit"),
         (run("curl https://good.net/evil"), "another host"),

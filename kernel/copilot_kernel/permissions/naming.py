@@ -46,6 +46,8 @@ _SHOW = frozenset({"tar", "zip", "7z", "scp"})
 _COPY = frozenset({"cp", "mv", "rsync", "install", "ln", "ditto"})
 _FILL = frozenset({"tar", "unzip", "7z", "scp", "sftp", "wget", "curl", "patch"}) | _COPY
 _SEARCH, _GREP = frozenset({"rg", "ag", "ack"}), frozenset({"grep", "egrep", "fgrep", "zgrep"})
+_HANDED_ON = frozenset({"-exec", "-execdir", "-ok", "-okdir", "xargs"})
+"""What is found goes to another program, which may show it."""
 _WITH_FOLDER = 3
 """Words of a search that say where: the program, the pattern, the folder."""
 _STARTERS = WRAPPERS | {"bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "ssh"}
@@ -161,7 +163,8 @@ def _words(part: Sequence[str], flat: Sequence[str], globs: frozenset[str]) -> I
     searches = _is_search(names, part)
     restores = "git" in names and bool(names & RESTORING)
     removes = restores or bool(names & _REMOVE)
-    trees = (_EDIT if removes else _NOTHING) | (_READ if searches or names & _SHOW else _NOTHING)
+    shows = searches or bool(names & _SHOW) or ("find" in names and bool(names & _HANDED_ON))
+    trees = (_EDIT if removes else _NOTHING) | (_READ if shows else _NOTHING)
     fills = bool(names & _FILL)
     for word in part:
         is_glob = word in globs or (removes and "git" in names)
