@@ -39,6 +39,8 @@ GOT_THROUGH = rows(
     ("patch -z --dry-run -i src/fix", "a value that looks like an option"),
     ('awk -F -v \'BEGIN{print "touch P" | "sh"}\'', "-v is the value of -F"),
     ("awk 'BEGIN{x=1system(\"evil\")}'", "a number, and a name without a blank"),
+    ("awk 'BEGINsystem(x)}'", "read as a name alone, a mistake; asked about all the same"),
+    ("awk 'BEGI{Nsystem (\"evil\")}'", "a function that may come to be there"),
     ('jq -n \'import "config" as $d {search:"~/.docker"}; $d\'', "shows a file with secrets"),
     ("jq -n env", "shows the environment"),
     ("jq -n '$ENV.TOKEN'", "shows the environment"),

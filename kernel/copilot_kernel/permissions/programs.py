@@ -207,7 +207,7 @@ def _awk(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> s
     return next(filter(None, (awk_hides(word) for word in programs if is_over or not word.startswith("-"))), "")
 
 
-_AWK_RUNS = re.compile(r"\b(?:\d\w*)?system\b|getline", re.ASCII)
+_AWK_RUNS = re.compile(r"\b(?:\d\w*)?system\b|system\s*\(|getline", re.ASCII)
 
 
 def _jq(words: list[str], globs: frozenset[str]) -> str:

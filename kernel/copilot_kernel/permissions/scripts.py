@@ -23,7 +23,7 @@ _SED = re.compile(
     rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)", re.ASCII
 )
 
-_AWK = re.compile(r"\b(?:\d\w*)?system\b|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO", re.ASCII)
+_AWK = re.compile(r"\b(?:\d\w*)?system\b|system\s*\(|getline|@|ARGV|ARGC|ENVIRON|SYMTAB|FUNCTAB|PROCINFO", re.ASCII)
 """What begins with a digit is a number, behind which a name may follow without a blank."""
 _AWK_OUTPUT = re.compile(r">|(?<!\|)\|(?!\|)|\|{3}")
 
