@@ -6,6 +6,7 @@ import os
 import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from textwrap import indent
 
 import anyio
 
@@ -19,6 +20,7 @@ from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import question_text
 from ..rendering.reasons import settings_for
+from ..rendering.tool_call import brief
 from ..rendering.typed import offered, reason_hint, typed_answer
 from .paper import Paper
 
@@ -89,11 +91,15 @@ class Terminal:
             self._paper.answer(entry.id, text, begins=not start)
 
     def _tool_call(self, call: ToolCall) -> None:
-        """A line when it begins and one when it is over."""
-        over = call.status in FINAL
+        """A line when it begins; when it is over one more, and the end of its output."""
+        over, known = call.status in FINAL, brief(call, self._root)
+        mark = "✗" if known.exit_code and over else MARKS.get(call.status, "…")
+        ended = f" (exit code {known.exit_code})" if over and known.exit_code is not None else ""
         decided = f" ({call.decision})" if over and call.decision else ""
         unasked = f" ({'' if call.unasked.covered else '⚠ '}{one_line(call.unasked.words)})" if call.unasked else ""
-        line = f"{MARKS.get(call.status, '…')} {_name(call)}{decided}{unasked}"
+        line = f"{mark} {' · '.join(known.names)}{ended}{decided}{unasked}"
+        if over and known.output:
+            line += "\n" + indent(known.output, "  ")
         if self._shown.get(call.id) != line and (over or call.id not in self._shown):
             self._shown[call.id] = line
             self._paper.line(line)

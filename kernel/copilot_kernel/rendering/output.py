@@ -9,6 +9,8 @@ SHORT = 12
 """Lines that are shown without a click."""
 LONG = 60
 """Lines that are shown in a terminal, where nothing can be folded."""
+LAST = 10
+"""Lines that are shown where the output is not what the reader asked for."""
 MOST = 100_000
 """Characters; of a longer text the beginning and the end are shown."""
 _SUMMARY = 80
@@ -38,6 +40,14 @@ def output_text(text: str, long: int = LONG) -> str:
     if len(lines) > long:
         half = long // 2
         lines[half:-half] = [f"… {_counted(len(lines) - 2 * half)} not shown …"]
+    return "\n".join(lines)
+
+
+def output_end(text: str, most: int = LAST) -> str:
+    """The last lines, for a terminal that has shown what the call was."""
+    lines = ansi_text(shortened(text.rstrip("\n"))).split("\n")
+    if len(lines) > most:
+        lines[:-most] = [f"… {_counted(len(lines) - most)} not shown …"]
     return "\n".join(lines)
 
 

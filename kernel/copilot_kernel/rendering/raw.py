@@ -158,4 +158,6 @@ def _has_nothing_else(raw_output: Any) -> bool:
     known = {*_CODE_NAMES, "metadata", "contents", "signal", "isError"}
     if content and all(isinstance(parse_block(part), _ATTACHED) for part in content):
         known.add("content")
-    return isinstance(raw_output, Mapping) and set(raw_output) <= known
+    if not isinstance(raw_output, Mapping):
+        return False
+    return {name for name, value in raw_output.items() if value not in ("", None)} <= known

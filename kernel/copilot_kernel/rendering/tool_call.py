@@ -14,7 +14,7 @@ from .diff import Change, parse_unified
 from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
 from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
-from .output import LONG, SHORT, output_html, output_text
+from .output import LONG, SHORT, output_end, output_html, output_text
 from .place import place, shown_path
 from .plain import clean, one_line
 from .status import Look, icon_html, look
@@ -62,6 +62,27 @@ def _shown(call: ToolCall, cwd: str) -> _Shown:
         changes=tuple(_changes(call, cwd)),
         input=_input(call),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A call in short, for a terminal: its title, the commands and files that the title does not name, how it ended."""
+
+    names: tuple[str, ...]
+    exit_code: int | None
+    output: str
+    """The last lines, without those that are for the agent alone."""
+
+
+def brief(call: ToolCall, cwd: str = "") -> Brief:
+    """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
+    shown = _shown(call, cwd)
+    title = _title(call)
+    commands = (f"$ {command}" for command in map(one_line, shown.commands) if command not in title)
+    places = (place(location, cwd) for location in _unnamed(shown))
+    changed = (path for path, _ in shown.changes if path not in _words(shown))
+    names = (title, *commands, *map(one_line, (*places, *changed)))
+    return Brief(names, raw.exit_code(call, _output(call)), "" if _is_quiet(call) else output_end(shown.output))
 
 
 def output_of(call: ToolCall) -> str:
