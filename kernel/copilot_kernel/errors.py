@@ -7,6 +7,7 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ AgentExited           the process or the connection ended while we were waiting
 │  ├─ AgentRefused          it answered with a JSON-RPC error
 │  │  └─ AuthRequired       it wants a sign-in first (code -32000)
+│  ├─ ModelFailed           its model could not answer, which it reported as text
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
 ├─ HostError                the agent asked something of us, a file or a terminal, that we could not do
 │  ├─ HostMissing           there is no such file or terminal
@@ -18,7 +19,10 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 from __future__ import annotations
 
 from traceback import format_tb
-from typing import Any
+from typing import Any, Literal
+
+FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
+"""`key` is the one of a model provider of the user's own; `bug` is everything else."""
 
 
 class CopilotError(Exception):
@@ -31,6 +35,9 @@ class CopilotError(Exception):
 
 class AgentError(CopilotError):
     """The agent, or the pipe to it, failed."""
+
+    signed_out = False
+    """A sign-in helps, after which the agent has to be started again: it reads its credentials when it starts."""
 
 
 class AgentNotFound(AgentError):
@@ -67,9 +74,20 @@ class AgentRefused(AgentError):
 class AuthRequired(AgentRefused):
     """The agent wants a sign-in first; `methods` are its own `authMethods`, as they came."""
 
+    signed_out = True
+
     def __init__(self, method: str, message: str, data: Any = None, methods: tuple[Any, ...] = ()) -> None:
         super().__init__(method, -32000, message, data)
         self.methods = methods
+
+
+class ModelFailed(AgentError):
+    """The agent's model could not answer, and the agent reported that as text; `reason` classifies the failure."""
+
+    def __init__(self, message: str, hint: str, reason: FailureReason) -> None:
+        super().__init__(message, hint)
+        self.reason = reason
+        self.signed_out = reason == "sign-in"
 
 
 class ProtocolUnsupported(AgentError):

@@ -21,7 +21,8 @@ def test_the_answer_alone_goes_to_stdout(program):
     done = program("ask", SCRIPT)
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
     assert done.stderr == (
-        "Hm.\n… Run echo out\n✓ Run echo out (⚠ ran a command without asking)\n⚠ 1 ran without asking\n"
+        "Hm.\n… Run echo out\n✓ Run echo out (exit code 0) (⚠ ran a command without asking)\n  out\n"
+        "⚠ 1 ran without asking\n"
     )
 
 
@@ -296,3 +297,14 @@ def test_a_file_that_is_mentioned_goes_along(program, tmp_path):
     (tmp_path / "notes.txt").write_text("one")
     done = program("ask", "demo: echo\nsay about @notes.txt")
     assert f"- resource_link: {(tmp_path / 'notes.txt').as_uri()}, name notes.txt" in done.stdout
+
+
+OWN_FAILURE = "Error: 402 You have exceeded your monthly quota"
+
+
+def test_a_failure_that_copilot_reports_as_text_is_a_failure(program):
+    script = f"demo: say Half an ans\nsay {OWN_FAILURE}"
+    told, object_ = (program("ask", *more, script, COPILOT_KERNEL_DEMO="name=Copilot") for more in ((), ("--json",)))
+    error = json.loads(object_.stdout)["error"]
+    assert (told.returncode, object_.returncode, told.stdout, error["type"]) == (1, 1, "Half an ans\n", "ModelFailed")
+    assert told.stderr == f"copilot-kernel: {OWN_FAILURE.removeprefix('Error: ')}\n{error['hint']}\n"

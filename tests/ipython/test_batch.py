@@ -65,6 +65,15 @@ def test_a_failed_cell_fails_the_run_with_its_name_and_text(kernelspec: str, tmp
     assert (caught.value.ename, "No such luck" in caught.value.evalue) == ("AgentRefused", True)
 
 
+def test_a_failure_that_copilot_reports_as_text_fails_the_run(
+    kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "name=Copilot")
+    with pytest.raises(CellExecutionError) as caught:
+        executed(notebook(kernelspec, "%copilot demo: say Error: 402 You have no quota", "1"), tmp_path)
+    assert (caught.value.ename, "You have no quota" in caught.value.evalue) == ("ModelFailed", True)
+
+
 def test_two_runs_of_a_notebook_give_the_same_outputs(kernelspec: str, tmp_path: Path) -> None:
     cells = (
         "%%copilot\ndemo: think Hm.\nsay Hello\nplan One;Two / 1\nunasked echo out",

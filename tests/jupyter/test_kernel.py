@@ -185,6 +185,15 @@ def test_a_sign_in_card_has_the_agents_own_command_and_no_traceback(start_kernel
     assert outcome.reply["content"]["traceback"] == ["AuthRequired"]
 
 
+def test_a_failure_that_copilot_reports_as_text_fails_the_cell_and_is_shown_once(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_DEMO="name=Copilot")
+    for live in (True, False):
+        outcome = front_end.run("demo: say Half an ans\nsay Error: 402 You have no quota", live=live)
+        assert (outcome.status, outcome.error) == ("error", ("ModelFailed", "402 You have no quota"))
+        assert (outcome.text.count("Half an ans"), outcome.text.count("You have no quota")) == (1, 1)
+        assert "choose another model" in outcome.text
+
+
 BROKEN = """
 from copilot_kernel.chat import Chat
 async def ask(self, blocks, view):

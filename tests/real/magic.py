@@ -55,6 +55,8 @@ def main() -> None:
         findings["edit"] = _edit(book)
         shown = book.front_end.run("[len(_copilot.diffs), _copilot.text]").outputs[0]["content"]["data"]
         findings["value"] = shown["text/plain"]
+        cell = _ask(book, {"say": "I look.", "call": [book.agent.read(book.notes)]}, {"refuse": 402})
+        findings["refused"] = book.seen(book.front_end.finish(cell, TURN_LIMIT))
         findings["stream"] = _stream(book)
         book.front_end.manager.shutdown_kernel()
         findings["programs after"] = sorted(process.name for process in running_here())

@@ -28,6 +28,13 @@ def test_an_answer_streams_and_an_interrupt_ends_it(magic_cells: Json) -> None:
     assert "This answer has" in seen["text"]
 
 
+def test_a_model_that_refuses_fails_the_cell(magic_cells: Json) -> None:
+    """Copilot CLI sends the failure as text and ends the turn as if it had answered."""
+    seen = magic_cells["refused"]
+    assert (seen["status"], seen["error"]) == ("error", "ModelFailed")
+    assert (seen["text"].count("refused by the script"), "I look." in seen["text"]) == (1, True)
+
+
 def test_nothing_is_left_running_when_the_kernel_has_ended(magic_cells: Json) -> None:
     """Two Pythons stay: the first process of the namespace, and the one that looks."""
     assert [name[:6] for name in magic_cells["programs after"]] == ["python", "python"]

@@ -310,6 +310,15 @@ async def test_a_refused_turn_is_a_500_with_words(api: Api) -> None:
     assert "no luck" in got.error["message"]
 
 
+@pytest.mark.parametrize("demo", ["name=Copilot"], indirect=True)
+@pytest.mark.parametrize(("words", "status"), [("402 You have no quota", 429), ("401 unauthorized", 503)])
+async def test_a_failure_that_copilot_reports_as_text_is_an_error(api: Api, words: str, status: int) -> None:
+    whole = await api.complete(f"demo: say Error: {words}")
+    streamed = await api.complete(f"demo: say Hello\nsilent 2.1\nsay Error: {words}", stream=True)
+    assert (whole.status, whole.error["code"], streamed.events[-1]["error"]["code"]) == (status, status, status)
+    assert (streamed.streamed[:5], words in streamed.streamed + whole.error["message"]) == ("Hello", False)
+
+
 @pytest.mark.parametrize("trouble", ["error -32603 no luck", "die"])
 async def test_trouble_in_the_middle_of_a_stream_is_told_in_it(api: Api, trouble: str) -> None:
     got = await api.complete(f"demo: say Hello\n{trouble}", stream=True)

@@ -254,6 +254,19 @@ async def test_the_agent_s_forms_are_declined_and_it_says_so(settings: Settings)
         assert "cannot show" in listener.events("notice")[0]["title"]
 
 
+async def test_a_failure_that_copilot_reports_as_text_is_an_error(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "name=Copilot")
+    async with talking(settings) as talks:
+        listener = Listener()
+        told = await said(
+            await talks.new(listener), listener, "demo: say Half an ans\nsay Error: 402 You have no quota"
+        )
+        [error] = listener.of("error")
+        assert (_text(told), error["content"].splitlines()[0]) == ("Half an ans", "402 You have no quota")
+
+
 async def test_no_agent_is_an_error_that_says_what_to_do(settings: Settings) -> None:
     from dataclasses import replace
 

@@ -301,6 +301,11 @@ class AgentInfo:
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: Json = field(default_factory=dict)
 
+    @property
+    def is_copilot(self) -> bool:
+        """Whether it calls itself GitHub Copilot CLI."""
+        return self.name.casefold() == "copilot"
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:

@@ -22,7 +22,7 @@ from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
+from ..errors import AgentError, AgentExited, AgentRefused, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
@@ -68,6 +68,7 @@ class Chat:
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
         self._permissions = Permissions(settings, self._record)
+        self._record.reports_failures = lambda: self.info is not None and self.info.is_copilot
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions)
@@ -221,6 +222,7 @@ class Chat:
             tasks.start_soon(self._watch.run)
             try:
                 result = await session.prompt(blocks)
+                self._record.withheld.check(result.stop_reason)
             except AgentError as error:
                 failure = error
             tasks.cancel_scope.cancel()
@@ -238,7 +240,7 @@ class Chat:
     def _failed(self, failure: AgentError) -> None:
         if isinstance(failure, AgentExited):
             self._retry.crashed(failure)
-        if isinstance(failure, AuthRequired):
+        if failure.signed_out:
             self._sessions.refuse()
         elif isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
             self._sessions.drop()

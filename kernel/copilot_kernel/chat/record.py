@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
 from ..conversation.model import Conversation
+from .failures import Withheld
 from .view import View
 
 RECENT_TURNS = 50
@@ -30,6 +31,9 @@ class Record:
         """What is to be said of what the agent reports, is said before anybody sees it."""
         self.listeners: list[Callable[[Update], None]] = []
         """Each is called with each update, after it was taken in."""
+        self.withheld = Withheld()
+        self.reports_failures: Callable[[], bool] = lambda: False
+        """Whether the agent reports failures of its model as text."""
         self._views: dict[int, View] = {}
         self._untold: list[NoticeUpdate] = []
 
@@ -48,6 +52,8 @@ class Record:
     def end(self, stop_reason: str) -> None:
         """The turn is over."""
         self.status("")
+        for update in self.withheld.release():
+            self._take(update)
         self.running, self.replays, self.resumed = None, False, False
         self.advance(reduce.end_turn(self.conversation, stop_reason))
 
@@ -61,6 +67,11 @@ class Record:
 
     def update(self, update: Update) -> None:
         """Something came from the agent."""
+        may_fail = self.conversation.live and self.reports_failures()
+        for each in self.withheld.passed(update) if may_fail else (update,):
+            self._take(each)
+
+    def _take(self, update: Update) -> None:
         after = reduce.reduce(self.conversation, update)
         self.advance(self.judged(self.conversation, after) if isinstance(update, ToolCallUpdate) else after)
         for hear in self.listeners:

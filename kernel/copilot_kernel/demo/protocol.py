@@ -26,9 +26,10 @@ COMMANDS: tuple[Json, ...] = (
 
 def initialized(version: int, switches: Switches, auth_methods: Sequence[Json]) -> Json:
     """The answer to `initialize`."""
+    name, title = switches.get("name", "demo"), switches.get("name", "demo agent")
     return {
         "protocolVersion": version,
-        "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
+        "agentInfo": {"name": name, "title": title, "version": __version__},
         "agentCapabilities": capabilities(switches),
         "authMethods": list(auth_methods),
     }

@@ -18,6 +18,7 @@ SWITCHES = {
     "fails-starts": "[=N] the same, for the first N starts (1)",
     "stderr-flood": "[=BYTES] writes much on stderr first (1000000)",
     "noise": "writes lines that are no messages first",
+    "name": "=NAME gives itself that name and title",
     "stubborn": "ignores SIGTERM and the end of its input",
     "never-answers": "hears, and is silent",
     "protocol-2": "speaks another version",

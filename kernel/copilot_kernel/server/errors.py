@@ -9,7 +9,17 @@ from typing import Any
 
 from tornado.web import HTTPError
 
-from ..errors import AgentError, AgentExited, AgentNotFound, AgentRefused, AuthRequired, CopilotError, UsageError
+from ..errors import (
+    AgentError,
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AuthRequired,
+    CopilotError,
+    FailureReason,
+    ModelFailed,
+    UsageError,
+)
 from ..rendering.plain import clean
 
 TYPES: Mapping[int, str] = {
@@ -27,6 +37,16 @@ TYPES: Mapping[int, str] = {
     503: "service_unavailable",
 }
 SIGN_IN = "Sign in to the agent in a terminal where the server runs (for GitHub Copilot CLI: copilot login)."
+
+MODEL_FAILED: Mapping[FailureReason, tuple[int, str]] = {
+    "sign-in": (503, SIGN_IN),
+    "key": (503, "Its provider does not accept the key that the server was started with."),
+    "quota": (429, "Its quota or rate limit is reached."),
+    "network": (503, "It cannot be reached."),
+    "context": (400, "The conversation is too long for it."),
+    "bug": (503, "Try again, or choose another model."),
+}
+"""The status, and words of ours: the agent's own may name hosts and accounts."""
 
 
 class ApiError(HTTPError):
@@ -63,6 +83,9 @@ def for_client(error: CopilotError) -> ApiError:
     match error:
         case AuthRequired():
             return ApiError(503, f"The agent wants a sign-in. {SIGN_IN}", Retry_After="60")
+        case ModelFailed():
+            status, reason = MODEL_FAILED[error.reason]
+            return ApiError(status, f"The agent's model could not answer. {reason}", Retry_After="60")
         case AgentNotFound():
             return ApiError(503, words, Retry_After="60")
         case AgentRefused() | AgentExited():

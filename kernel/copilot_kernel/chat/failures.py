@@ -1,0 +1,112 @@
+"""Failures of the model that GitHub Copilot CLI reports as text.
+
+When its model cannot answer, Copilot CLI sends `Error: ` and the message as one chunk, the last of the turn, and ends
+the turn with `end_turn`. The forms were recorded with Copilot CLI 1.0.102 and a model that refuses, or come from its
+issue tracker. Anything else is an answer: a model may talk about errors, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..acp.messages import Chunk, PlanUpdate, Text, ToolCallUpdate, Update
+from ..errors import FailureReason, ModelFailed
+
+HINTS: Mapping[FailureReason, str] = {
+    "sign-in": "Run `copilot login` in a terminal, with an account that has access to Copilot, then try again.",
+    "key": "Set them in the environment in which Jupyter is started, and start it again.",
+    "quota": "Wait until the limit is reset, or choose another model.\n"
+    "Your usage of Copilot: https://github.com/settings/copilot/features",
+    "network": "Check the network and the proxy of this machine, and whether the model's service runs; then try again.",
+    "context": "Begin a new conversation, or send less.",
+    "bug": "Try again. If it fails again, choose another model, or report it with the words above:\n"
+    "https://github.com/github/copilot-cli/issues",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the message of a failure begins. Without a `reason`, the HTTP status in it decides."""
+
+    pattern: str
+    reason: FailureReason | None
+    seen: str
+
+
+RECORDED = "1.0.102, recorded"
+PROGRAM = "1.0.102, among the texts of the program"
+
+FORMS = (
+    Form(r"Failed to get response from the AI model; (retried|stopped after) .*Last error: ", None, RECORDED),
+    Form(r"Failed to get response from the AI model; (retried|stopped after) ", "network", PROGRAM),
+    Form(r"[45]\d\d [^\n]+\Z", None, RECORDED),
+    Form(r"Authentication failed with provider at ", "key", RECORDED),
+    Form(r"(Model '[^']*'|Resource) not found on provider at ", "bug", RECORDED),
+    Form(r"Could not connect to (local model )?provider at ", "network", RECORDED),
+    Form(r"The provider rejected the prompt as too long", "context", RECORDED),
+    Form(r"The context window is full and the request cannot be processed", "context", PROGRAM),
+    Form(r"Authorization error, you may need to run /login", "sign-in", "1.0.2x, github/copilot-cli#2684"),
+    Form(r"Authorization error\. Your credentials may be expired", "sign-in", PROGRAM),
+    Form(r"Session token expired and the request could not be retried", "sign-in", PROGRAM),
+    Form(r"Session was not created with authentication info", "sign-in", "1.0.47, github/copilot-cli#3311"),
+    Form(r"The provided personal access token \(PAT\) does not have ", "sign-in", PROGRAM),
+    Form(r"You are not (licensed to use Copilot|authorized to use this Copilot feature)", "sign-in", PROGRAM),
+    Form(r"You've (hit|reached|run out of|used all) (your|the) [^\n]*(limit|credits|requests)", "quota", PROGRAM),
+)
+
+_OWN = re.compile(r"Error: (?:Execution failed: (?:Error: )?)?(?P<message>.*)", re.DOTALL)
+_STATUS = re.compile(r"(?:.*Last error: )?(?:CAPIError: )?(?P<status>[45]\d\d)\b", re.DOTALL)
+_REASONS: Mapping[int, FailureReason] = {401: "sign-in", 402: "quota", 403: "sign-in", 408: "network", 429: "quota"}
+
+
+def reported(text: str) -> ModelFailed | None:
+    """The failure that a whole chunk of Copilot's reports; None for everything else that it may say."""
+    own = _OWN.fullmatch(text)
+    message = own["message"] if own else ""
+    form = next((form for form in FORMS if re.match(form.pattern, message, re.DOTALL)), None)
+    if form is None:
+        return None
+    reason = form.reason or _reason(message)
+    first, *more = message.splitlines()
+    return ModelFailed(first, "\n".join((*(line.strip() for line in more), HINTS[reason])), reason)
+
+
+def _reason(message: str) -> FailureReason:
+    """By the HTTP status; without one there was no answer."""
+    found = _STATUS.match(message)
+    status = int(found["status"]) if found else 500
+    return _REASONS.get(status, "network" if status >= 500 else "bug")
+
+
+class Withheld:
+    """A chunk that may be the failure of the turn. It is one only if the turn ends with it, so it is not shown yet."""
+
+    def __init__(self) -> None:
+        self._chunk: Chunk | None = None
+        self._failure: ModelFailed | None = None
+
+    def passed(self, update: Update) -> tuple[Update, ...]:
+        """What is to be shown now that `update` has come."""
+        if not isinstance(update, Chunk | ToolCallUpdate | PlanUpdate):
+            return (update,)
+        before = self.release()
+        if isinstance(update, Chunk) and update.speaker == "agent" and isinstance(update.block, Text):
+            self._failure = reported(update.block.text)
+        if self._failure is None:
+            return (*before, update)
+        self._chunk = update if isinstance(update, Chunk) else None
+        return before
+
+    def release(self) -> tuple[Update, ...]:
+        """The withheld chunk, which was no failure."""
+        chunk, self._chunk, self._failure = self._chunk, None, None
+        return (chunk,) if chunk else ()
+
+    def check(self, stop_reason: str) -> None:
+        """Raises ModelFailed, once, if the turn ended with a failure."""
+        failure = self._failure
+        if failure is not None and stop_reason == "end_turn":
+            self._chunk = self._failure = None
+            raise failure

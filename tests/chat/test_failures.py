@@ -1,0 +1,128 @@
+"""Failures that GitHub Copilot CLI reports as the last chunk of a turn, which then ends with `end_turn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.chat.failures import HINTS, reported
+from copilot_kernel.errors import FailureReason, ModelFailed
+
+from .conftest import Open
+from .loopback import met
+from .people import Person, ask
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+KEY = "Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN."
+RETRIED = (
+    "Failed to get response from the AI model; retried 5 times (total retry wait time: 57.84 seconds) Last error: "
+)
+QUOTA = "402 You have exceeded your monthly quota"
+
+FORMS: list[tuple[str, FailureReason]] = [
+    (QUOTA, "quota"),
+    ("402 You have no quota (Request ID: 0DAE:25E807)", "quota"),
+    ("429 Sorry, you have exceeded your Copilot token usage", "quota"),
+    (f"{RETRIED}429 Rate limit reached", "quota"),
+    (f"{RETRIED}CAPIError: 429 Too Many Requests", "quota"),
+    ("You've hit your session rate limit. Please wait for your limit to reset", "quota"),
+    ("You've used all your Copilot Free chat requests for the month.", "quota"),
+    (f"Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  {KEY}", "key"),
+    (f"Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 403).\n  {KEY}", "key"),
+    ("401 unauthorized: token expired", "sign-in"),
+    (f"{RETRIED}401 unauthorized", "sign-in"),
+    ("Authorization error, you may need to run /login (Request ID: E959:39D085)", "sign-in"),
+    ("Authorization error. Your credentials may be expired or invalid.", "sign-in"),
+    ("Session was not created with authentication info or custom provider", "sign-in"),
+    ("You are not licensed to use Copilot.", "sign-in"),
+    (f"{RETRIED}500 The server had an error", "network"),
+    (f"{RETRIED}Failed native model HTTP request: error sending request for url (http://127.0.0.1:1/v1)", "network"),
+    ("Could not connect to local model provider at http://127.0.0.1:9/v1.\n  Check that it runs.", "network"),
+    ("The provider rejected the prompt as too long, but automatic recovery could not reduce it.", "context"),
+    ("400 This model's maximum context length is 8192 tokens", "bug"),
+    ("Model 'scripted' not found on provider at http://127.0.0.1:1/v1 (HTTP 404).\n  Check the model.", "bug"),
+    (f"Execution failed: Error: {RETRIED}CAPIError: Request timed out.", "network"),
+]  # fmt: skip
+
+ANSWERS = [
+    "Failed to get response from the AI model; retried 5 times",
+    "Error: Failed to open notes.txt; it is missing.",
+    "Error: 404 means that the page is missing.\n\nHere is how to fix it.",
+    "Error: 42 is not a status",
+    "The log says: Error: 402 You have exceeded your monthly quota",
+    "Error: ",
+    "Info: Request failed due to a transient API error. Retrying...",
+]
+
+
+@pytest.mark.parametrize(("words", "reason"), FORMS)
+def test_a_known_form_is_a_failure_with_its_words_and_advice(words: str, reason: FailureReason) -> None:
+    failure = reported(f"Error: {words}")
+    assert failure is not None
+    assert (str(failure), failure.reason) == (words.removeprefix("Execution failed: Error: ").split("\n")[0], reason)
+    assert failure.hint.endswith(HINTS[reason])
+    assert all(line.strip() in failure.hint for line in words.split("\n")[1:])
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_about_errors_is_none(text: str) -> None:
+    assert reported(text) is None
+
+
+def agent(*said: Any, name: str = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
+    """What an agent of that name answers, whose turn is these updates; a string is a chunk of its answer."""
+
+    async def turn(script: Any, params: Any) -> Any:
+        for each in said:
+            await (script.say(each) if isinstance(each, str) else script.update(each))
+        return {"stopReason": stop_reason}
+
+    return {
+        "initialize": {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1.0.102"}},
+        "session_prompt": turn,
+    }
+
+
+CALL = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "status": "completed"}
+
+
+@pytest.mark.parametrize("before", [(), ("Half an ans",), ("I look first.", CALL, "Info: Retrying...")])
+async def test_a_failed_turn_raises_and_shows_what_was_said_before_but_not_the_failure(
+    opened: Open, before: tuple[Any, ...]
+) -> None:
+    async with met(opened, **agent(*before, f"Error: {QUOTA}")) as (_, chat):
+        with pytest.raises(ModelFailed, match=f"^{QUOTA}$"):
+            await ask(chat, "hello", person := Person())
+        said = "".join(text for speaker, text in person.said if speaker == "agent")
+        assert said == "".join(each for each in before if isinstance(each, str))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "more"),
+    [
+        ((f"Error: {QUOTA}",), {"name": "Other"}),
+        ((f"Error: {QUOTA}", "\nis what the log says."), {}),
+        ((f"Error: {QUOTA}", CALL), {}),
+        (("Error: 402 You have", " exceeded your monthly quota"), {}),
+        ((f"Error: {QUOTA}",), {"stop_reason": "cancelled"}),
+    ],
+    ids=["another agent", "text follows", "a tool call follows", "in two chunks", "cancelled"],
+)
+async def test_anything_else_is_shown_as_it_came(opened: Open, chunks: tuple[Any, ...], more: dict[str, str]) -> None:
+    async with met(opened, **agent(*chunks, **more)) as (_, chat):
+        await ask(chat, "hello", person := Person())
+        said = "".join(text for speaker, text in person.said if speaker == "agent")
+        assert said == "".join(each for each in chunks if isinstance(each, str))
+
+
+@pytest.mark.parametrize(("words", "starts"), [(QUOTA, 1), ("401 unauthorized: token expired", 2)])
+async def test_the_next_prompt_goes_to_the_same_agent_unless_it_is_signed_out(
+    opened: Open, words: str, starts: int
+) -> None:
+    """It reads its credentials when it starts."""
+    async with met(opened, **agent(f"Error: {words}")) as (script, chat):
+        for _ in range(2):
+            with pytest.raises(ModelFailed):
+                await ask(chat, "hello")
+        assert [method for method, _ in script.heard].count("initialize") == starts
