@@ -76,8 +76,10 @@ class AuthRequired(AgentRefused):
 
     signed_out = True
 
-    def __init__(self, method: str, message: str, data: Any = None, methods: tuple[Any, ...] = ()) -> None:
-        super().__init__(method, -32000, message, data)
+    def __init__(
+        self, method: str, message: str, data: Any = None, methods: tuple[Any, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(method, -32000, message, data, hint)
         self.methods = methods
 
 

@@ -308,3 +308,12 @@ def test_a_failure_that_copilot_reports_as_text_is_a_failure(program):
     error = json.loads(object_.stdout)["error"]
     assert (told.returncode, object_.returncode, told.stdout, error["type"]) == (1, 1, "Half an ans\n", "ModelFailed")
     assert told.stderr == f"copilot-kernel: {OWN_FAILURE.removeprefix('Error: ')}\n{error['hint']}\n"
+
+
+@pytest.mark.parametrize(("name", "ways"), [
+    ("Copilot", "Sign in, then try again:\nGitHub Copilot CLI\n    copilot login\nGitHub CLI\n    gh auth login\n"),
+    ("Other", "Other names no way to sign in; its documentation has one.\n"),
+])  # fmt: skip
+def test_an_agent_that_names_no_way_to_sign_in(program, name, ways):
+    done = program("ask", "hello", COPILOT_KERNEL_DEMO=f"signed-out,auth=none,name={name}")
+    assert (done.returncode, done.stderr) == (1, f"copilot-kernel: Authentication required\n{ways}")

@@ -185,6 +185,18 @@ def test_a_sign_in_card_has_the_agents_own_command_and_no_traceback(start_kernel
     assert outcome.reply["content"]["traceback"] == ["AuthRequired"]
 
 
+@pytest.mark.parametrize(
+    ("name", "ways"), [("copilot", ("copilot login", "gh auth login")), ("Other", ("Other names no way to sign in",))]
+)
+def test_where_the_agent_names_no_way_to_sign_in_the_card_names_one(
+    start_kernel: StartKernel, name: str, ways: tuple[str, ...]
+) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_DEMO=f"signed-out,auth=none,name={name}")
+    card, login = front_end.run("hello"), front_end.run("%login")
+    assert card.error == ("AuthRequired", "Authentication required")
+    assert [way for way in ways if way not in card.text or way not in login.text] == []
+
+
 def test_a_failure_that_copilot_reports_as_text_fails_the_cell_and_is_shown_once(start_kernel: StartKernel) -> None:
     front_end = start_kernel(COPILOT_KERNEL_DEMO="name=Copilot")
     for live in (True, False):

@@ -76,6 +76,19 @@ def with_commands(info: AgentInfo, argv: tuple[str, ...]) -> AgentInfo:
     return replace(info, auth_methods=tuple(_with_command(method, argv) for method in info.auth_methods))
 
 
+def with_sign_in(info: AgentInfo, *, is_copilot: bool) -> AgentInfo:
+    """`info` with the documented ways to sign in to GitHub Copilot CLI, if it names none itself."""
+    if info.auth_methods or not (is_copilot or info.is_copilot):
+        return info
+    return replace(info, auth_methods=_COPILOT)
+
+
+_COPILOT = (
+    AuthMethod("copilot-login", "GitHub Copilot CLI", command=("copilot", "login")),
+    AuthMethod("gh-auth-login", "GitHub CLI", command=("gh", "auth", "login")),
+)
+
+
 def _with_command(method: AuthMethod, argv: tuple[str, ...]) -> AuthMethod:
     if method.type != "terminal" or method.command or not argv:
         return method

@@ -18,7 +18,7 @@ from ..errors import AgentRefused, AgentStartFailed, UsageError
 from .compose import compose_initialize
 from .connection import Connection
 from .doors import Doors
-from .handshake import with_commands
+from .handshake import with_commands, with_sign_in
 from .jsonrpc import NOT_FOUND
 from .locate import Launch
 from .messages import AgentInfo, Json, SessionInfo
@@ -174,7 +174,8 @@ async def open_link(
             with trouble.starting(), anyio.CancelScope(deadline=deadline) as limit:
                 offers = {*doors.offers, "auth"} if launch.argv else doors.offers
                 answer = await connection.request("initialize", compose_initialize(__version__, offers))
-                info = with_commands(parse_initialize(answer), launch.argv)
+                info = with_sign_in(parse_initialize(answer), is_copilot=launch.is_copilot)
+                info = with_commands(info, launch.argv)
             if limit.cancelled_caught:
                 raise trouble.start_failed(f"was not ready within {start_timeout:g} s")
             if info.protocol_version != 1:

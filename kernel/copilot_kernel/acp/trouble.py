@@ -61,4 +61,10 @@ def signing_in(info: AgentInfo) -> Iterator[None]:
     except AgentRefused as error:
         if error.code != AUTH_REQUIRED:
             raise
-        raise AuthRequired(error.method, str(error), error.data, info.auth_methods) from error
+        hint = "" if info.auth_methods else no_way_to_sign_in(info)
+        raise AuthRequired(error.method, str(error), error.data, info.auth_methods, hint) from error
+
+
+def no_way_to_sign_in(info: AgentInfo) -> str:
+    """For an agent whose `authMethods` are empty."""
+    return f"{info.title or info.name or 'The agent'} names no way to sign in; its documentation has one."

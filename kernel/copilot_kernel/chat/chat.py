@@ -222,7 +222,7 @@ class Chat:
             tasks.start_soon(self._watch.run)
             try:
                 result = await session.prompt(blocks)
-                self._record.withheld.check(result.stop_reason)
+                self._record.withheld.check("cancelled" if stop.pressed else result.stop_reason)
             except AgentError as error:
                 failure = error
             tasks.cancel_scope.cancel()

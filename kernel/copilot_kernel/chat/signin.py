@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from ..acp.messages import AgentInfo, AuthMethod
+from ..acp.trouble import no_way_to_sign_in
 from ..errors import UsageError
 
 
@@ -15,7 +16,7 @@ def method_for(info: AgentInfo, typed: str) -> AuthMethod:
     """
     methods = info.auth_methods
     if not methods:
-        raise UsageError("The agent names no way to sign in.", "See its own documentation.")
+        raise UsageError("Nobody can be signed in from here.", no_way_to_sign_in(info))
     wanted = [method for method in methods if typed in (method.id, method.name)] if typed else _askable(methods)
     if wanted and _askable(wanted):
         return _askable(wanted)[0]

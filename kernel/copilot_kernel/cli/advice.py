@@ -16,8 +16,9 @@ def complaint(error: CopilotError) -> str:
 
 def next_steps(error: CopilotError) -> str:
     """The error's hint; for a sign-in, the agent's own ways to do it."""
-    ways = ["Sign in, then try again:", *map(_way, error.methods)] if isinstance(error, AuthRequired) else []
-    return clean("\n".join(filter(None, [error.hint, *ways])))
+    ways = [*map(_way, error.methods)] if isinstance(error, AuthRequired) else []
+    first = "Sign in, then try again:" if ways else ""
+    return clean("\n".join(filter(None, [error.hint, first, *ways])))
 
 
 def _way(method: AuthMethod) -> str:

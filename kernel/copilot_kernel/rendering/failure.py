@@ -22,15 +22,15 @@ _AGAIN = "Then run this cell again."
 def render_failure(error: CopilotError) -> Bundle:
     """The card for `error`; everything in it is for the user."""
     title, ways = _title(error), _ways(error)
-    said = _details(error)
+    said, again = _details(error), _AGAIN if isinstance(error, AuthRequired) else ""
     html = lines((
         row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
         _hint_html(error.hint),
         *(way.html() for way in ways),
-        row(escape(_AGAIN)) if ways else "",
+        row(escape(again)) if again else "",
         _details_html(said),
     ))  # fmt: skip
-    text = (f"✗ {clean(title)}", clean(error.hint), *(way.text() for way in ways), _AGAIN if ways else "", clean(said))
+    text = (f"✗ {clean(title)}", clean(error.hint), *(way.text() for way in ways), again, clean(said))
     return bundle(card(html, RED), lines(text))
 
 
@@ -81,8 +81,7 @@ def _with_code(hint: str) -> str:
 def _ways(error: CopilotError) -> list[_Way]:
     if not isinstance(error, AuthRequired):
         return []
-    ways = [_way(method) for method in error.methods if isinstance(method, AuthMethod | Mapping)]
-    return ways or [_Way("The agent names no way to do so; see its own documentation.", "", "")]
+    return [_way(method) for method in error.methods if isinstance(method, AuthMethod | Mapping)]
 
 
 def _way(method: AuthMethod | Mapping[Any, Any]) -> _Way:
