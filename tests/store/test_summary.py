@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.store import lines
+from copilot_kernel.store import summary as summary_module
 from copilot_kernel.store.summary import Summary, summary
 
 from .test_past import RECORDING
@@ -50,3 +51,31 @@ def test_only_the_beginning_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(lines, "lines", endless)
     assert summary(tmp_path / "log").title == "first"
+
+
+@pytest.mark.parametrize(("titles", "notes", "title"), [
+    (["First", "Second"], "", "Second"),
+    (["First", ""], "", "First"),
+    (["First", 3], "", "First"),
+    (["First"], "name: Of its notes\n", "Of its notes"),
+    ([], "", "hello"),
+])  # fmt: skip
+def test_a_title_that_changed_names_it(tmp_path, titles, notes, title):
+    changes = [("session.title_changed", {"title": each}) for each in titles]
+    log = [START, asked("hello"), *changes[:1], answered("x" * summary_module.WINDOW * 3), *changes[1:]]
+    path = write(tmp_path / "s" / "events.jsonl", log)
+    (tmp_path / "s" / "workspace.yaml").write_text(notes)
+    assert summary(path).title == title
+
+
+def test_of_a_long_log_only_the_ends_are_searched_for_a_title(tmp_path):
+    filler = answered("x" * summary_module.WINDOW)
+    path = write(
+        tmp_path / "log", [START, asked("hello"), filler, ("session.title_changed", {"title": "Lost"}), filler]
+    )
+    assert summary(path).title == "hello"
+
+
+def test_a_title_that_somebody_talks_of_is_none(tmp_path):
+    path = write(tmp_path / "log", [START, asked("hello"), answered("x", title="session.title_changed")])
+    assert summary(path).title == "hello"

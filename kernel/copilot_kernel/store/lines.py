@@ -60,7 +60,7 @@ def events(path: Path, tally: Tally, wanted: Callable[[str], bool]) -> Generator
             tally.damaged += 1
         elif (found := _TYPE.match(line)) and not wanted(found[1].decode()):
             continue
-        elif (event := _event(line, number)) is None:
+        elif (event := parsed(line, number)) is None:
             tally.damaged += 1
         elif wanted(event.type):
             yield event
@@ -77,7 +77,8 @@ def _skip(readline: Callable[[int], bytes], line: bytes) -> bool:
     return is_longer
 
 
-def _event(line: bytes, number: int) -> Event | None:
+def parsed(line: bytes, number: int = -1) -> Event | None:
+    """The event in a line; None if it is damaged."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError):

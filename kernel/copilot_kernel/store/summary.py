@@ -10,10 +10,13 @@ from pathlib import Path
 
 from ..acp.lenient import members, words
 from ..errors import CopilotError
-from .lines import Event, Tally, events
+from .lines import Event, Tally, events, parsed
 
 _NOTES = "workspace.yaml"
 _MOST_EVENTS = 20
+_RENAMED = "session.title_changed"
+WINDOW = 256 * 1024
+"""Bytes at each end of a log that are searched for its newest title."""
 _LONGEST_NOTES = 64 * 1024
 
 
@@ -33,7 +36,7 @@ def summary(path: Path) -> Summary:
     asked = next((words(event.data.get("content")) for event in head if event.type == "user.message"), "")
     cwd = words(members(start.get("context")).get("cwd")) or words(start.get("cwd"))
     title = _name(path.parent / _NOTES) if path.parent.name == start.get("sessionId") else ""
-    return Summary(cwd, title or _first_line(asked), words(start.get("copilotVersion")))
+    return Summary(cwd, title or _renamed(path) or _first_line(asked), words(start.get("copilotVersion")))
 
 
 def _head(path: Path) -> Iterator[Event]:
@@ -63,6 +66,20 @@ def _name(path: Path) -> str:
     if value[:1] in ("|", ">"):
         value = lines[at + 1].strip() if at + 1 < len(lines) else ""
     return value.strip("\"'")
+
+
+def _renamed(path: Path) -> str:
+    """The last title in the log; newer versions of Copilot CLI keep it in the notes alone."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(WINDOW)
+            file.seek(max(len(head), path.stat().st_size - WINDOW))
+            found = [line for line in (head + file.read(WINDOW)).splitlines() if _RENAMED.encode() in line]
+    except OSError:
+        return ""
+    last = filter(None, map(parsed, reversed(found)))
+    titles = (_first_line(words(event.data.get("title"))) for event in last if event.type == _RENAMED)
+    return next(filter(None, titles), "")
 
 
 def _first_line(text: str) -> str:

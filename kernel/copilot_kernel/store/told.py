@@ -1,6 +1,7 @@
 """What each kind of event means for a reader: updates as an agent sends them on the wire.
 
 Kinds that only the program itself needs are quiet; an unknown kind that belongs to what was said is kept as such.
+`docs/agents.md` lists what counts as internal.
 """
 
 from __future__ import annotations
@@ -146,6 +147,23 @@ def _notified(event: Event) -> Update | None:
     return NoticeUpdate("info", ": ".join(filter(None, (name, what)))) if name else None
 
 
+def _skill(event: Event) -> Update | None:
+    """A custom agent comes with skills that nobody asked for."""
+    name = words(event.data.get("name"))
+    if not name or event.data.get("trigger") == "context-load":
+        return None
+    return NoticeUpdate("info", f"Skill: {name}", words(event.data.get("description")))
+
+
+def _folder(event: Event) -> Update | None:
+    """While `pendingGitContext` is set, another event follows that names the repository."""
+    cwd, repository, branch = (words(event.data.get(name)) for name in ("cwd", "repository", "branch"))
+    if not cwd or event.data.get("pendingGitContext"):
+        return None
+    where = (repository, f"branch {branch}" if branch else "")
+    return NoticeUpdate("info", f"Working folder: {cwd}", ", ".join(filter(None, where)))
+
+
 def _subagent_failed(event: Event) -> Update:
     name = words(event.data.get("agentDisplayName")) or words(event.data.get("agentName")) or "A sub-agent"
     return NoticeUpdate("warning", f"{name} failed", words(event.data.get("error")))
@@ -154,6 +172,7 @@ def _subagent_failed(event: Event) -> Update:
 _READERS: dict[str, Callable[[Event], Update | None]] = {
     "session.compaction_complete": _compacted,
     "session.compaction_start": _compacting,
+    "session.context_changed": _folder,
     "session.context_cleared": _cleared,
     "session.error": _notice("error"),
     "session.handoff": _handoff,
@@ -163,6 +182,8 @@ _READERS: dict[str, Callable[[Event], Update | None]] = {
     "session.title_changed": _title,
     "session.truncation": _truncated,
     "session.warning": _notice("warning"),
+    "skill.invoked": _skill,
+    "skill.invoked_ref": _skill,
     "subagent.failed": _subagent_failed,
     "system.notification": _notified,
     "tool.execution_partial_result": went_on,
