@@ -70,7 +70,7 @@ class Chat:
         self._permissions = Permissions(settings, self._record)
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
-        self._services = Services(settings, self._record, self._permissions)
+        self._services = Services(settings, self._record, self._permissions, self._hears)
         self.agent: Agent | Seat = (
             shared.seat(self._doors(), self._services.serve, self._hears, self._holds)
             if shared
