@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 from pathlib import Path
 
@@ -84,6 +86,14 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({**named, "KERNEL_USERNAME": "alice"}) == str(book)
     assert gateway.notebook_key({**named, **GATEWAY}) == f'["", "{book}"]'
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
+
+
+def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateways.md").read_text("utf-8")
+    spec = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    module, _, name = spec["argv"][-1].rpartition(".")
+    assert hasattr(importlib.import_module(module), name)
+    assert (spec["language"], spec["interrupt_mode"]) == ("python", "message")
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

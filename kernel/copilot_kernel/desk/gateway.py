@@ -17,7 +17,10 @@ from ..errors import AgentNotFound, AgentStartFailed, AuthRequired, CopilotError
 WORKING_DIR = "KERNEL_WORKING_DIR"
 _NEEDED = ("HOME", "COPILOT_KERNEL_AGENT")
 _WHERE = "This kernel runs behind a gateway: the agent must be installed and signed in on the kernel's machine."
-_MISSING = "{} not set here. The gateway's allow-lists say which variables a kernel gets; see docs/gateways.md."
+_MISSING = (
+    "{} not set here. A gateway passes on what its allow-list names: `--KernelGatewayApp.env_process_whitelist=NAME`, "
+    "or `--EnterpriseGatewayApp.inherited_envs=NAME`."
+)
 
 
 def is_behind(environ: Mapping[str, str]) -> bool:
