@@ -67,9 +67,9 @@ def test_a_first_cell_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("user", "path", "key"),
     [
-        ("alice", "/home/jovyan/a.ipynb", '["alice", "/home/jovyan/a.ipynb"]'),
-        ("bob", "/home/jovyan/a.ipynb", '["bob", "/home/jovyan/a.ipynb"]'),
-        ("", "/home/jovyan/a.ipynb", ""),
+        ("alice", "/home/user/a.ipynb", '["alice", "/home/user/a.ipynb"]'),
+        ("bob", "/home/user/a.ipynb", '["bob", "/home/user/a.ipynb"]'),
+        ("", "/home/user/a.ipynb", ""),
         ("alice", "a.ipynb", ""),
         ("alice", "", ""),
     ],
