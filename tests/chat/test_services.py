@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import anyio
 import psutil
@@ -11,6 +13,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import OPTIONS, Script
 from .conftest import Open
@@ -211,6 +214,85 @@ async def test_nothing_is_done_when_no_turn_runs(opened: Open, project: Path) ->
     assert (len(errors), list(project.iterdir())) == (1, [])
 
 
+PARAMS: dict[str, dict[str, object]] = {
+    "fs/read_text_file": {"path": "{cwd}/note.txt"},
+    "fs/write_text_file": {"path": "{cwd}/note.txt", "content": "new"},
+    "terminal/create": {"command": "touch", "args": ["ran"]},
+    "terminal/output": {"terminalId": "{terminal}"},
+    "terminal/wait_for_exit": {"terminalId": "{terminal}"},
+    "terminal/kill": {"terminalId": "{terminal}"},
+    "terminal/release": {"terminalId": "{terminal}"},
+}
+
+
+async def request(script: Script, method: str, params: dict[str, object]) -> object:
+    """The result, or the code of the error."""
+    try:
+        return await script.connection.request(method, params)
+    except AgentRefused as error:
+        return error.code
+
+
+@pytest.mark.parametrize("session", ["s2", "", 7, ["s1"], {"id": "s1"}, True])
+async def test_no_request_is_served_for_another_session(opened: Open, project: Path, session: object) -> None:
+    (project / "note.txt").write_text("old")
+    codes: dict[str, object] = {}
+
+    async def prompt(script: Script, params: dict[str, object]) -> object:
+        made: Any = await request(script, "terminal/create", {"sessionId": "s1", "command": "sleep", "args": ["60"]})
+        for method, does in PARAMS.items():
+            text = json.dumps({"sessionId": session, **does})
+            text = text.replace("{cwd}", str(project)).replace("{terminal}", made["terminalId"])
+            codes[method] = await request(script, method, json.loads(text))
+        assert await request(script, "terminal/output", {"sessionId": "s1", **made}) == {
+            "output": "",
+            "truncated": False,
+        }
+        return {"stopReason": "end_turn"}
+
+    everything = {"fs": True, "terminal": True, "permission_mode": "bypassPermissions"}
+    async with met(opened, everything, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", Person())
+    assert codes == dict.fromkeys(PARAMS, -32602)
+    assert [(path.name, path.read_text()) for path in project.iterdir()] == [("note.txt", "old")]
+
+
+async def test_a_request_that_names_no_session_is_about_the_only_one(opened: Open, project: Path) -> None:
+    (project / "note.txt").write_text("text")
+    async with met(opened, {"fs": True}) as (script, chat):
+        await ask(chat, "hello")
+        for absent in ({}, {"sessionId": None}):
+            answer = await request(script, "fs/read_text_file", {"path": str(project / "note.txt"), **absent})
+            assert answer == {"content": "text"}
+
+
+NO_INTEGERS = ["2", 1.5, True, -1, [2], {}, ""]
+
+
+@pytest.mark.parametrize("value", NO_INTEGERS)
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("fs/read_text_file", "line"), ("fs/read_text_file", "limit"), ("terminal/create", "outputByteLimit")],
+)
+async def test_what_is_no_integer_is_refused_and_not_guessed(
+    opened: Open, project: Path, method: str, name: str, value: object
+) -> None:
+    (project / "note.txt").write_text("one\ntwo\n")
+    codes: list[object] = []
+
+    async def prompt(script: Script, params: dict[str, object]) -> object:
+        does = {"path": str(project / "note.txt"), "command": "true", "sessionId": "s1"}
+        codes.append(await request(script, method, {**does, name: value}))
+        for right in (2, 2.0, None):
+            assert isinstance(await request(script, method, {**does, name: right}), dict)
+        return {"stopReason": "end_turn"}
+
+    everything = {"fs": True, "terminal": True, "permission_mode": "bypassPermissions"}
+    async with met(opened, everything, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", Person())
+    assert codes == [-32602]
+
+
 # -- terminals ----------------------------------------------------------------------------------------------------
 
 
@@ -239,7 +321,7 @@ async def test_a_cancel_ends_the_command(opened: Open) -> None:
         turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.running)
         assert turn.stop_reason == "cancelled"
         with anyio.fail_after(LIMIT):
-            while len(psutil.Process().children(recursive=True)) > 1:
+            while len(psutil.Process().children(recursive=True)) > len(("agent", "reaper")):
                 await anyio.lowlevel.checkpoint()
 
 
@@ -259,6 +341,6 @@ class Running(Person):
 async def test_a_command_that_was_left_ends_with_the_agent(opened: Open) -> None:
     async with opened(terminal=True, permission_mode="bypassPermissions") as chat:
         await ask(chat, "demo: terminal-left sleep 60")
-        assert len(psutil.Process().children(recursive=True)) > 1
+        assert len(psutil.Process().children(recursive=True)) > len(("agent", "reaper"))
         await chat.restart()
         assert psutil.Process().children(recursive=True) == []

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from copilot_kernel.chat import Chat, Shared
 from copilot_kernel.config import Settings
-from copilot_kernel.errors import SessionInUse
+from copilot_kernel.errors import AgentRefused, SessionInUse
 
 from ..acp.scripted import OPTIONS, listening
 from .loopback import address
@@ -158,6 +158,24 @@ async def test_files_and_terminals_go_by_the_settings_of_each_conversation(setti
         async with Chat(replace(shared.agent.settings, fs=False), shared=shared) as without:
             await ask(without, "Hello")
     assert answers == [{"content": "A note."}, "AgentRefused"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("session", ["s9", "", 7, ["s1"]])
+async def test_no_file_is_read_for_a_session_that_is_nobodys(settings: Settings, count: int, session: object) -> None:
+    codes: list[int | None] = []
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        place = {"sessionId": session, "path": f"{settings.cwd}/notes.txt"}
+        with pytest.raises(AgentRefused) as caught:
+            await script.connection.request("fs/read_text_file", place)
+        codes.append(caught.value.code)
+        return {"stopReason": "end_turn"}
+
+    (await anyio.Path(settings.cwd, "notes.txt").write_text("A note."))
+    async with sharing(replace(settings, fs=True), count, session_prompt=prompt) as (_, _, chats):
+        await ask(chats[0], "Hello")
+    assert codes == [-32602]
 
 
 # -- one session, one conversation ------------------------------------------------------------------------------------

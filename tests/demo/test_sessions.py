@@ -328,3 +328,37 @@ def test_a_session_without_a_prompt_is_not_listed(home):
     path.write_text(path.read_text().partition("\n")[0])
     (home / "sessions" / "notes.jsonl").write_text("[]\n")
     assert journal.list_all() == []
+
+
+# -- where nothing can be kept --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unwritable(tmp_path, monkeypatch):
+    """A home below a file: what root cannot write either."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("COPILOT_KERNEL_DEMO_HOME")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
+
+
+async def test_prompts_are_answered_where_the_home_folder_cannot_be_written(talking, unwritable, capfd):
+    async with talking() as client:
+        assert await client.play("demo: say Hello") == [message("Hello"), END]
+        assert await client.play("demo: say Again") == [message("Again"), END]
+        assert (await client.request("session/list", {}))["sessions"] == []
+        assert await refused(client, "session/load", sessionId=str(uuid4())) == -32002
+        await client.request("session/delete", {"sessionId": client.session_id})
+    assert capfd.readouterr().err.count("demo agent: sessions are not kept: ") == 1
+
+
+async def test_a_disk_that_is_full_costs_the_memory_and_not_the_answer(talking, monkeypatch, capfd):
+    def full(descriptor, data):
+        raise OSError(28, "No space left on device")
+
+    async with talking() as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(journal.os, "write", full)
+            assert await client.play("demo: say Hello") == [message("Hello"), END]
+        assert await client.play("demo: say Again") == [message("Again"), END]
+    assert "demo agent: sessions are not kept: [Errno 28]" in capfd.readouterr().err

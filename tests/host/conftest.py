@@ -4,7 +4,8 @@ import os
 
 import psutil
 import pytest
-from copilot_kernel.host import Terminals, terminals
+from copilot_kernel.acp import reaper
+from copilot_kernel.host import Terminals
 
 from .small_commands import Heard
 
@@ -15,7 +16,7 @@ def nothing_is_left():
     descriptors = len(os.listdir("/dev/fd"))
     yield
     assert [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE] == []
-    assert (len(os.listdir("/dev/fd")), terminals._sessions) == (descriptors, {})
+    assert (len(os.listdir("/dev/fd")), reaper._watched) == (descriptors, set())
 
 
 @pytest.fixture

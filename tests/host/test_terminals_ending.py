@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import anyio
 import psutil
@@ -231,15 +232,27 @@ anyio.run(main)
 ENDINGS = [
     ("pass", "the loop ends"),
     ("raise RuntimeError", "the loop fails"),
-    ("import atexit, os; atexit._run_exitfuncs(); os._exit(0)", "the loop does not even end"),
+    ("import os; os._exit(0)", "the interpreter does not even end"),
+    ("import os; os.kill(os.getpid(), 9)", "it is killed"),
+    ("import os; os.kill(0, 9)", "it is killed with its whole process group"),
 ]
 
 
-@pytest.mark.parametrize(("ending", "reason"), ENDINGS)
+FORKS = "import os, signal; os.fork() and os.kill(os.getpid(), 9); os.close(1); signal.alarm(20); signal.pause()"
+
+
+@pytest.mark.parametrize(("ending", "reason"), [*ENDINGS, (FORKS, "it is killed and a fork of it lives on")])
 async def test_a_kernel_that_exits_without_closing_leaves_nothing(ending, reason):
     program = EXITS.replace("{ending}", ending)
-    with anyio.fail_after(10):
-        run = await anyio.run_process([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False)
-    pids = [int(word) for word in run.stdout.split()]
-    assert len(pids) == 2, reason
-    await gone(*pids)
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as run:
+        with anyio.fail_after(10):
+            told = await anyio.to_thread.run_sync(run.stdout.read, abandon_on_cancel=True)
+        pids = [int(word) for word in told.split()]
+        assert len(pids) == 2, reason
+        try:
+            await gone(*pids)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGKILL)

@@ -172,7 +172,8 @@ def gone(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("during", ["", "%%copilot\ndemo: say Begun.\nhang"])
 @pytest.mark.parametrize(
-    ("end", "agent"), [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_kill, DEMO)]
+    ("end", "agent"),
+    [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_kill, DEMO), (by_kill, STUBBORN)],
 )
 def test_no_process_is_left_when_the_kernel_ends(
     start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str, during: str

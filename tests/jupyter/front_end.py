@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import psutil
+from copilot_kernel.acp import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
@@ -177,7 +178,9 @@ class FrontEnd:
         return [line for line in self.log.read_text().splitlines() if any(sign in line for sign in signs)]
 
     def children(self) -> list[psutil.Process]:
-        return [child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
+        """The agent and what it runs, without the kernel's own reaper."""
+        alive = (child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE)
+        return [child for child in alive if posix_session.__file__ not in child.cmdline()]
 
 
 def _is_pressable(message: Message) -> bool:

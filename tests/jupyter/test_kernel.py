@@ -289,7 +289,14 @@ STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
 
 @pytest.mark.parametrize(
     ("end", "agent"),
-    [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_termination, STUBBORN), (by_kill, DEMO)],
+    [
+        (by_request, DEMO),
+        (by_request, STUBBORN),
+        (by_termination, DEMO),
+        (by_termination, STUBBORN),
+        (by_kill, DEMO),
+        (by_kill, STUBBORN),
+    ],
 )
 def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
     start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str
@@ -303,6 +310,16 @@ def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
     assert len(processes) > 1
     until(lambda: all(gone(process) for process in processes), "the end of kernel and agent")
     assert front_end.complaints() == []
+
+
+@pytest.mark.parametrize("end", [by_request, by_termination, by_kill])
+def test_no_command_is_left_when_the_kernel_ends(start_kernel: StartKernel, end: Callable[[FrontEnd], None]) -> None:
+    front_end = start_kernel(COPILOT_KERNEL_TERMINAL="on", COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions")
+    front_end.execute("demo: terminal sh -c 'sleep 60 & timeout 60 sleep 60; wait'")
+    until(lambda: sum(child.name() == "sleep" for child in front_end.children()) == 2, "the command runs")
+    processes = front_end.children()
+    end(front_end)
+    until(lambda: all(gone(process) for process in processes), "the end of the command")
 
 
 STARTER = """

@@ -158,7 +158,7 @@ async def test_a_body_that_is_too_large_is_refused_and_not_kept(api: Api, chunke
     except httpx.TransportError:
         assert count == 5000
     else:
-        assert (got.status_code, got.json()["error"]["type"]) == (413, "request_too_large")
+        assert (got.status_code, got.json()["error"]["type"]) == (413, "invalid_request_error")
     assert (await api.complete("demo: say Hello")).said == "Hello"
 
 

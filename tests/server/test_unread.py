@@ -18,7 +18,8 @@ HELLO = json.dumps({"messages": user("demo: say Hello")})
 ])  # fmt: skip
 async def test_a_body_that_is_no_json_object_is_refused(api: Api, kind: str, body: Any, status: int) -> None:
     got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
-    assert (got.status_code, got.json()["error"]["code"]) == (status, status)
+    error = got.json()["error"]
+    assert (got.status_code, error["code"], error["type"]) == (status, status, "invalid_request_error")
 
 
 @pytest.mark.parametrize(("body", "words"), [

@@ -6,7 +6,6 @@ process itself (with asyncio's own pipes it waited for whoever else held them, u
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentNotFound, AgentStartFailed
+from . import reaper
 from .environment import guarded
 from .transport import Pace, PipeTransport, single_error
 
@@ -25,9 +25,6 @@ EOF_GRACE, TERM_GRACE, KILL_GRACE = 1.0, 1.0, 1.0
 """Seconds that the end may take after closing the input, after SIGTERM, after SIGKILL."""
 LINGER = 0.5
 """Seconds of silence after the process's end, when something that left its group still holds the pipes."""
-
-_groups: dict[int, int] = {}
-"""Process groups of agents, each with our own process id: a fork of ours must not end them."""
 
 
 @asynccontextmanager
@@ -58,7 +55,6 @@ class ProcessTransport:
         self._ended, self._heard = anyio.Event(), anyio.Event()
         self._reading, self._attending = anyio.CancelScope(), anyio.CancelScope(shield=True)
         self._closed = False
-        _groups[process.pid] = os.getpid()
 
     async def send(self, data: bytes) -> None:
         await self._pipe.send(data)
@@ -136,7 +132,7 @@ class ProcessTransport:
         """Wait for the process; what is left of its group then goes with it, and so the pipes end."""
         await self.process.wait()
         _signal(self.process.pid, signal.SIGKILL)
-        _groups.pop(self.process.pid, None)
+        reaper.unwatch(self.process.pid)
         self._reading.deadline = anyio.current_time() + LINGER
         self._ended.set()
 
@@ -168,6 +164,7 @@ async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str] | Non
         raise
     finally:
         _close(theirs)
+    reaper.watch(process.pid)
     return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), stderr[0])
 
 
@@ -192,11 +189,3 @@ def _close(descriptors: Sequence[int]) -> None:
 def _signal(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-@atexit.register
-def _end_all() -> None:
-    """For a kernel that exits without closing: an agent has no one left to ask, so it must not go on working."""
-    for group, owner in _groups.items():
-        if owner == os.getpid():
-            _signal(group, signal.SIGKILL)

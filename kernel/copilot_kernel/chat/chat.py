@@ -71,7 +71,7 @@ class Chat:
         self._record.reports_failures = lambda: self.info is not None and self.info.is_copilot
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
-        self._services = Services(settings, self._record, self._permissions)
+        self._services = Services(settings, self._record, self._permissions, self._hears)
         self.agent: Agent | Seat = (
             shared.seat(self._doors(), self._services.serve, self._hears, self._holds)
             if shared

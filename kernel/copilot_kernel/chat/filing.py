@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from ..acp.lenient import whole
 from ..acp.messages import Diff, Json, Location
 from ..conversation.model import ToolCall
-from ..errors import HostError, HostMissing, HostRefused
+from ..errors import HostError, HostMissing
 from ..host import Files, Place
 from ..permissions import inputs
 from .deeds import Deeds
+from .params import integer, text
 
 
 class Filing:
@@ -21,17 +21,18 @@ class Filing:
 
     async def read(self, params: Json) -> Json:
         """What may hold secrets is asked about."""
-        place = await self._files.locate(_text(params, "path"))
+        line, limit = integer(params, "line"), integer(params, "limit")
+        place = await self._files.locate(text(params, "path"))
         if place.sensitive:
             call = {"title": f"Read {_name(place)}, which {place.sensitive}", "kind": "read", **_where(place)}
             id = await self._deeds.permit(call, lambda asked: _reads(asked, place), by_rule=False)
             self._deeds.tell(id, status="completed")
-        return {"content": await self._files.read(place, whole(params.get("line")), whole(params.get("limit")))}
+        return {"content": await self._files.read(place, line, limit)}
 
     async def write(self, params: Json) -> Json:
         """Asked about with all that changes, unless the agent asked about just that."""
-        content = _text(params, "content")
-        place = await self._files.locate(_text(params, "path"), to_write=True)
+        content = text(params, "content")
+        place = await self._files.locate(text(params, "path"), to_write=True)
         before = await self._before(place)
         title = f"Write {_name(place)}" + (f", which {place.sensitive}" if place.sensitive else "")
         call = {"title": title, "kind": "edit", "content": (Diff(place.path, before, content),), **_where(place)}
@@ -90,10 +91,3 @@ def _where(place: Place) -> dict[str, object]:
 
 def _name(place: Place) -> str:
     return "/".join(place.parts)
-
-
-def _text(params: Json, name: str) -> str:
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise HostRefused(f"{name} must be a text")
-    return value

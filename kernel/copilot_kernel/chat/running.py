@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..acp.lenient import items, members, whole
+from ..acp.lenient import members
 from ..acp.messages import Json, Terminal
 from ..conversation.model import ToolCall
 from ..errors import HostRefused
 from ..host import Command, Exit, Terminals, prepare
 from ..permissions import inputs
 from .deeds import Deeds
+from .params import array, integer, text
 
 
 class Running:
@@ -54,19 +53,19 @@ class Running:
             self._tell(terminal, {"terminal_exit": {"exit_code": end.code, "signal": end.signal}}, status)
 
     async def output(self, params: Json) -> Json:
-        output = self.terminals.output(_id(params))
+        output = self.terminals.output(text(params, "terminalId"))
         ended = {"exitStatus": _end(output.exit)} if output.exit else {}
         return {"output": output.text, "truncated": output.truncated, **ended}
 
     async def wait_for_exit(self, params: Json) -> Json:
-        return _end(await self.terminals.wait_for_exit(_id(params)))
+        return _end(await self.terminals.wait_for_exit(text(params, "terminalId")))
 
     async def kill(self, params: Json) -> Json:
-        await self.terminals.kill(_id(params))
+        await self.terminals.kill(text(params, "terminalId"))
         return {}
 
     async def release(self, params: Json) -> Json:
-        await self.terminals.release(_id(params))
+        await self.terminals.release(text(params, "terminalId"))
         return {}
 
     def _tell(self, terminal: str, meta: Json, status: str | None = None) -> None:
@@ -74,13 +73,13 @@ class Running:
 
     def _command(self, params: Json) -> Command:
         """Raises HostRefused."""
-        command, args, cwd = params.get("command"), items(params.get("args")), params.get("cwd") or self._cwd
-        env = [(members(each).get("name"), members(each).get("value")) for each in items(params.get("env"))]
-        texts: list[Any] = [command, cwd, *args, *(text for pair in env for text in pair)]
-        if not all(isinstance(text, str) for text in texts):
-            raise HostRefused("command, args, env and cwd must be texts")
-        variables = [(str(name), str(value)) for name, value in env]
-        return prepare(str(command), args, variables, cwd=str(cwd), limit=whole(params.get("outputByteLimit")))
+        args, cwd = array(params, "args"), "" if params.get("cwd") is None else text(params, "cwd")
+        if not all(isinstance(arg, str) for arg in args):
+            raise HostRefused("args must be strings")
+        env = [(text(each, "name"), text(each, "value")) for each in map(members, array(params, "env"))]
+        return prepare(
+            text(params, "command"), args, env, cwd=cwd or self._cwd, limit=integer(params, "outputByteLimit")
+        )
 
 
 def _runs(asked: ToolCall, command: Command, cwd: str) -> bool:
@@ -97,10 +96,3 @@ def _embeds(call: ToolCall, terminal: str, command: Command) -> bool:
 
 def _end(end: Exit | None) -> Json:
     return {"exitCode": end.code, "signal": end.signal} if end else {}
-
-
-def _id(params: Json) -> str:
-    id = params.get("terminalId")
-    if not isinstance(id, str):
-        raise HostRefused("terminalId must be a text")
-    return id

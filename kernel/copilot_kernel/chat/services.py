@@ -14,6 +14,7 @@ from ..errors import HostError, HostMissing, HostRefused
 from ..host import Files, Terminals
 from .deeds import Deeds
 from .filing import Filing
+from .params import session_id
 from .permission import Permissions
 from .record import Record
 from .running import Running
@@ -26,8 +27,11 @@ COMMANDS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_e
 class Services:
     """`serve` makes them anew for each agent: what one began ends with it."""
 
-    def __init__(self, settings: Settings, record: Record, permissions: Permissions) -> None:
+    def __init__(
+        self, settings: Settings, record: Record, permissions: Permissions, is_ours: Callable[[str], bool]
+    ) -> None:
         self._settings, self._record, self._permissions = settings, record, permissions
+        self._is_ours = is_ours
         self._terminals: Terminals | None = None
 
     @asynccontextmanager
@@ -50,24 +54,31 @@ class Services:
 
     def _files(self, deeds: Deeds) -> dict[str, Service]:
         filing = Filing(Files(self._settings.folder, [state_folder(self._settings)]), deeds)
-        return dict(zip(FILES, map(_served, (filing.read, filing.write)), strict=True))
+        return dict(zip(FILES, map(self._served, (filing.read, filing.write)), strict=True))
 
     def _commands(self, running: Running) -> dict[str, Service]:
         works = (running.create, running.output, running.wait_for_exit, running.kill, running.release)
-        return dict(zip(COMMANDS, map(_served, works), strict=True))
+        return dict(zip(COMMANDS, map(self._served, works), strict=True))
+
+    def _served(self, work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:
+        """What the host cannot do becomes an answer with a code of the specification."""
+
+        async def serve(params: Json) -> Json:
+            try:
+                _check_session(params, self._is_ours)
+                return await work(params)
+            except HostError as error:
+                code = _CODES.get(type(error), INTERNAL_ERROR)
+                raise RequestFailed(code, " ".join(filter(None, (str(error), error.hint)))) from error
+
+        return serve
 
 
-def _served(work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:
-    """What the host cannot do becomes an answer with a code of the specification."""
-
-    async def serve(params: Json) -> Json:
-        try:
-            return await work(params)
-        except HostError as error:
-            code = _CODES.get(type(error), INTERNAL_ERROR)
-            raise RequestFailed(code, " ".join(filter(None, (str(error), error.hint)))) from error
-
-    return serve
+def _check_session(params: Json, is_ours: Callable[[str], bool]) -> None:
+    """A request that names no session is about the open one. Raises HostRefused for another one."""
+    named = session_id(params)
+    if named and not is_ours(named):
+        raise HostRefused(f"Session {named[:100]!r} is not open in this client")
 
 
 _CODES: dict[type[HostError], int] = {HostMissing: NOT_FOUND, HostRefused: INVALID_PARAMS}

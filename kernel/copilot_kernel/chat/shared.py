@@ -8,16 +8,18 @@ from contextlib import AsyncExitStack
 from typing import Any, Self
 
 from ..acp.doors import Doors, Service
-from ..acp.jsonrpc import method_not_found
+from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed, method_not_found
 from ..acp.link import Link
 from ..acp.mcp import Offered
 from ..acp.messages import ConfigUpdate, Json, Option, PermissionRequest, Update
 from ..acp.wirelog import WireLog
 from ..config import Settings
+from ..errors import HostRefused
 from ..permissions import policy
 from ..permissions.rulebook import Rulebook
 from ..permissions.secondline import expressed
 from .agent import Agent, Serving
+from .params import session_id
 from .services import COMMANDS, FILES
 
 Hears = Callable[[str], bool]
@@ -84,6 +86,16 @@ class Shared:
         owners = [seat for seat in self.seats if seat.hears(session_id)] or ([] if session_id else self.seats)
         return owners[0] if len(owners) == 1 else None
 
+    def _addressee(self, params: Json) -> Seat:
+        """Raises RequestFailed."""
+        try:
+            seat = self._owner(session_id(params))
+        except HostRefused as error:
+            raise RequestFailed(INVALID_PARAMS, str(error)) from error
+        if seat is None:
+            raise RequestFailed(INVALID_PARAMS, "sessionId must be that of a session that is open in this client")
+        return seat
+
     def _update(self, session_id: str, update: Update) -> None:
         if isinstance(update, ConfigUpdate):
             self._on_options(update)
@@ -101,11 +113,10 @@ class Shared:
 
     def _service(self, name: str) -> Service:
         def serve(params: Json) -> Coroutine[Any, Any, Any]:
-            seat = self._owner(str(params.get("sessionId", "")))
-            service = seat.services.get(name) if seat else None
-            if service is None:
+            seat = self._addressee(params)
+            if name not in seat.services:
                 raise method_not_found(name)
-            return service(params)
+            return seat.services[name](params)
 
         return serve
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -26,31 +27,48 @@ BLOCK = 4096
 
 
 class Journal:
-    """The file of the session `id`; `begin` makes it, and what is written before that is dropped."""
+    """The file of the session `id`; `begin` makes it, and what is written before that is dropped.
+
+    Where it cannot be written, such as in a read-only home folder, the session goes on and is not kept.
+    """
 
     def __init__(self, id: str) -> None:
         self.path = _folder() / f"{id}.jsonl"
         self._file: int | None = None
+        self._failed = False
 
     def begin(self, id: str, cwd: str, chosen: Mapping[str, Any]) -> None:
         """The next `write` is kept. Continues a file that is there."""
+        if self._file is None and not self._failed:
+            with self._giving_up():
+                self._begin(id, cwd, chosen)
+
+    def write(self, **record: Any) -> None:
         if self._file is not None:
-            return
+            line = json.dumps({"at": datetime.now(UTC).isoformat(), **record}) + "\n"
+            with self._giving_up():
+                os.write(self._file, line.encode())
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+
+    def _begin(self, id: str, cwd: str, chosen: Mapping[str, Any]) -> None:
         _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         if self.path.stat().st_size == 0:
             return self.write(session=id, cwd=cwd, chosen=dict(chosen))
         os.write(self._file, b"\n")  # the line before this may have been cut off
 
-    def write(self, **record: Any) -> None:
-        if self._file is not None:
-            line = json.dumps({"at": datetime.now(UTC).isoformat(), **record}) + "\n"
-            os.write(self._file, line.encode())
-
-    def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-        self._file = None
+    @contextmanager
+    def _giving_up(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._failed = True
+            self.close()
+            sys.stderr.write(f"demo agent: sessions are not kept: {error}\n")
 
 
 @dataclass(slots=True)
@@ -112,7 +130,8 @@ def list_all() -> list[Told]:
 def forget(id: Any) -> None:
     """Delete the file of the session `id`, if there is one."""
     if isinstance(id, str) and _ID.fullmatch(id):
-        (_folder() / f"{id}.jsonl").unlink(missing_ok=True)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            (_folder() / f"{id}.jsonl").unlink()
 
 
 def _folder() -> Path:
@@ -120,7 +139,7 @@ def _folder() -> Path:
 
 
 def _read(path: Path) -> Iterator[Json]:
-    with suppress(FileNotFoundError), path.open("rb") as lines:
+    with suppress(FileNotFoundError, NotADirectoryError), path.open("rb") as lines:
         yield from _records(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Protocol
 
 from ..cells.cell import Cell
@@ -68,9 +69,9 @@ class Hall:
 
     def _make_chat(self) -> Chat:
         from ..chat import Chat
-        from ..config import notebook
+        from .gateway import notebook_key
 
-        chat = Chat(self.desk.settings, notebook() if self.watched else "")
+        chat = Chat(self.desk.settings, notebook_key(os.environ) if self.watched else "")
         before, self._before = self._before, None
         if before is not None:
             chat.follow(before)
@@ -79,8 +80,10 @@ class Hall:
     def _load_settings(self) -> Settings:
         from .. import config
         from ..permissions.rulebook import Rulebook
+        from . import gateway
 
-        settings = config.load()
+        settings = gateway.with_notebook_folder(config.load(), os.environ)
+        self.notices += gateway.notices(settings, os.environ)
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from ..errors import CopilotError
 
 if TYPE_CHECKING:
     from ..acp.messages import Block
@@ -62,6 +65,11 @@ class Home:
             if not doing.done():
                 _raise_end_of(life)
             return doing.result()
+        except CopilotError as error:
+            from .gateway import explain
+
+            explain(error, os.environ)
+            raise
         finally:
             await _broken_off(doing)
 

@@ -7,7 +7,6 @@ in the background ends with the shell that started it, so it belongs into a term
 
 from __future__ import annotations
 
-import atexit
 import os
 import secrets
 import signal
@@ -22,6 +21,8 @@ import anyio
 from anyio.abc import Process
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from ..acp import reaper
+from ..acp.posix_session import signal_session
 from ..errors import HostError, HostMissing, HostRefused
 from .command import Command, environment
 from .tail import Tail
@@ -34,9 +35,6 @@ LINGER = 0.5
 """Seconds of silence, after the command's end, for what still holds its output."""
 TERM_GRACE, KILL_GRACE = 1.0, 1.5
 """Seconds that the end may take after SIGTERM, after SIGKILL."""
-
-_sessions: dict[int, int] = {}
-"""Sessions of commands, each with our own process id: a fork of ours must not end them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,6 @@ class _Terminal:
         self._tail = Tail(limit)
         self.over, self._heard = anyio.Event(), anyio.Event()
         self._attending = anyio.CancelScope(shield=True)
-        _sessions[process.pid] = os.getpid()
 
     @property
     def exit(self) -> Exit | None:
@@ -163,14 +160,14 @@ class _Terminal:
                     tasks.start_soon(self._listen)
                     await self._process.wait()
                     await self._hear_out()
-                    _signal(self._process.pid, signal.SIGKILL)
+                    signal_session(self._process.pid, signal.SIGKILL)
                     await self._hear_out()
                     tasks.cancel_scope.cancel()
         finally:
             if self._process.returncode is None:
-                _signal(self._process.pid, signal.SIGKILL)
+                signal_session(self._process.pid, signal.SIGKILL)
             os.close(self._pipe)
-            _sessions.pop(self._process.pid, None)
+            reaper.unwatch(self._process.pid)
             self.over.set()
             self._say(self._tail.feed(b"", final=True), self.exit)
 
@@ -178,7 +175,7 @@ class _Terminal:
         with anyio.CancelScope(shield=True):
             for number, seconds in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_GRACE)):
                 if not self.over.is_set():
-                    _signal(self._process.pid, number)
+                    signal_session(self._process.pid, number)
                     with anyio.move_on_after(seconds):
                         await self.over.wait()
         self._attending.cancel()
@@ -224,6 +221,7 @@ async def _start(command: Command) -> tuple[Process, int]:
             raise
         finally:
             os.close(writing)
+    reaper.watch(process.pid)
     return process, reading
 
 
@@ -237,28 +235,3 @@ def _translating(program: str) -> Iterator[None]:
         raise HostRefused(f"{program} is not allowed to run") from error
     except (OSError, ValueError) as error:
         raise HostError(f"{program} could not be started: {error}") from error
-
-
-def _signal(session: int, number: signal.Signals) -> None:
-    for group in _groups(session):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, number)
-
-
-def _groups(session: int) -> set[int]:
-    """The process groups of a session: `timeout` and shells with job control make more than the first. Where there is
-    no /proc, the first must do."""
-    groups = {session}
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ())):
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == session:
-                groups.add(os.getpgid(pid))
-    return groups
-
-
-@atexit.register
-def _end_all() -> None:
-    """For a kernel that exits without closing."""
-    for session, owner in _sessions.items():
-        if owner == os.getpid():
-            _signal(session, signal.SIGKILL)

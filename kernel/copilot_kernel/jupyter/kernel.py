@@ -21,6 +21,8 @@ from .history import History
 
 Reply = dict[str, Any]
 
+PARENT = os.getppid()
+"""As early as it can be asked for: the parent may end while the kernel starts."""
 REPORT = "This is a bug of Copilot Kernel. Please report it, with the lines above."
 NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
 
@@ -187,7 +189,8 @@ class CopilotKernel(ConcurrentKernel):
         super().start()  # type: ignore[no-untyped-call]
         loop = self.io_loop.asyncio_loop
         lifetime.listen(loop, self.interrupt, self.leave)
-        lifetime.watch_parent(int(os.environ.get("JPY_PARENT_PID") or 0), loop, self.leave)
+        if lifetime.has_parent(os.environ):
+            lifetime.watch_parent(PARENT, loop, self.leave)
 
     def leave(self) -> None:
         """End the agent and this process, without being asked on a channel."""

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 EXIT_LIMIT = 5.0
@@ -25,16 +25,26 @@ def listen(loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None], end: 
         loop.add_signal_handler(signal.SIGTERM, end)
 
 
+def has_parent(environ: Mapping[str, str]) -> bool:
+    """Whether the kernel ends with the process that started it: `JPY_PARENT_PID` is set, and neither 0 nor 1.
+
+    Its number is not looked at: in a container it may be of another machine, and behind a wrapper it is not our parent.
+    """
+    pid = environ.get("JPY_PARENT_PID", "")
+    return pid.isdecimal() and int(pid) > 1
+
+
 def watch_parent(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    """Call `end` on `loop` when process `parent` is gone; 0 and 1 mean that there is none to watch."""
+    """Call `end` on `loop` when `parent`, the value of `os.getppid()` at the start, is our parent no more.
+
+    Process 1 never goes away: whoever starts as its child, as in a container, has no parent to watch.
+    """
     if parent > 1:
         threading.Thread(target=_watch, args=(parent, loop, end), name="Parent watch", daemon=True).start()
 
 
 def _watch(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    """Started through a wrapper, we are not the parent's child: then only the adoption by init is a sign."""
-    is_child = os.getppid() == parent
-    while os.getppid() == parent if is_child else os.getppid() != 1:
+    while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
     with suppress(RuntimeError):  # the loop is closed: the process is ending already
         loop.call_soon_threadsafe(end)

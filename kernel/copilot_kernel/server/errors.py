@@ -28,8 +28,6 @@ TYPES: Mapping[int, str] = {
     403: "permission_error",
     404: "not_found",
     405: "method_not_allowed",
-    413: "request_too_large",
-    415: "unsupported_media_type",
     426: "upgrade_required",
     429: "rate_limit_error",
     500: "server_error",

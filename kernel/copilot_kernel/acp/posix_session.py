@@ -1,0 +1,44 @@
+"""Signals to all processes of a POSIX session, and the script that sends the last one: see `reaper.py`.
+
+As a script, it runs without site-packages, so only the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+
+def signal_session(session: int, number: signal.Signals) -> None:
+    """Send a signal to every process group of a session; what has ended is no error."""
+    for group in _groups(session):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+
+
+def _groups(session: int) -> set[int]:
+    """`timeout` and shells with job control make more than the first. Where there is no /proc, the first must do."""
+    groups = {session}
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ())):
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == session:
+                groups.add(os.getpgid(pid))
+    return groups
+
+
+def kill_at_eof(lines: Iterable[str]) -> None:
+    """Kill the sessions that have begun (`+12`) and not ended (`-12`) when there are no more lines."""
+    sessions: set[int] = set()
+    for number in map(int, lines):
+        (sessions.add if number > 0 else sessions.discard)(abs(number))
+    for session in sessions:
+        signal_session(session, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(ignored, signal.SIG_IGN)
+    kill_at_eof(sys.stdin)
