@@ -32,6 +32,9 @@ class CopilotError(Exception):
 class AgentError(CopilotError):
     """The agent, or the pipe to it, failed."""
 
+    crashed = False
+    """A process that we started has ended by itself. A lost or refused TCP connection says nothing of the agent."""
+
 
 class AgentNotFound(AgentError):
     """There is no such command or host."""
@@ -43,17 +46,21 @@ class AgentStartFailed(AgentError):
     `ended`: it began and then ended by itself, so that another start may help.
     """
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "", ended: bool = False) -> None:
+    def __init__(
+        self, message: str, hint: str = "", stderr: str = "", ended: bool = False, *, remote: bool = False
+    ) -> None:
         super().__init__(message, hint)
         self.stderr, self.ended = stderr, ended
+        self.crashed = ended and not remote
 
 
 class AgentExited(AgentError):
     """The agent ended while we were waiting; `stderr` holds its last lines."""
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", stderr: str = "", *, remote: bool = False) -> None:
         super().__init__(message, hint)
         self.stderr = stderr
+        self.crashed = not remote
 
 
 class AgentRefused(AgentError):

@@ -22,17 +22,21 @@ class Trouble:
 
     def __init__(self, label: str, transport: AgentTransport) -> None:
         self.label, self._transport = label, transport
+        self._remote = isinstance(transport, TcpTransport)
 
     def exited(self) -> AgentExited:
         """The connection has ended."""
-        hint = "It is started again with the next prompt; its memory of this conversation may be lost."
-        return AgentExited(f"{self.label} is gone: {self._transport.ending()}", hint, self._transport.last_words())
+        verb = "connects to it" if self._remote else "starts it"
+        hint = f"The next prompt {verb} again; its memory of this conversation may be lost."
+        message = f"{self.label} is gone: {self._transport.ending()}"
+        return AgentExited(message, hint, self._transport.last_words(), remote=self._remote)
 
     def start_failed(self, what: str, *, ended: bool = False) -> AgentStartFailed:
         """It did not become ready; with its last lines."""
         words = self._transport.last_words()
         lines = "\n".join(words.splitlines()[-LAST_LINES:])
-        return AgentStartFailed(f"{self.label} {what}" + (f"\n{lines}" if lines else ""), HINT, words, ended)
+        message = f"{self.label} {what}" + (f"\n{lines}" if lines else "")
+        return AgentStartFailed(message, HINT, words, ended, remote=self._remote)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """It speaks another version of the protocol."""

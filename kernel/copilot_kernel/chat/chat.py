@@ -22,7 +22,7 @@ from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
+from ..errors import AgentError, AgentRefused, AuthRequired, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
@@ -239,7 +239,7 @@ class Chat:
         return heart
 
     def _failed(self, failure: AgentError) -> None:
-        if isinstance(failure, AgentExited):
+        if failure.crashed:
             self._retry.crashed(failure)
         if isinstance(failure, AuthRequired):
             self._sessions.refuse()

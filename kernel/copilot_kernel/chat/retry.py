@@ -68,8 +68,8 @@ class Retry:
             raise self._broken()
         try:
             return await work()
-        except (AgentStartFailed, AgentExited) as error:
-            if is_fleeting(error):
+        except AgentError as error:
+            if error.crashed:
                 self.crashed(error)
             raise
 
