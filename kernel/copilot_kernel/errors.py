@@ -6,7 +6,10 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ AgentStartFailed      it started, but did not answer `initialize` or `session/new` in time or at all
 │  ├─ AgentExited           the process or the connection ended while we were waiting
 │  ├─ AgentRefused          it answered with a JSON-RPC error
-│  │  └─ AuthRequired       it wants a sign-in first (code -32000)
+│  │  ├─ AuthRequired       it wants a sign-in first (code -32000)
+│  │  ├─ ConnectionLost     it has lost a connection that it needs (a dialect's -32000)
+│  │  ├─ ResourceNotFound   it does not know the session or file (code -32002)
+│  │  └─ SessionExpired     it has ended the session (a dialect's -32003)
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
 ├─ HostError                the agent asked something of us, a file or a terminal, that we could not do
 │  ├─ HostMissing           there is no such file or terminal
@@ -77,6 +80,18 @@ class AuthRequired(AgentRefused):
     def __init__(self, method: str, message: str, data: Any = None, methods: tuple[Any, ...] = ()) -> None:
         super().__init__(method, -32000, message, data)
         self.methods = methods
+
+
+class ConnectionLost(AgentRefused):
+    """The agent has lost a connection that it needs; only a new start, or a new connection to it, helps."""
+
+
+class ResourceNotFound(AgentRefused):
+    """The agent does not know the session or file that a request names."""
+
+
+class SessionExpired(AgentRefused):
+    """The agent has ended the session for good."""
 
 
 class ProtocolUnsupported(AgentError):

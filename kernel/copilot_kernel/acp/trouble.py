@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
-from .jsonrpc import AUTH_REQUIRED
+from ..errors import AgentExited, AgentStartFailed, AuthRequired, ProtocolUnsupported
 from .messages import AgentInfo
 from .process import ProcessTransport
 from .tcp import TcpTransport
@@ -59,10 +58,8 @@ class Trouble:
 
 @contextmanager
 def signing_in(info: AgentInfo) -> Iterator[None]:
-    """Error -32000 means that the agent wants a sign-in; how, it told at the start (spec: authentication)."""
+    """How to sign in, the agent told at the start (spec: authentication)."""
     try:
         yield
-    except AgentRefused as error:
-        if error.code != AUTH_REQUIRED:
-            raise
+    except AuthRequired as error:
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods) from error

@@ -15,14 +15,13 @@ from typing import Any, Self
 import anyio
 
 from ..acp.doors import Doors
-from ..acp.jsonrpc import EXPIRED, NOT_FOUND
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentRefused, AuthRequired, UsageError
+from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
@@ -241,10 +240,7 @@ class Chat:
     def _failed(self, failure: AgentError) -> None:
         if failure.crashed:
             self._retry.crashed(failure)
-        if isinstance(failure, AuthRequired):
-            self._sessions.refuse()
-        elif isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
-            self._sessions.drop()
+        self._sessions.failed(failure)
 
     def _show_messages(self, result: PromptResult) -> None:
         """A dialect says everything at the end; where it was streamed, that is what was said."""
