@@ -6,7 +6,10 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ AgentStartFailed      it started, but did not answer `initialize` or `session/new` in time or at all
 │  ├─ AgentExited           the process or the connection ended while we were waiting
 │  ├─ AgentRefused          it answered with a JSON-RPC error
-│  │  └─ AuthRequired       it wants a sign-in first (code -32000)
+│  │  ├─ AuthRequired       it wants a sign-in first (code -32000)
+│  │  ├─ ConnectionLost     it has lost a connection that it needs (a dialect's -32000)
+│  │  ├─ ResourceNotFound   it does not know the session or file (code -32002)
+│  │  └─ SessionExpired     it has ended the session (a dialect's -32003)
 │  ├─ ModelFailed           its model could not answer, which it reported as text
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
 ├─ HostError                the agent asked something of us, a file or a terminal, that we could not do
@@ -38,6 +41,8 @@ class AgentError(CopilotError):
 
     signed_out = False
     """A sign-in helps, after which the agent has to be started again: it reads its credentials when it starts."""
+    crashed = False
+    """A process that we started has ended by itself. A lost or refused TCP connection says nothing of the agent."""
 
 
 class AgentNotFound(AgentError):
@@ -50,17 +55,21 @@ class AgentStartFailed(AgentError):
     `ended`: it began and then ended by itself, so that another start may help.
     """
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "", ended: bool = False) -> None:
+    def __init__(
+        self, message: str, hint: str = "", stderr: str = "", ended: bool = False, *, remote: bool = False
+    ) -> None:
         super().__init__(message, hint)
         self.stderr, self.ended = stderr, ended
+        self.crashed = ended and not remote
 
 
 class AgentExited(AgentError):
     """The agent ended while we were waiting; `stderr` holds its last lines."""
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", stderr: str = "", *, remote: bool = False) -> None:
         super().__init__(message, hint)
         self.stderr = stderr
+        self.crashed = not remote
 
 
 class AgentRefused(AgentError):
@@ -81,6 +90,18 @@ class AuthRequired(AgentRefused):
     ) -> None:
         super().__init__(method, -32000, message, data, hint)
         self.methods = methods
+
+
+class ConnectionLost(AgentRefused):
+    """The agent has lost a connection that it needs; only a new start, or a new connection to it, helps."""
+
+
+class ResourceNotFound(AgentRefused):
+    """The agent does not know the session or file that a request names."""
+
+
+class SessionExpired(AgentRefused):
+    """The agent has ended the session for good."""
 
 
 class ModelFailed(AgentError):

@@ -173,9 +173,12 @@ async def test_close_and_delete_are_requests_with_the_id(referee):
         assert referee(link.log.lines)[2:] == ["session/close", "session/delete"]
 
 
-@pytest.mark.parametrize(("code", "counts"), [(-32002, True), (-32602, False)])
-async def test_what_the_agent_does_not_know_is_closed_and_deleted(code, counts):
-    answers = dict.fromkeys(("session_close", "session_delete"), RequestFailed(code, "no such session"))
+@pytest.mark.parametrize(
+    ("code", "message", "counts"),
+    [(-32002, "no such session", True), (-32602, "no such session", False), (-32002, "Permission denied", False)],
+)
+async def test_what_the_agent_does_not_know_is_closed_and_deleted(code, message, counts):
+    answers = dict.fromkeys(("session_close", "session_delete"), RequestFailed(code, message))
     async with met(initialize=able(close=True, delete=True), **answers) as (_, link, _):
         session = await link.new("/")
         for request in (session.close, lambda: link.delete("s1")):

@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.acp.refusal import refusal
-from copilot_kernel.errors import AuthRequired
+from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, ResourceNotFound, SessionExpired
 
 REFUSALS = [
     (RpcError(-32601, "Method not found"), "Method not found (-32601)"),
@@ -31,9 +31,38 @@ def test_every_code_of_the_specification_but_the_sign_in_has_a_hint(code):
     assert refusal("m", RpcError(code, "no")).hint
 
 
-@pytest.mark.parametrize("code", [-32001, -32003])
-def test_codes_of_a_dialect_have_one_too(code):
-    assert refusal("m", RpcError(code, "no")).hint
+def test_a_timeout_of_a_dialect_has_one_too():
+    assert refusal("m", RpcError(-32001, "no")).hint
+
+
+MEANINGS = [
+    (-32000, "Connection closed", None, ConnectionLost),
+    (-32000, "The socket was closed by the server", None, ConnectionLost),
+    (-32000, "Lost connection", None, ConnectionLost),
+    (-32000, "Server error", "write: broken pipe", ConnectionLost),
+    (-32000, "Unauthorized", None, AuthRequired),
+    (-32000, "Sign in first", "the connection was closed", AuthRequired),
+    (-32000, "Please run /login", None, AuthRequired),
+    (-32002, "Resource not found", None, ResourceNotFound),
+    (-32002, "", None, ResourceNotFound),
+    (-32002, "Permission denied", None, AgentRefused),
+    (-32002, "Access forbidden", None, AgentRefused),
+    (-32003, "Session expired", None, SessionExpired),
+    (-32003, "", None, SessionExpired),
+    (-32003, "Quota exceeded", None, AgentRefused),
+    (-32003, "Token expired", None, AgentRefused),
+]
+
+
+@pytest.mark.parametrize(("code", "message", "data", "kind"), MEANINGS)
+def test_a_code_that_dialects_use_otherwise_means_what_its_message_says(code, message, data, kind):
+    refused = refusal("session/prompt", RpcError(code, message, data))
+    assert (type(refused), refused.code, refused.data) == (kind, code, data)
+    assert refused.hint or kind in (AuthRequired, AgentRefused)
+
+
+def test_a_denial_is_not_explained_as_a_lost_session():
+    assert "session" not in refusal("session/prompt", RpcError(-32002, "Permission denied")).hint
 
 
 @pytest.mark.parametrize(

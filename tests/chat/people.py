@@ -70,7 +70,7 @@ async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
 
 
 async def cancelled(chat: Chat, prompt: str, person: Person, when: Callable[[], anyio.Event], presses: int = 1) -> Turn:
-    """The turn, cancelled as soon as the event `when` has come."""
+    """The turn, cancelled as soon as the event `when` has come; the presses are a second apart."""
     turns: list[Turn] = []
 
     async def run() -> None:
@@ -80,6 +80,6 @@ async def cancelled(chat: Chat, prompt: str, person: Person, when: Callable[[], 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             await when().wait()
-            for _ in range(presses):
-                chat.cancel()
+            for seconds in range(presses):
+                chat.cancel(at=1_000.0 + seconds)
     return turns[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -18,7 +19,9 @@ from copilot_kernel.errors import (
     UsageError,
 )
 
+from ..acp.scripted import Script, listening
 from .conftest import Open, Time
+from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -171,6 +174,38 @@ async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(opened: Open, t
         await chat.restart()
         await ask(chat, "demo: remember", person := Person())
     assert f"{CRASHES + 1}" in person.said[-1][1]
+
+
+async def test_an_outage_is_no_crash_and_the_next_prompt_connects_again(
+    opened: Open, time: Time, free_port: int
+) -> None:
+    async with opened(agent=f"tcp://127.0.0.1:{free_port}") as chat:
+        async with listening(port=free_port):
+            await ask(chat, "one")
+        for _ in range(2):
+            with pytest.raises(AgentStartFailed, match="Connection refused"):
+                await ask(chat, "two")
+        async with listening(port=free_port):
+            assert (await ask(chat, "three")).stop_reason == "end_turn"
+    assert time.naps == 2 * [1.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("when", ["initialize", "session_prompt"])
+async def test_a_connection_that_is_closed_is_no_crash_either(opened: Open, when: str) -> None:
+    """A tunnel accepts connections, and closes them while what is behind it is away."""
+    away = True
+
+    async def answer(script: Script, params: Any) -> Any:
+        if away:
+            await script.connections[-1]._transport.close()
+        return {"protocolVersion": 1, "stopReason": "end_turn"}
+
+    async with met(opened, **{when: answer}) as (_, chat):
+        for _ in range(CRASHES + 1):
+            with pytest.raises((AgentExited, AgentStartFailed), match="closed the connection"):
+                await ask(chat, "one")
+        away = False
+        assert (await ask(chat, "two")).stop_reason == "end_turn"
 
 
 async def test_a_pause_can_be_cancelled(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ import pytest
 from copilot_kernel.acp.elicitation import ElicitationAnswer
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.messages import Image
-from copilot_kernel.chat.sessions import FORGOTTEN, RESTARTED
+from copilot_kernel.chat.sessions import CLOSED, EXPIRED, FORGOTTEN, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
-from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AuthRequired, UsageError
+from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AuthRequired, ConnectionLost, UsageError
 
 from ..acp.scripted import OPTIONS, Script, listening
 from .conftest import Open, Time
@@ -84,9 +84,55 @@ async def test_the_form_of_an_answer_is_a_setting(opened: Open, form: str, answe
 # -- sessions -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", [-32002, -32003])
-async def test_a_session_that_the_agent_let_go_of_is_loaded_by_the_next_prompt(opened: Open, code: int) -> None:
-    answers = [RequestFailed(code, "expired"), None]
+LET_GO = [
+    (LOADS, -32002, "Resource not found", "session/load", [REOPENED]),
+    ({"protocolVersion": 1}, -32002, "Resource not found", "session/new", [CLOSED]),
+    (LOADS, -32003, "Session expired", "session/new", [EXPIRED]),
+]
+
+
+@pytest.mark.parametrize(("initialize", "code", "message", "opens", "lines"), LET_GO)
+async def test_a_session_that_the_agent_let_go_of_is_opened_by_the_next_prompt(
+    opened: Open, initialize: Any, code: int, message: str, opens: str, lines: list[str]
+) -> None:
+    """The agent was not started again, and no line says so."""
+    answers = [RequestFailed(code, message), None]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        if error := answers.pop(0):
+            raise error
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=initialize, session_load={}, session_prompt=prompt) as (script, chat):
+        with pytest.raises(AgentRefused):
+            await ask(chat, "one")
+        turn = await ask(chat, "two", person := Person())
+        assert (turn.session_id, person.notices) == ("s1", lines)
+    assert methods(script) == ["initialize", "session/new", "session/prompt", opens, "session/prompt"]
+    assert [params["prompt"] for method, params in script.heard if method == "session/prompt"] == [
+        [{"type": "text", "text": text}] for text in ("one", "two")
+    ]
+
+
+@pytest.mark.parametrize(("code", "message"), [(-32002, "Permission denied"), (-32003, "Quota exceeded")])
+async def test_a_refusal_that_is_not_about_the_session_leaves_it_open(opened: Open, code: int, message: str) -> None:
+    answers = [RequestFailed(code, message), {"stopReason": "end_turn"}]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async with met(opened, initialize=LOADS, session_prompt=prompt) as (script, chat):
+        with pytest.raises(AgentRefused, match=message):
+            await ask(chat, "one")
+        await ask(chat, "two", person := Person())
+    assert (methods(script)[2:], person.notices) == (["session/prompt", "session/prompt"], [])
+
+
+async def test_after_a_connection_that_the_agent_has_lost_the_next_prompt_connects_again(opened: Open) -> None:
+    answers = [RequestFailed(-32000, "Connection closed"), None]
 
     async def prompt(script: Script, params: Any) -> Any:
         if error := answers.pop(0):
@@ -94,14 +140,25 @@ async def test_a_session_that_the_agent_let_go_of_is_loaded_by_the_next_prompt(o
         return {"stopReason": "end_turn"}
 
     async with met(opened, initialize=LOADS, session_load={}, session_prompt=prompt) as (script, chat):
-        with pytest.raises(AgentRefused):
+        with pytest.raises(ConnectionLost):
             await ask(chat, "one")
-        turn = await ask(chat, "two")
-        assert turn.session_id == "s1"
-    assert methods(script) == ["initialize", "session/new", "session/prompt", "session/load", "session/prompt"]
-    assert [params["prompt"] for method, params in script.heard if method == "session/prompt"] == [
-        [{"type": "text", "text": text}] for text in ("one", "two")
-    ]
+        assert (await ask(chat, "two")).session_id == "s1"
+        assert len(script.connections) == 2
+    assert methods(script)[-3:] == ["initialize", "session/load", "session/prompt"]
+
+
+async def test_a_connection_that_is_lost_while_a_session_is_opened_is_made_again(opened: Open, time: Time) -> None:
+    answers = [RequestFailed(-32000, "Connection closed"), {"sessionId": "s1"}]
+
+    async def new(script: Script, params: Any) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async with met(opened, session_new=new) as (script, chat):
+        assert (await ask(chat, "one")).session_id == "s1"
+        assert (len(script.connections), time.naps) == (2, [1.0])
 
 
 async def test_a_sign_in_that_is_wanted_in_the_middle_starts_the_agent_again_and_goes_on(opened: Open) -> None:

@@ -8,9 +8,13 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pexpect
 import psutil
 import pytest
+from copilot_kernel.cli import ask
+from copilot_kernel.cli.terminal import Terminal
+from copilot_kernel.config import Settings
 
 from .conftest import PROGRAM
 
@@ -228,6 +232,12 @@ def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
     code, rest = ended(child)
     assert (code, rest.endswith("(stopped: cancelled)\n")) == (130, True)
     assert psutil.wait_procs(family, timeout=5)[1] == []
+
+
+def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path):
+    monkeypatch.setattr(Terminal, "finish", lambda self, *reason: signal.raise_signal(signal.SIGINT))
+    outcome = anyio.run(ask._ask, Settings(agent="demo", cwd=str(tmp_path)), "demo: say All.", True)
+    assert (ask._code(outcome), outcome.stop_reason, outcome.text) == (130, "cancelled", "All.")
 
 
 def test_a_question_that_the_agent_takes_back_says_so(spawn):

@@ -40,7 +40,7 @@ class StandIn:
     async def ask(self, blocks: Any, view: Any) -> Any:
         return await self._turn(self)
 
-    def cancel(self) -> None:
+    def cancel(self, at: float | None = None) -> None:
         self.cancelled.set()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ..jupyter.front_end import START_LIMIT, FrontEnd, until
+from ..jupyter.front_end import SLOW_DRAWING, START_LIMIT, FrontEnd, until
 from .conftest import StartKernel
 
 CANCELLED = ("Cancelled", "The turn was cancelled.")
@@ -76,15 +77,29 @@ def test_a_cancelled_turn_is_kept_as_far_as_it_came(notebook: FrontEnd) -> None:
     assert "('cancelled', True)" in str(notebook.run("_copilot.stop_reason, _copilot.text.startswith('1 2')").outputs)
 
 
+@pytest.mark.parametrize("code", ["%copilot demo: say Hello", "def f():\n    %copilot demo: say Hello\nf()"])
+def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(
+    start_kernel: StartKernel, tmp_path: Path, code: str
+) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+    front_end = start_kernel(GATE=str(gate))
+    front_end.run(SLOW_DRAWING)
+    cell, queued = front_end.execute(code), front_end.execute("1 + 1")
+    front_end.shows("drawing", cell)
+    by_signal(front_end)
+    gate.write_text("")
+
+    assert front_end.finish(cell).error == CANCELLED
+    assert front_end.finish(queued).status == "aborted"
+    assert "'cancelled'" in str(front_end.run("_copilot.stop_reason").outputs)
+
+
 def test_the_second_interrupt_ends_an_agent_that_does_not_listen(start_kernel: StartKernel) -> None:
     front_end = start_kernel(COPILOT_KERNEL_CANCEL_GRACE="60")
     cell = front_end.execute("%%copilot\ndemo: hang Begun.")
     front_end.shows("Begun.", cell)
     (agent,) = front_end.children()
-    by_signal(front_end)
-    front_end.control("usage_request")  # answered when the first signal has been heard
-    by_signal(front_end)
-    until(lambda: gone(agent), "the end of the agent")
+    until(lambda: by_signal(front_end) or gone(agent), "the end of the agent")  # soon, they are no double click
     assert front_end.finish(cell).error == CANCELLED
     assert front_end.run("%copilot demo: say Next").status == "ok"
 

@@ -23,6 +23,18 @@ LIMIT = 10.0
 START_LIMIT = 30.0
 ARGV = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
 
+SLOW_DRAWING = """
+import os
+from copilot_kernel.cells.display import Display
+finish = Display.finish
+def slow(self, turn):
+    finish(self, turn)
+    self._cell.display({"text/plain": "drawing"})
+    open(os.environ["GATE"]).read()
+Display.finish = slow
+"""
+"""The end of a turn is drawn until somebody opens the gate."""
+
 Message = dict[str, Any]
 
 

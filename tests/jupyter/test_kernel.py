@@ -16,13 +16,18 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from .conftest import StartKernel
-from .front_end import ARGV, FrontEnd, parent, until
+from .front_end import ARGV, SLOW_DRAWING, FrontEnd, parent, until
 
 CANCELLED = ("Cancelled", "The turn was cancelled.")
 
 
 def by_message(front_end: FrontEnd) -> None:
     front_end.manager.interrupt_kernel()
+
+
+def by_request(front_end: FrontEnd) -> None:
+    """Heard by the kernel when this returns."""
+    assert front_end.control("interrupt_request")["status"] == "ok"
 
 
 def by_signal(front_end: FrontEnd) -> None:
@@ -33,6 +38,8 @@ def gone(process: psutil.Process) -> bool:
     """Nobody may be there to bury it."""
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
+
+MAIN = "from copilot_kernel.__main__ import main; main()"
 
 # -- what a cell may be -----------------------------------------------------------------------------------------
 
@@ -251,6 +258,23 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert front_end.run("demo: say Next").status == "ok"
 
 
+@pytest.mark.parametrize("interrupt", [by_request, by_signal])
+def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(
+    start_kernel: StartKernel, tmp_path: Path, interrupt: Callable[[FrontEnd], None]
+) -> None:
+    """The agent has answered, and its words keep the event loop busy."""
+    os.mkfifo(gate := tmp_path / "gate")
+    argv = (sys.executable, "-P", "-c", f"{SLOW_DRAWING}{MAIN}", "-f", "{connection_file}")
+    front_end = start_kernel(argv=argv, GATE=str(gate))
+    cell, queued = front_end.execute("demo: say Hello"), front_end.execute("demo: say Never")
+    front_end.shows("drawing", cell)
+    interrupt(front_end)
+    gate.write_text("")
+
+    assert front_end.finish(cell).error == CANCELLED
+    assert front_end.finish(queued).status == "aborted"
+
+
 @pytest.mark.parametrize("interrupt", [by_message, by_signal])
 def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt: Callable[[FrontEnd], None]) -> None:
     interrupt(front_end)
@@ -271,7 +295,7 @@ def test_an_interrupt_while_the_agent_starts_ends_the_cell(start_kernel: StartKe
 # -- the end of the process ---------------------------------------------------------------------------------------
 
 
-def by_request(front_end: FrontEnd) -> None:
+def by_shutdown(front_end: FrontEnd) -> None:
     assert front_end.control("shutdown_request", {"restart": False})["status"] == "ok"
 
 
@@ -290,8 +314,8 @@ STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
 @pytest.mark.parametrize(
     ("end", "agent"),
     [
-        (by_request, DEMO),
-        (by_request, STUBBORN),
+        (by_shutdown, DEMO),
+        (by_shutdown, STUBBORN),
         (by_termination, DEMO),
         (by_termination, STUBBORN),
         (by_kill, DEMO),
@@ -312,7 +336,7 @@ def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
     assert front_end.complaints() == []
 
 
-@pytest.mark.parametrize("end", [by_request, by_termination, by_kill])
+@pytest.mark.parametrize("end", [by_shutdown, by_termination, by_kill])
 def test_no_command_is_left_when_the_kernel_ends(start_kernel: StartKernel, end: Callable[[FrontEnd], None]) -> None:
     front_end = start_kernel(COPILOT_KERNEL_TERMINAL="on", COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions")
     front_end.execute("demo: terminal sh -c 'sleep 60 & timeout 60 sleep 60; wait'")

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import anyio
 
 from .. import __version__
-from ..errors import AgentRefused, AgentStartFailed, UsageError
+from ..errors import AgentStartFailed, ResourceNotFound, UsageError
 from .compose import compose_initialize
 from .connection import Connection
 from .doors import Doors
 from .handshake import with_commands, with_sign_in
-from .jsonrpc import NOT_FOUND
 from .locate import Launch
 from .messages import AgentInfo, Json, SessionInfo
 from .parse import parse_initialize, parse_session, parse_sessions
@@ -96,11 +95,8 @@ class Link:
     async def delete(self, session_id: str) -> None:
         """`session/delete`; one that is unknown is deleted already. Raises UsageError."""
         self.require("delete")
-        try:
+        with suppress(ResourceNotFound):
             await self.request("session/delete", {"sessionId": session_id})
-        except AgentRefused as error:
-            if error.code != NOT_FOUND:
-                raise
 
     # -- signing in -----------------------------------------------------------------------------------------------
 

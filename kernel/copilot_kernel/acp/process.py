@@ -92,8 +92,9 @@ class ProcessTransport:
             await self._stderr.close()
 
     async def _stop(self) -> None:
+        """A process that does not read its input does not see the end of it either, so that is not waited for."""
         self._pipe.close_writing()
-        if await self._is_over(EOF_GRACE):
+        if not self._pipe.has_unsent and await self._is_over(EOF_GRACE):
             return
         _signal(self.process.pid, signal.SIGTERM)
         if await self._is_over(TERM_GRACE):

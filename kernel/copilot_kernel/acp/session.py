@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ..errors import AgentRefused
+from ..errors import AgentRefused, ResourceNotFound
 from .compose import compose_block, compose_value
-from .jsonrpc import INVALID_PARAMS, NOT_FOUND
+from .jsonrpc import INVALID_PARAMS
 from .lenient import members, objects
 from .messages import AgentInfo, Block, Json, PromptResult, SessionState
 from .parse import parse_prompt_result
@@ -113,11 +114,8 @@ class Session:
         Raises UsageError where it is not offered, AgentRefused, AgentExited.
         """
         self._link.require("close")
-        try:
+        with suppress(ResourceNotFound):
             await self._request("session/close")
-        except AgentRefused as error:
-            if error.code != NOT_FOUND:
-                raise
 
     async def _set_option(self, option_id: str, value: str | bool) -> Any:
         members = {self._link.option_member: option_id, **compose_value(value)}

@@ -114,6 +114,11 @@ class PipeTransport:
         for descriptor in filter(lambda number: number >= 0, (reading, writing)):
             os.set_blocking(descriptor, False)
 
+    @property
+    def has_unsent(self) -> bool:
+        """The other side has not read everything yet."""
+        return bool(self._unsent)
+
     async def send(self, data: bytes) -> None:
         """What a cancelled send left goes out first: a message is never cut."""
         self._unsent.append(memoryview(data))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import AgentExited, AgentRefused, AgentStartFailed, AuthRequired, ProtocolUnsupported
-from .jsonrpc import AUTH_REQUIRED
+from ..errors import AgentExited, AgentStartFailed, AuthRequired, ProtocolUnsupported
 from .messages import AgentInfo
 from .process import ProcessTransport
 from .tcp import TcpTransport
@@ -22,17 +21,21 @@ class Trouble:
 
     def __init__(self, label: str, transport: AgentTransport) -> None:
         self.label, self._transport = label, transport
+        self._remote = isinstance(transport, TcpTransport)
 
     def exited(self) -> AgentExited:
         """The connection has ended."""
-        hint = "It is started again with the next prompt; its memory of this conversation may be lost."
-        return AgentExited(f"{self.label} is gone: {self._transport.ending()}", hint, self._transport.last_words())
+        verb = "connects to it" if self._remote else "starts it"
+        hint = f"The next prompt {verb} again; its memory of this conversation may be lost."
+        message = f"{self.label} is gone: {self._transport.ending()}"
+        return AgentExited(message, hint, self._transport.last_words(), remote=self._remote)
 
     def start_failed(self, what: str, *, ended: bool = False) -> AgentStartFailed:
         """It did not become ready; with its last lines."""
         words = self._transport.last_words()
         lines = "\n".join(words.splitlines()[-LAST_LINES:])
-        return AgentStartFailed(f"{self.label} {what}" + (f"\n{lines}" if lines else ""), HINT, words, ended)
+        message = f"{self.label} {what}" + (f"\n{lines}" if lines else "")
+        return AgentStartFailed(message, HINT, words, ended, remote=self._remote)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """It speaks another version of the protocol."""
@@ -55,12 +58,10 @@ class Trouble:
 
 @contextmanager
 def signing_in(info: AgentInfo) -> Iterator[None]:
-    """Error -32000 means that the agent wants a sign-in; how, it told at the start (spec: authentication)."""
+    """How to sign in, the agent told at the start (spec: authentication)."""
     try:
         yield
-    except AgentRefused as error:
-        if error.code != AUTH_REQUIRED:
-            raise
+    except AuthRequired as error:
         hint = "" if info.auth_methods else no_way_to_sign_in(info)
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods, hint) from error
 

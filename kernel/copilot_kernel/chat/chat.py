@@ -15,14 +15,13 @@ from typing import Any, Self
 import anyio
 
 from ..acp.doors import Doors
-from ..acp.jsonrpc import EXPIRED, NOT_FOUND
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
-from ..errors import AgentError, AgentExited, AgentRefused, UsageError
+from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
@@ -80,8 +79,8 @@ class Chat:
         folder = state_folder(settings) if notebook else None
         self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
         self._sessions.on_another = self._another
-        self._turns = anyio.Lock()
-        self._stop: Stop | None = None
+        self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
+        self._stop = Stop()
         self._logged = 0
 
     async def __aenter__(self) -> Self:
@@ -142,10 +141,12 @@ class Chat:
             self._logged = self.agent.log.count
             return await self._turn((), view, session_id)
 
-    def cancel(self) -> None:
-        """Stop the running turn, if there is one. A second call ends the agent without waiting for it."""
-        if self._stop is not None:
-            self._stop.press()
+    def cancel(self, at: float | None = None) -> None:
+        """Stop the running turn, if there is one, whatever the agent answers.
+
+        A second call ends the agent without waiting for it, unless both belong to a double click. `at`: see `Stop`.
+        """
+        self._stop.press(at)
 
     def attach(self, blocks: Sequence[Block]) -> None:
         """These go with the next prompt, too."""
@@ -177,16 +178,17 @@ class Chat:
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
         self._stop = self._permissions.stop = self._elicitations.stop = stop = Stop()
-        self._watch.tripped = False
         try:
             result = await self._run(blocks, view, stop, session_id)
         except anyio.get_cancelled_exc_class():
             stop.press()
             raise
         finally:
-            self._stop = self._permissions.stop = self._elicitations.stop = None
+            self._permissions.stop = self._elicitations.stop = None
             stop.end()
             await self._permissions.closed()
+        if stop.pressed:
+            result = replace(result, stop_reason="cancelled")
         return self._ended(result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
@@ -194,14 +196,14 @@ class Chat:
         result = PromptResult("cancelled")
         reason = "error"
         try:
-            with stop.scope() as starting:
+            with stop.scope():
                 session = await self._opened(session_id)
-            if not starting.cancelled_caught:
+            if not stop.pressed:
                 result = PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
             reason = result.stop_reason
         finally:
             self._watch.end()
-            self._record.end(reason)
+            self._record.end("cancelled" if stop.pressed else reason)
         return result
 
     async def _opened(self, session_id: str) -> Session:
@@ -210,7 +212,7 @@ class Chat:
         return await self._sessions.ready()
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
-        """The agent's own answer, after a cancel too; if that does not come in time, the agent is ended."""
+        """The agent's answer; one that does not come in time after a cancel is not waited for, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         attached, self.attached = self.attached, ()
         check(attached, session.info)
@@ -230,7 +232,7 @@ class Chat:
             self._failed(failure)
             raise failure
         self._show_messages(result)
-        return replace(result, stop_reason="cancelled") if self._watch.tripped else result
+        return result
 
     def _beating(self) -> Heartbeat:
         heart = Heartbeat(self._record.status, lambda: self._permissions.open + self._elicitations.open > 0)
@@ -238,12 +240,9 @@ class Chat:
         return heart
 
     def _failed(self, failure: AgentError) -> None:
-        if isinstance(failure, AgentExited):
+        if failure.crashed:
             self._retry.crashed(failure)
-        if failure.signed_out:
-            self._sessions.refuse()
-        elif isinstance(failure, AgentRefused) and failure.code in (NOT_FOUND, EXPIRED):
-            self._sessions.drop()
+        self._sessions.failed(failure)
 
     def _show_messages(self, result: PromptResult) -> None:
         """A dialect says everything at the end; where it was streamed, that is what was said."""

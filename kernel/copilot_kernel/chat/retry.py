@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, TIMEOUT
-from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed
+from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, ConnectionLost
 
 DELAYS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between two attempts."""
@@ -68,8 +68,8 @@ class Retry:
             raise self._broken()
         try:
             return await work()
-        except (AgentStartFailed, AgentExited) as error:
-            if is_fleeting(error):
+        except AgentError as error:
+            if error.crashed:
                 self.crashed(error)
             raise
 
@@ -94,6 +94,8 @@ def is_fleeting(error: AgentError) -> bool:
     match error:
         case AgentStartFailed():
             return error.ended
+        case ConnectionLost():
+            return True
         case AgentRefused():
             return error.code in (INTERNAL_ERROR, TIMEOUT)
     return isinstance(error, AgentExited)

@@ -28,7 +28,17 @@ from ..acp.messages import (
     Update,
 )
 from ..acp.session import Session
-from ..errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired, SessionInUse
+from ..errors import (
+    AgentError,
+    AgentExited,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    ConnectionLost,
+    ResourceNotFound,
+    SessionExpired,
+    SessionInUse,
+)
 from .agent import Agent
 from .record import Record
 from .retry import Retry
@@ -42,6 +52,9 @@ LOAD_ATTEMPTS = 3
 
 FORGOTTEN = "The agent was started again; it does not remember the conversation before this point."
 RESTARTED = "The agent was started again and goes on with the conversation."
+REOPENED = "The agent's session was opened again, and the conversation goes on."
+CLOSED = "The agent's session has ended; a new one begins, without the conversation before this point."
+EXPIRED = "The agent's session has expired; a new one begins, without the conversation before this point."
 GONE = "The agent no longer has the conversation before this point; a new one begins."
 LOST = "The conversation before this point cannot be gone on with, so a new one begins: {}"
 TAKEN = "Another kernel goes on with this notebook's conversation; a new one begins here."
@@ -67,7 +80,11 @@ class Sessions:
         self._early: list[tuple[str, Update]] = []
         self._told = False
         self._refused = False
-        """The agent wanted a sign-in; it is started again before the next attempt, unless it was signed in."""
+        """It wanted a sign-in, or lost a connection: it is started again before the next attempt, unless signed in."""
+        self._expired = False
+        """The agent has ended the session for good."""
+        self._link: Link | None = None
+        """Through which the last session was opened."""
         self.on_another: Callable[[], None] = lambda: None
         """The conversation is another one than the one before."""
         self._last = ""
@@ -115,9 +132,15 @@ class Sessions:
             with suppress(AgentError):
                 await session.close()
 
-    def refuse(self) -> None:
-        """The agent wants a sign-in in the middle of a conversation."""
-        self._session, self._refused = None, True
+    def failed(self, error: AgentError) -> None:
+        """A prompt failed: what that says of its session."""
+        match error:
+            case AgentError(signed_out=True) | ConnectionLost():
+                self._session, self._refused = None, True
+            case SessionExpired():
+                self._session, self._expired = None, True
+            case ResourceNotFound():
+                self.drop()
 
     def drop(self) -> None:
         """The agent has let go of it; the next prompt goes on with it if that can be done."""
@@ -192,9 +215,12 @@ class Sessions:
         if self._refused:
             await self._agent.end()
         past = self._before()
+        if past and self._expired:
+            self._give_up(past, EXPIRED)
+            past = None
         try:
             session = (await self._gone_on(past) if past else None) or await self._begun()
-        except AuthRequired:
+        except (AuthRequired, ConnectionLost):
             self._refused = True
             raise
         except AgentStartFailed:
@@ -212,11 +238,11 @@ class Sessions:
 
     async def _gone_on(self, past: Past) -> Session | None:
         """The session from before; None after the line that says why not."""
-        restarted = self._past is not None
         link = await self.link()
+        again, forgotten = self._lines(link)
         how = next((name for name in ("resume", "load") if link.can(name)), "")
         info = await self._find(link, past.id) if how else None
-        obstacle = FORGOTTEN if not how else GONE if info is None else "" if self._take(past.id) else TAKEN
+        obstacle = forgotten if not how else GONE if info is None else "" if self._take(past.id) else TAKEN
         if info and not obstacle:
             try:
                 session = await self._retry(partial(self._opened, how, past.id), self._record.status, LOAD_ATTEMPTS)
@@ -225,12 +251,18 @@ class Sessions:
             except (AgentRefused, AgentStartFailed, AgentExited, SessionInUse) as error:
                 obstacle = LOST.format(str(error).partition("\n")[0])
             else:
-                self._record.tell("info", RESTARTED if restarted else _continues(info))
+                self._record.tell("info", again or _continues(info))
                 self._record.resumed = True
                 self._adopt(session, past, quietly=True)
                 return session
         self._give_up(past, obstacle)
         return None
+
+    def _lines(self, link: Link) -> tuple[str, str]:
+        """What is true when the conversation goes on, if not that it is an earlier kernel's; and when it cannot."""
+        if link is self._link:
+            return REOPENED, CLOSED
+        return RESTARTED if self._past else "", FORGOTTEN
 
     def _give_up(self, past: Past, why: str) -> None:
         """Nobody misses a session in which nothing was said."""
@@ -276,6 +308,8 @@ class Sessions:
         except BaseException as error:
             self._awaited = None
             self._blame(error)
+            if isinstance(error, ConnectionLost):
+                await self._agent.end()
             raise
 
     def _blame(self, error: BaseException) -> None:
@@ -287,6 +321,7 @@ class Sessions:
     def _adopt(self, session: Session, past: Past, quietly: bool = False) -> None:
         """It is the current one; what came early is told, in its order."""
         self._session, self._awaited = session, None
+        self._link, self._expired = self._agent.link, False
         if self._last not in ("", session.id):
             self.on_another()
         self._last = session.id

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
+
+DOUBLE_CLICK = 0.3
+"""Seconds after the first press in which another one counts as part of it."""
 
 
 class Stop:
@@ -13,16 +17,22 @@ class Stop:
 
     def __init__(self) -> None:
         self.pressed = self._over = False
+        self._pressed_at = 0.0
         self._once, self._twice = anyio.Event(), anyio.Event()
         self._scopes: set[anyio.CancelScope] = set()
 
-    def press(self) -> None:
-        """Break off the open scopes and wake whoever waits for this press."""
-        if self.pressed:
+    def press(self, at: float | None = None) -> None:
+        """Break off the open scopes and wake whoever waits for this press.
+
+        `at` is when the user pressed (`time.monotonic()`, by default now): a busy event loop may hear of it later.
+        """
+        at = time.monotonic() if at is None else at
+        if not self.pressed:
+            self.pressed, self._pressed_at = True, at
+            self._once.set()
+            self.end()
+        elif at - self._pressed_at > DOUBLE_CLICK:
             self._twice.set()
-        self.pressed = True
-        self._once.set()
-        self.end()
 
     def end(self) -> None:
         """The turn is over: break off what still waits in a scope, or will, without a press."""
@@ -35,7 +45,7 @@ class Stop:
         await self._once.wait()
 
     async def wait_again(self) -> None:
-        """Until the second press."""
+        """Until a second press that is no double click."""
         await self._twice.wait()
 
     @contextmanager

@@ -23,10 +23,9 @@ CANCELLED = "The turn was cancelled, because the agent {}: {}"
 
 
 class Watch:
-    """Of one chat, over all its turns. `tripped`: it has cancelled the turn that runs."""
+    """Of one chat, over all its turns."""
 
     def __init__(self, record: Record, permissions: Permissions) -> None:
-        self.tripped = False
         self._record, self._permissions = record, permissions
         self._replayed: set[int] = set()
         self._harmless: dict[int, ToolCall] = {}
@@ -111,6 +110,5 @@ class Watch:
         stop = self._permissions.stop
         if self._permissions.judge.settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return now
-        self.tripped = True
         stop.press()
         return reduce.reduce(now, NoticeUpdate("error", CANCELLED.format(mark.words, what(call))))

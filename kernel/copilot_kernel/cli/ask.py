@@ -57,12 +57,15 @@ def _prompt(text: str) -> str:
 
 
 async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotError:
+    interrupted = anyio.Event()
     async with anyio.create_task_group() as tasks:
         async with Chat(settings) as chat:
             terminal = _terminal(chat, quiet)
-            await tasks.start(_cancel_on_signal, chat)
+            await tasks.start(_cancel_on_signal, chat, interrupted)
             outcome = await _turn(chat, prompt, terminal)
         tasks.cancel_scope.cancel()
+    if interrupted.is_set() and isinstance(outcome, Turn):
+        return replace(outcome, stop_reason="cancelled")
     return outcome
 
 
@@ -85,11 +88,12 @@ def _terminal(chat: Chat, quiet: bool) -> Terminal:
     return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
 
 
-async def _cancel_on_signal(chat: Chat, *, task_status: TaskStatus[None]) -> None:
+async def _cancel_on_signal(chat: Chat, interrupted: anyio.Event, *, task_status: TaskStatus[None]) -> None:
     """The first one cancels the turn, the second ends the agent."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         task_status.started()
         async for _ in signals:
+            interrupted.set()
             chat.cancel()
 
 

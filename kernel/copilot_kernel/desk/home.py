@@ -73,10 +73,10 @@ class Home:
         finally:
             await _broken_off(doing)
 
-    def cancel(self) -> bool:
-        """Cancel the turn; False if none is at the agent."""
+    def cancel(self, at: float | None = None) -> bool:
+        """Cancel the turn; False if none is at the agent. `at`: see `Chat.cancel`."""
         if self._asking and self._chat is not None:
-            self._chat.cancel()
+            self._chat.cancel(at)
         return self._asking > 0
 
     async def close(self, limit: float) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
@@ -43,7 +44,13 @@ class Door:
         self.hall = Hall(before)
         self._process = os.getpid()
         self._task: Ended | None = None
+        self.interrupted = False
+        """Since the last `begin`."""
         self._parents: Parents | None = None
+
+    def begin(self) -> None:
+        """A cell is about to wait for `run`; called on its thread."""
+        self.interrupted = False
 
     async def run(self, cell: Cell, text: str) -> Ended:
         """What `text` asks for, until it is over, however it ends. On the engine's loop."""
@@ -54,7 +61,8 @@ class Door:
 
     def interrupt(self) -> None:
         """Cancel at the agent, a second time end it; or cancel whatever else the cell waits for."""
-        self.engine.call(self._interrupt)
+        self.interrupted = True
+        self.engine.call(partial(self._interrupt, time.monotonic()))
 
     def watch_parents(self, kernel: Any, events: Any) -> None:
         """See `Parents`; `kernel` is ipykernel's."""
@@ -82,8 +90,8 @@ class Door:
             self._task.cancel()
         await self.hall.home.close(CLOSE_LIMIT)
 
-    def _interrupt(self) -> None:
-        if not self.hall.home.cancel() and self._task is not None:
+    def _interrupt(self, at: float) -> None:
+        if not self.hall.home.cancel(at) and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str) -> Turn | None:
@@ -122,8 +130,11 @@ class Door:
         cell.display(render_failure(error))
 
 
-def outcome(ended: Ended) -> tuple[Turn | None, BaseException | None]:
-    """The turn, if there is one, and what the cell ends with, if it did not end well."""
+def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseException | None]:
+    """The turn, if there is one, and what the cell ends with, if it did not end well.
+
+    `interrupted`: an interrupt before the cell's end cancels it, also one that came while the answer was being drawn.
+    """
     if ended.cancelled():
         return None, Cancelled()
     error = ended.exception()
@@ -133,4 +144,6 @@ def outcome(ended: Ended) -> tuple[Turn | None, BaseException | None]:
         error.add_note(REPORT)
         return None, error
     turn = ended.result()
-    return turn, Cancelled() if turn and turn.stop_reason == "cancelled" else None
+    if turn and interrupted:
+        turn = turn.cancelled()
+    return turn, Cancelled() if interrupted or (turn and turn.stop_reason == "cancelled") else None

@@ -132,7 +132,7 @@ class Copilot:
     def _finish(self, ended: Ended) -> Turn | None:
         from .door import outcome
 
-        turn, error = outcome(ended)
+        turn, error = outcome(ended, interrupted=self._door.interrupted)
         if turn is not None:
             self._shell.user_ns[ANSWER] = turn
             self._shown.add(turn)

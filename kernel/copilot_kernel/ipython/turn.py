@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,6 +67,10 @@ class Turn:
     def session_id(self) -> str:
         """The agent's session."""
         return self._turn.session_id
+
+    def cancelled(self) -> Turn:
+        """This turn, which was interrupted before its cell ended."""
+        return Turn(replace(self._turn, stop_reason="cancelled"))
 
     def __str__(self) -> str:
         return self.text

@@ -22,6 +22,7 @@ async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
     door.watch_parents(kernel, shell.events)
     cell = NotebookCell(kernel, door.widgets, asyncio.get_running_loop())
     _warn(cell, note)
+    door.begin()
     with attended(kernel, cell.request), _interrupts(door.interrupt):
         working = asyncio.wrap_future(door.engine.submit(door.run(cell, text)))
         try:
@@ -41,6 +42,7 @@ def blocking(door: Door, shell: Any, text: str, note: str, why: str) -> Ended:
     _warn(cell, note)
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
         _warn(cell, why)
+    door.begin()
     working = door.engine.submit(door.run(cell, text))
     working.add_done_callback(lambda _: errands.put(None))
     while _go_on(errands, door.interrupt):

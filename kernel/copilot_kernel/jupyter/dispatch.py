@@ -8,6 +8,7 @@ context of its own, with busy and idle, and nothing is put back. Leaves what a c
 from __future__ import annotations
 
 import asyncio
+import time
 from inspect import signature
 from typing import Any
 
@@ -58,8 +59,11 @@ class ConcurrentKernel(Kernel):
         """A click arrives while a cell runs. Where it does not, questions must be asked with `input_request`."""
         return not self.changed_internals
 
-    def interrupt(self) -> None:
-        """Cancel what the running cell does; called on the kernel's loop, also when nothing runs."""
+    def interrupt(self, at: float | None = None) -> None:
+        """Cancel what the running cell does; called on the kernel's loop, also when nothing runs.
+
+        `at` is when the user asked for it (`time.monotonic()`).
+        """
         raise NotImplementedError
 
     async def shell_main(self, subshell_id: str | None, msg: Any) -> None:
@@ -96,7 +100,7 @@ class ConcurrentKernel(Kernel):
 
     async def interrupt_request(self, stream: Any, ident: Any, parent: Message) -> None:
         """Runs in the control thread."""
-        self.io_loop.asyncio_loop.call_soon_threadsafe(self.interrupt)
+        self.io_loop.asyncio_loop.call_soon_threadsafe(self.interrupt, time.monotonic())
         self.session.send(stream, "interrupt_reply", {"status": "ok"}, parent, ident=ident)
 
     def pre_handler_hook(self) -> None:

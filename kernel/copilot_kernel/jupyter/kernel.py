@@ -24,6 +24,8 @@ Reply = dict[str, Any]
 PARENT = os.getppid()
 """As early as it can be asked for: the parent may end while the kernel starts."""
 REPORT = "This is a bug of Copilot Kernel. Please report it, with the lines above."
+INTERRUPT_LATENCY = 0.01
+"""Seconds that an interrupt which came while the event loop was busy may take to reach it."""
 NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
 
 
@@ -55,6 +57,8 @@ class CopilotKernel(ConcurrentKernel):
         self.hall = Hall()
         self.history = History()
         self._turn: asyncio.Task[Reply] | None = None
+        self._interrupted = False
+        """Since the running cell began."""
         if not self.widgets_work:
             self.hall.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
@@ -78,14 +82,18 @@ class CopilotKernel(ConcurrentKernel):
         if store_history and code.strip():
             self.history.add(self.execution_count, code)
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
-        self.hall.watched = cell.live
+        self.hall.watched, self._interrupted = cell.live, False
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
-        if turn.cancelled():
-            return self._cancelled(cell)
-        bug = turn.exception()
-        return self._broken(cell, bug) if bug else turn.result()
+        if not turn.cancelled() and (bug := turn.exception()):
+            return self._broken(cell, bug)
+        await asyncio.sleep(INTERRUPT_LATENCY)
+        return self._cancelled(cell) if turn.cancelled() or self._is_cancelled(turn.result()) else turn.result()
+
+    def _is_cancelled(self, reply: Reply) -> bool:
+        """An interrupt before the reply cancels the cell, also one that came while its output was being drawn."""
+        return self._interrupted and reply["status"] == "ok"
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
@@ -143,9 +151,10 @@ class CopilotKernel(ConcurrentKernel):
 
     # -- beside the cells -----------------------------------------------------------------------------------------
 
-    def interrupt(self) -> None:
+    def interrupt(self, at: float | None = None) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
-        if not self.hall.home.cancel() and self._turn is not None:
+        self._interrupted = True
+        if not self.hall.home.cancel(at) and self._turn is not None:
             self._turn.cancel()
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:

@@ -30,7 +30,7 @@ MOST_WAITING = 20
 """Prompts behind the one that runs."""
 BROKEN = "Something in this server broke; its log says what."
 CONTEXT = "The agent does not remember this conversation; its last messages go with the next prompt"
-RENAMED = "The agent was started again and has forgotten this conversation; its last messages go with this prompt"
+RENAMED = "The agent has forgotten this conversation; its last messages go with this prompt"
 
 _log = logging.getLogger(__name__)
 
