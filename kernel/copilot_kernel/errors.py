@@ -20,6 +20,8 @@ from __future__ import annotations
 from traceback import format_tb
 from typing import Any
 
+from .redaction import redactor
+
 
 class CopilotError(Exception):
     """What happened, in words for the user; `hint` says what to do next and may be empty."""
@@ -30,7 +32,13 @@ class CopilotError(Exception):
 
 
 class AgentError(CopilotError):
-    """The agent, or the pipe to it, failed."""
+    """The agent, or the pipe to it, failed.
+
+    Errors of this kind quote the agent, and end up in cards, notebooks, logs and terminals: they never hold a secret.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(redactor().text(message), hint)
 
 
 class AgentNotFound(AgentError):
@@ -45,7 +53,7 @@ class AgentStartFailed(AgentError):
 
     def __init__(self, message: str, hint: str = "", stderr: str = "", ended: bool = False) -> None:
         super().__init__(message, hint)
-        self.stderr, self.ended = stderr, ended
+        self.stderr, self.ended = redactor().text(stderr), ended
 
 
 class AgentExited(AgentError):
@@ -53,7 +61,7 @@ class AgentExited(AgentError):
 
     def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
         super().__init__(message, hint)
-        self.stderr = stderr
+        self.stderr = redactor().text(stderr)
 
 
 class AgentRefused(AgentError):
@@ -61,7 +69,7 @@ class AgentRefused(AgentError):
 
     def __init__(self, method: str, code: int | None, message: str, data: Any = None, hint: str = "") -> None:
         super().__init__(message, hint)
-        self.method, self.code, self.data = method, code, data
+        self.method, self.code, self.data = method, code, redactor().json(data)
 
 
 class AuthRequired(AgentRefused):

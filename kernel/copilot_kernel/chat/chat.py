@@ -26,7 +26,6 @@ from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageE
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
-from ..servers import secrets
 from . import choosing
 from .agent import Agent
 from .attachments import check
@@ -152,8 +151,7 @@ class Chat:
 
     def log(self) -> list[str]:
         """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
-        hidden = secrets(self.settings.mcp_servers)
-        return list(readable(self.agent.log.since(self._logged), secrets=hidden))
+        return list(readable(self.agent.log.since(self._logged)))
 
     async def _heard(self, blocks: Sequence[Block], view: View) -> Turn:
         """The turn, and those after it in which the agent is told what the user said with a "no"."""
