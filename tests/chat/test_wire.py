@@ -310,3 +310,15 @@ async def test_death_in_a_turn_over_tcp_is_an_end_too(opened: Open) -> None:
     async with met(opened, session_prompt=prompt) as (_, chat):
         with pytest.raises(AgentExited, match="closed the connection"):
             await ask(chat, "hello")
+
+
+@pytest.mark.parametrize(("name", "of_copilot"), [("Copilot", True), ("claude-agent-acp", False), ("", False)])
+async def test_only_of_copilot_is_it_known_what_always_means(opened: Open, name: str, of_copilot: bool) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.ask(sessionId="s1", toolCall={"toolCallId": "1", "title": "Run"}, options=OPTIONS)
+        return {"stopReason": "end_turn"}
+
+    initialize = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+    async with met(opened, initialize=initialize, session_prompt=prompt) as (_, chat):
+        await ask(chat, "Hello", person := Person())
+    assert [question.of_copilot for question in person.questions] == [of_copilot]

@@ -274,9 +274,12 @@ OPTIONS = (
     ("edit", " GitHub Copilot: every later edit."),
     ("other", " GitHub Copilot: every use of this tool."),
     ("fetch", ""),
+    ("execute", ""),
+    ("edit", ""),
+    ("other", ""),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, copilot):
-    question = Question(1, call(title="t", kind=kind), OPTIONS)
+    question = Question(1, call(title="t", kind=kind), OPTIONS, of_copilot=bool(copilot))
     same = f"this and, from now on, what it takes for the same: the agent decides what that is.{copilot}"
     wanted = ["“Always”:", f"  The agent allows {same}", "“Never”:", f"  The agent rejects {same}"]
     assert question_text(question).split("\n")[1:] == wanted

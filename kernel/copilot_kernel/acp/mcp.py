@@ -91,7 +91,7 @@ def compose_server(server: McpServer) -> Json:
 
 
 def _is_copilot(info: AgentInfo, launch: Launch) -> bool:
-    return launch.is_copilot or info.name.casefold() == "copilot"
+    return launch.is_copilot or info.is_copilot
 
 
 def _takes_flag(launch: Launch) -> bool:

@@ -301,6 +301,11 @@ class AgentInfo:
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: Json = field(default_factory=dict)
 
+    @property
+    def is_copilot(self) -> bool:
+        """It is GitHub Copilot CLI, by its own name."""
+        return self.name.casefold() == "copilot"
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:

@@ -66,7 +66,7 @@ class Chat:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
-        self._permissions = Permissions(settings, self._record)
+        self._permissions = Permissions(settings, self._record, lambda: self.info)
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions)
