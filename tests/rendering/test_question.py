@@ -269,6 +269,17 @@ OPTIONS = (
 )
 
 
+@pytest.mark.parametrize(("fuller", "title", "also"), [
+    ("lab-echo", "echo", []), ("Creating /project/new.py", "Create file", ["Also called:", "  Create file"]),
+])  # fmt: skip
+def test_the_title_that_says_most_heads_the_question(fuller, title, also):
+    question = asked(title=title, fuller_title=fuller)
+    assert question_text(question).split("\n")[0].endswith(f": {fuller}")
+    assert question_text(question).split("\n")[1 : 1 + len(also)] == also
+    shown = text_of(question_html(question))
+    assert all(words.strip(" :") in shown for words in (fuller, *also))
+
+
 @pytest.mark.parametrize(("kind", "copilot"), [
     ("execute", " GitHub Copilot: the identical command."),
     ("edit", " GitHub Copilot: every later edit."),

@@ -87,7 +87,7 @@ class Display:
             answer = await self._asking.ask(question, put)
             return answer
         finally:
-            line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.title)
+            line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.best_title)
             for close in closing:
                 close(line)
 

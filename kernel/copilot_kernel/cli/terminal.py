@@ -144,7 +144,7 @@ class Terminal:
 
 
 def _name(call: ToolCall) -> str:
-    return one_line(call.title or call.name or call.kind)
+    return one_line(call.best_title or call.name or call.kind)
 
 
 def _forget_typed() -> None:

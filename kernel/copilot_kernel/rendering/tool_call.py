@@ -114,7 +114,7 @@ def _best_change(call: ToolCall, diff: Diff) -> Change:
 def _input(call: ToolCall) -> str:
     """What else the tool was given, but not what the title, the content and the changes say already."""
     texts = [part.text for part in call.content if isinstance(part, Text)]
-    left = raw.rest(call.raw_input, {call.title, *texts})
+    left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
     return "" if not left or _diffs(call) else raw.as_json(left)
 
 
@@ -147,12 +147,12 @@ def _alarm(words: str) -> str:
 
 
 def _title(call: ToolCall) -> str:
-    return one_line(call.title) or one_line(call.name) or one_line(call.kind) or "tool call"
+    return one_line(call.best_title) or one_line(call.name) or one_line(call.kind) or "tool call"
 
 
 def _title_html(shown: _Shown) -> str:
     if _is_title(shown):
-        return code(f"$ {shown.call.title}")
+        return code(f"$ {shown.call.best_title}")
     parts = enumerate(_CODE.split(_shortened(_title(shown.call))))
     return "".join(code(part) if index % 2 else span(part, "font-weight:bold") for index, part in parts if part)
 
@@ -173,12 +173,12 @@ def _names_the_change(shown: _Shown) -> bool:
 
 def _words(shown: _Shown) -> list[str]:
     """Of the title, with paths as they are shown."""
-    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.title)]
+    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.best_title)]
 
 
 def _is_title(shown: _Shown) -> bool:
     """The only command stands in the title, whole."""
-    return shown.commands == (shown.call.title,) == (one_line(shown.call.title),)
+    return shown.commands == (shown.call.best_title,) == (one_line(shown.call.best_title),)
 
 
 def _unnamed(shown: _Shown) -> Iterator[Location]:
@@ -196,8 +196,8 @@ def _unnamed(shown: _Shown) -> Iterator[Location]:
 
 def _details(shown: _Shown) -> Iterator[str]:
     call = shown.call
-    if len(_title(call)) > _LONGEST_TITLE and call.title not in shown.commands:
-        yield fold(muted("whole title"), pre(escape(call.title)))
+    if len(_title(call)) > _LONGEST_TITLE and call.best_title not in shown.commands:
+        yield fold(muted("whole title"), pre(escape(call.best_title)))
     if not _is_title(shown):
         yield from (pre(f'<span style="color:{GREY}">$ </span>{escape(command)}') for command in shown.commands)
     is_named = _names_the_change(shown)
@@ -218,7 +218,7 @@ def _is_quiet(call: ToolCall) -> bool:
 def _plain(shown: _Shown) -> Iterator[str]:
     call = shown.call
     places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
-    title = f"$ {one_line(call.title)}" if _is_title(shown) else _title(call)
+    title = f"$ {one_line(call.best_title)}" if _is_title(shown) else _title(call)
     said = (shown.look.words, _unasked_text(call), one_line(_decision(shown)))
     head = " · ".join(filter(None, (title, *places, *said)))
     yield f"{shown.look.mark} {head}"

@@ -78,7 +78,7 @@ class Asked:
             call_id=self._names.of_question(call, question.key),
             tool=tool(call),
             arguments=arguments(call),
-            title=call.title,
+            title=call.best_title,
             options=question.options,
             entry=call.id,
             html=question_html(question),

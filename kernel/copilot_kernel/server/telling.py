@@ -107,12 +107,12 @@ class Telling:
     # -- tool calls -------------------------------------------------------------------------------------------------
 
     def _call(self, call: ToolCall) -> Iterator[Told]:
-        now, before = (call.title, arguments(call), call.status), self._calls.get(call.id)
+        now, before = (call.best_title, arguments(call), call.status), self._calls.get(call.id)
         self._calls[call.id] = now
         if before is None:
             yield self._start(call)
         elif now[:2] != before[:2] or (now != before and call.status not in FINAL):
-            names = {"title": call.title, "arguments": now[1], "status": call.status}
+            names = {"title": call.best_title, "arguments": now[1], "status": call.status}
             yield Event("tool_update", {"call_id": self._names.of(call), **names})
         if call.status in FINAL and (before is None or before[2] != call.status):
             yield from self._end(call)
@@ -120,7 +120,7 @@ class Telling:
 
     def _start(self, call: ToolCall) -> Event:
         said = {"tool": tool(call), "call_id": self._names.of(call), "arguments": arguments(call)}
-        return Event("tool_start", {**said, "title": call.title, "kind": call.kind, "entry": call.id})
+        return Event("tool_start", {**said, "title": call.best_title, "kind": call.kind, "entry": call.id})
 
     def _end(self, call: ToolCall) -> Iterator[Told]:
         name, output = self._names.of(call), output_of(call)
