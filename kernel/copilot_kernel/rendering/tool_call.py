@@ -13,10 +13,10 @@ from .attachment import attachment_html, attachment_text
 from .diff import Change, parse_unified
 from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
-from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from .markup import GREY, RED, Bundle, bundle, card, code, exposed, fold, lines, muted, named, pre, row
 from .output import LONG, SHORT, output_html, output_text
 from .place import place, shown_path
-from .plain import clean, one_line
+from .plain import unbroken, visible_line, visible_text
 from .status import Look, icon_html, look
 
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
@@ -120,41 +120,42 @@ def _input(call: ToolCall) -> str:
 
 def _headline(shown: _Shown) -> str:
     call = shown.call
-    places = (muted(place(location, shown.cwd), location.path) for location in _unnamed(shown))
+    places = (_place_html(location, shown.cwd) for location in _unnamed(shown))
     change = remarks(shown.changes[0][1]) if _names_the_change(shown) else ""
-    said = (shown.look.html(), _unasked_html(call), muted(_decision(shown)))
+    said = (shown.look.html(), _unasked_html(call), named(_decision(shown), f"color:{GREY}"))
     return row(icon_html(call.kind), _title_html(shown), *places, change, *said)
+
+
+def _place_html(location: Location, cwd: str) -> str:
+    return named(place(location, cwd), f"color:{GREY}", visible_line(location.path))
 
 
 def _unasked_html(call: ToolCall) -> str:
     if call.unasked is None:
         return ""
-    return _alarm(f"{ALARM} {call.unasked.words}") if _is_accused(call) else muted(call.unasked.words)
+    colour = f"color:{RED};font-weight:bold" if _is_accused(call) else f"color:{GREY}"
+    return named(f"{ALARM} {call.unasked.words}" if _is_accused(call) else call.unasked.words, colour)
 
 
 def _unasked_text(call: ToolCall) -> str:
     if call.unasked is None:
         return ""
-    return f"{ALARM} {one_line(call.unasked.words)}" if _is_accused(call) else one_line(call.unasked.words)
+    return f"{ALARM} {visible_line(call.unasked.words)}" if _is_accused(call) else visible_line(call.unasked.words)
 
 
 def _is_accused(call: ToolCall) -> bool:
     return call.unasked is not None and not call.unasked.covered
 
 
-def _alarm(words: str) -> str:
-    return span(words, f"color:{RED};font-weight:bold")
-
-
 def _title(call: ToolCall) -> str:
-    return one_line(call.best_title) or one_line(call.name) or one_line(call.kind) or "tool call"
+    return unbroken(call.best_title) or unbroken(call.name) or unbroken(call.kind) or "tool call"
 
 
 def _title_html(shown: _Shown) -> str:
     if _is_title(shown):
         return code(f"$ {shown.call.best_title}")
     parts = enumerate(_CODE.split(_shortened(_title(shown.call))))
-    return "".join(code(part) if index % 2 else span(part, "font-weight:bold") for index, part in parts if part)
+    return "".join(code(part) if index % 2 else named(part, "font-weight:bold") for index, part in parts if part)
 
 
 def _shortened(title: str) -> str:
@@ -163,7 +164,7 @@ def _shortened(title: str) -> str:
 
 def _decision(shown: _Shown) -> str:
     """Nothing if that is what the call looks like already."""
-    return "" if shown.look.words == one_line(shown.call.decision) else shown.call.decision
+    return "" if shown.look.words == unbroken(shown.call.decision) else unbroken(shown.call.decision)
 
 
 def _names_the_change(shown: _Shown) -> bool:
@@ -178,7 +179,7 @@ def _words(shown: _Shown) -> list[str]:
 
 def _is_title(shown: _Shown) -> bool:
     """The only command stands in the title, whole."""
-    return shown.commands == (shown.call.best_title,) == (one_line(shown.call.best_title),)
+    return shown.commands == (shown.call.best_title,) == (unbroken(shown.call.best_title),)
 
 
 def _unnamed(shown: _Shown) -> Iterator[Location]:
@@ -197,17 +198,17 @@ def _unnamed(shown: _Shown) -> Iterator[Location]:
 def _details(shown: _Shown) -> Iterator[str]:
     call = shown.call
     if len(_title(call)) > _LONGEST_TITLE and call.best_title not in shown.commands:
-        yield fold(muted("whole title"), pre(escape(call.best_title)))
+        yield fold(muted("whole title"), pre(exposed(call.best_title)))
     if not _is_title(shown):
-        yield from (pre(f'<span style="color:{GREY}">$ </span>{escape(command)}') for command in shown.commands)
+        yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in shown.commands)
     is_named = _names_the_change(shown)
     yield from (diff_html(change, path, is_named) for path, change in shown.changes)
-    if not shown.changes and (text := clean(raw.unified_diff(call.raw_input))):
+    if not shown.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
     yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
     yield from map(attachment_html, raw.attachments(call))
     if shown.input:
-        yield fold(muted("input"), pre(escape(shown.input)))
+        yield fold(muted("input"), pre(exposed(shown.input)))
     yield output_html(shown.output, short=0 if _is_quiet(call) else SHORT)
 
 
@@ -217,16 +218,16 @@ def _is_quiet(call: ToolCall) -> bool:
 
 def _plain(shown: _Shown) -> Iterator[str]:
     call = shown.call
-    places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
-    title = f"$ {one_line(call.best_title)}" if _is_title(shown) else _title(call)
-    said = (shown.look.words, _unasked_text(call), one_line(_decision(shown)))
+    places = (visible_line(place(location, shown.cwd)) for location in _unnamed(shown))
+    title = visible_text(f"$ {call.best_title}" if _is_title(shown) else _title(call))
+    said = (visible_text(shown.look.words), _unasked_text(call), visible_text(_decision(shown)))
     head = " · ".join(filter(None, (title, *places, *said)))
     yield f"{shown.look.mark} {head}"
     if not _is_title(shown):
-        yield from (_indented(f"$ {clean(command)}") for command in shown.commands)
+        yield from (_indented(f"$ {visible_text(command)}") for command in shown.commands)
     yield from (_indented(diff_text(change, path)) for path, change in shown.changes)
     if not shown.changes:
-        yield _indented(clean(raw.unified_diff(call.raw_input)).strip("\n"))
+        yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
     others = (part for part in call.content if not isinstance(part, Text | Diff | Terminal))
     yield from (_indented(attachment_text(part)) for part in (*others, *raw.attachments(call)))
     yield _indented(output_text(shown.input, SHORT))
