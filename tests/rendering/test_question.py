@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Text
+from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Terminal, Text
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import is_alarming, question_html, question_text, render_question
 from copilot_kernel.rendering.reasons import OPEN, remark
@@ -253,6 +253,10 @@ def test_another_file_that_the_agents_own_diff_names_is_shown():
     shown = facts(raw_input={"fileName": "/project/x.py", "diff": diff})
     assert shown[0] == "Change of /project/x.py:"
     assert shown[-2:] == ["Path:", "  /project/etc/passwd"]
+
+
+def test_the_output_of_a_terminal_is_shown_too():
+    assert question_text(asked(content=(Terminal(output="one\u202e"),))).endswith("Terminal output:\n  one⟨U+202E⟩")
 
 
 def test_what_else_the_agent_sends_along_is_shown():

@@ -99,6 +99,8 @@ def _rest(call: ToolCall, asked: str) -> Iterator[tuple[str, str]]:
         yield "Change", unreadable
     if says := "\n".join(part.text for part in call.content if isinstance(part, Text) and part.text.strip()):
         yield "It says", says
+    if output := "\n".join(part.output for part in call.content if isinstance(part, Terminal) and part.output):
+        yield "Terminal output", output
     for part in call.content:
         if not isinstance(part, Text | Diff | Terminal):
             yield "It sends", attachment_text(part)

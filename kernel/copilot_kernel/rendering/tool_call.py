@@ -83,8 +83,8 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
         case Text(text=text):
             fence = _FENCED.match(text)
             return fence[2] if fence and fence[1] not in fence[2] else text
-        case Terminal(terminal_id=terminal_id):
-            return raw.terminal_text(call.meta, terminal_id) or f"(terminal {terminal_id}: no output was sent)"
+        case Terminal(id, output):
+            return output or raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
         case _:
             return ""
 
