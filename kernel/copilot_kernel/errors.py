@@ -24,6 +24,8 @@ from __future__ import annotations
 from traceback import format_tb
 from typing import Any, Literal
 
+from .redaction import redactor
+
 FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
 """`key` is the one of a model provider of the user's own; `bug` is everything else."""
 
@@ -37,12 +39,18 @@ class CopilotError(Exception):
 
 
 class AgentError(CopilotError):
-    """The agent, or the pipe to it, failed."""
+    """The agent, or the pipe to it, failed.
+
+    Errors of this kind quote the agent, and end up in cards, notebooks, logs and terminals: they never hold a secret.
+    """
 
     signed_out = False
     """A sign-in helps, after which the agent has to be started again: it reads its credentials when it starts."""
     crashed = False
     """A process that we started has ended by itself. A lost or refused TCP connection says nothing of the agent."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(redactor().text(message), hint)
 
 
 class AgentNotFound(AgentError):
@@ -59,7 +67,7 @@ class AgentStartFailed(AgentError):
         self, message: str, hint: str = "", stderr: str = "", ended: bool = False, *, remote: bool = False
     ) -> None:
         super().__init__(message, hint)
-        self.stderr, self.ended = stderr, ended
+        self.stderr, self.ended = redactor().text(stderr), ended
         self.crashed = ended and not remote
 
 
@@ -68,7 +76,7 @@ class AgentExited(AgentError):
 
     def __init__(self, message: str, hint: str = "", stderr: str = "", *, remote: bool = False) -> None:
         super().__init__(message, hint)
-        self.stderr = stderr
+        self.stderr = redactor().text(stderr)
         self.crashed = not remote
 
 
@@ -77,7 +85,7 @@ class AgentRefused(AgentError):
 
     def __init__(self, method: str, code: int | None, message: str, data: Any = None, hint: str = "") -> None:
         super().__init__(message, hint)
-        self.method, self.code, self.data = method, code, data
+        self.method, self.code, self.data = method, code, redactor().json(data)
 
 
 class AuthRequired(AgentRefused):
@@ -108,7 +116,7 @@ class ModelFailed(AgentError):
     """The agent's model could not answer, and the agent reported that as text; `reason` classifies the failure."""
 
     def __init__(self, message: str, hint: str, reason: FailureReason) -> None:
-        super().__init__(message, hint)
+        super().__init__(message, redactor().text(hint))
         self.reason = reason
         self.signed_out = reason == "sign-in"
 

@@ -2,7 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+from copilot_kernel.acp.blocks import parse_content
 from copilot_kernel.acp.messages import (
     AgentInfo,
     Audio,
@@ -21,6 +24,7 @@ from copilot_kernel.acp.messages import (
     Terminal,
     Text,
     ToolCallUpdate,
+    UnknownBlock,
 )
 from copilot_kernel.acp.parse import (
     parse_block,
@@ -92,6 +96,24 @@ def test_the_acp_references_updates_are_understood() -> None:
         plan,
         plan,
     ]
+
+
+@pytest.mark.parametrize(("block", "parsed"), [
+    ({"type": "terminal", "content": {"type": "text", "text": "ok\n"}}, Terminal("", "ok\n")),
+    ({"type": "terminal", "content": {"text": "ok\n"}}, Terminal("", "ok\n")),
+    ({"type": "terminal", "content": "ok"}, Terminal("", "ok")),
+    ({"type": "terminal", "content": [{"type": "text", "text": "a"}, "b"]}, Terminal("", "a\nb")),
+    ({"type": "terminal", "terminalId": "t", "content": {"type": "text", "text": "ok"}}, Terminal("t", "ok")),
+    ({"type": "terminal", "terminalId": "t", "content": 3}, Terminal("t")),
+])  # fmt: skip
+def test_a_terminal_may_come_with_its_output(block: Any, parsed: Terminal) -> None:
+    assert parse_content(block) == parsed
+
+
+@pytest.mark.parametrize("content", [None, 3, {}, [], "", {"type": "image", "data": "aA=="}, [{"text": 3}, 4]])
+def test_a_terminal_with_neither_id_nor_output_is_kept_as_it_came(content: Any) -> None:
+    block = {"type": "terminal", "content": content}
+    assert parse_content(block) == UnknownBlock(block)
 
 
 def test_the_acp_references_permission_request_is_complete() -> None:

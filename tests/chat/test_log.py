@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from copilot_kernel.chat.log import HIDDEN, LONGEST, readable
+from copilot_kernel.chat.log import LONGEST, readable
 from copilot_kernel.errors import AuthRequired
+from copilot_kernel.redaction import HIDDEN, redactor
 
 from .conftest import Open
 from .people import ask
@@ -15,7 +16,7 @@ from .people import ask
 
 def shown(message: Any, environ: dict[str, str] | None = None) -> Any:
     line = message if isinstance(message, bytes) else json.dumps(message).encode()
-    (text,) = readable([("<", line)], environ or {})
+    (text,) = readable([("<", line)], redactor(environ or {}))
     assert text.startswith("< ")
     return text[2:] if isinstance(message, bytes) else json.loads(text[2:])
 

@@ -60,7 +60,7 @@ async def test_a_session_that_they_make_hang_ends_in_time_and_says_which_were_pa
         assert "session/new" in str(error.value)
 
 
-async def test_no_log_shows_what_is_secret_even_if_the_agent_says_it(
+async def test_no_log_and_no_error_shows_what_is_secret_even_if_the_agent_says_it(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COPILOT_KERNEL_DEMO", "mcp-http")
@@ -69,6 +69,9 @@ async def test_no_log_shows_what_is_secret_even_if_the_agent_says_it(
         await ask(chat, "demo: mcp\nsay It is s3cr3t-in-env.")
         log = "\n".join(chat.log())
         assert ("serve-files" in log, "It is •••." in log, "s3cr3t" in log) == (True, True, False)
+        with pytest.raises(AgentRefused) as error:
+            await ask(chat, "demo: error -32603 The key s3cr3t-in-words is wrong")
+        assert str(error.value) == "The agent refused session/prompt: The key ••• is wrong (-32603)"
 
 
 async def test_an_image_that_this_agent_cannot_take_is_refused_once_and_not_kept(

@@ -16,6 +16,7 @@ from copilot_kernel.acp.messages import Image
 from copilot_kernel.chat.sessions import CLOSED, EXPIRED, FORGOTTEN, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AuthRequired, ConnectionLost, UsageError
+from copilot_kernel.rendering.entry import render
 
 from ..acp.scripted import OPTIONS, Script, listening
 from .conftest import Open, Time
@@ -367,3 +368,32 @@ async def test_death_in_a_turn_over_tcp_is_an_end_too(opened: Open) -> None:
     async with met(opened, session_prompt=prompt) as (_, chat):
         with pytest.raises(AgentExited, match="closed the connection"):
             await ask(chat, "hello")
+
+
+@pytest.mark.parametrize(("name", "of_copilot"), [("Copilot", True), ("claude-agent-acp", False), ("", False)])
+async def test_only_of_copilot_is_it_known_what_always_means(opened: Open, name: str, of_copilot: bool) -> None:
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.ask(sessionId="s1", toolCall={"toolCallId": "1", "title": "Run"}, options=OPTIONS)
+        return {"stopReason": "end_turn"}
+
+    initialize = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+    async with met(opened, initialize=initialize, session_prompt=prompt) as (_, chat):
+        await ask(chat, "Hello", person := Person())
+    assert [question.of_copilot for question in person.questions] == [of_copilot]
+
+
+async def test_the_question_for_an_mcp_tool_names_its_server(opened: Open) -> None:
+    """As Copilot CLI words it; what is decided about is the title of the request."""
+    told = {"toolCallId": "1", "kind": "other", "rawInput": {"text": "hi"}}
+
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update({"sessionUpdate": "tool_call", "title": "lab-echo", "status": "pending", **told})
+        await script.ask(sessionId="s1", toolCall={"title": "echo", "status": "pending", **told}, options=OPTIONS)
+        await script.update({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        turn = await ask(chat, "Hello", person := Person())
+    (question,), (call,) = person.questions, turn.tool_calls
+    assert (question.call.best_title, question.call.title) == ("lab-echo", "echo")
+    assert render(call)["text/plain"].startswith("✓ lab-echo · done")

@@ -47,6 +47,54 @@ def test_a_growing_input_and_a_changing_title_are_taken() -> None:
     assert (call(after).title, call(after).raw_input) == ("Run ls", {"command": "ls -l"})
 
 
+DIFF = "--- a/project/new.py\n+++ b/project/new.py\n@@ -0,0 +1 @@\n+print('new')"
+TITLES = [
+    # Copilot CLI: the tool call, and the permission request about it
+    (
+        "Creating /project/new.py",
+        "Create file",
+        {"fileName": "/project/new.py", "diff": DIFF},
+        "Creating /project/new.py",
+    ),
+    ("lab-echo", "echo", {"text": "echo"}, "lab-echo"),
+    ("Run `npm test`", "Run a command", {"command": "npm test"}, "Run `npm test`"),
+    ("Run ls", "Run it", {"command": "ls"}, "Run ls"),
+    # other agents: what comes later says more, or neither says anything
+    ("Write", "Write new.py", {"file_path": "/project/new.py"}, "Write new.py"),
+    ("bash", "echo counted; exit 3", {"command": "echo counted; exit 3"}, "echo counted; exit 3"),
+    ("Editing /project/new.py", "Editing new.py and more", {"path": "/project/new.py"}, "Editing new.py and more"),
+    ("Terminal", "Run it", {"command": "ls"}, "Run it"),
+    ("read", "Read the whole file", {"mode": "file"}, "Read the whole file"),
+    # what the earlier title names is not what the call is about any more
+    ("Editing /project/old.py", "Edit file", {"fileName": "/project/new.py"}, "Edit file"),
+]
+
+
+@pytest.mark.parametrize(("earlier", "later", "raw_input", "shown"), TITLES)
+def test_a_title_that_names_the_subject_stays_to_be_shown(
+    earlier: str, later: str, raw_input: dict[str, str], shown: str
+) -> None:
+    begun = ToolCallUpdate("t", begins=True, title=earlier, raw_input={"path": "/project/old.py"})
+    about = ToolCallUpdate("t", title=later, raw_input=raw_input)
+    for after in (play(begun, about), ask(play(begun), about)[0]):
+        assert (call(after).best_title, call(after).title) == (shown, later)
+
+
+def test_the_title_of_another_subject_is_not_kept_for_ever() -> None:
+    begun = ToolCallUpdate("t", begins=True, title="Editing a.py", raw_input={"path": "/p/a.py"})
+    generic, moved = ToolCallUpdate("t", title="Edit"), ToolCallUpdate("t", raw_input={"path": "/p/b.py"})
+    assert call(play(begun, generic, status("in_progress"))).best_title == "Editing a.py"
+    assert call(play(begun, generic, moved)).best_title == "Edit"
+
+
+@pytest.mark.parametrize("raw_input", [None, 3, [], {"a": {"b": "c.d"}}, {"paths": ["/p/a.py", 3, None]}, {"": "/"}])
+def test_a_title_is_compared_with_input_of_any_form(raw_input: Any) -> None:
+    begun = ToolCallUpdate("t", begins=True, title="Editing a.py", raw_input=raw_input)
+    named = isinstance(raw_input, dict) and "paths" in raw_input
+    after = play(begun, ToolCallUpdate("t", title="Edit"))
+    assert call(after).best_title == ("Editing a.py" if named else "Edit")
+
+
 def test_calls_without_an_id_are_each_their_own() -> None:
     after = play(ToolCallUpdate("", title="one"), ToolCallUpdate("", title="two"))
     assert [entry.title for entry in calls(after)] == ["one", "two"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Text
+from copilot_kernel.acp.messages import Diff, Location, Option, ResourceLink, Terminal, Text
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import is_alarming, question_html, question_text, render_question
 from copilot_kernel.rendering.reasons import OPEN, remark
@@ -255,6 +255,10 @@ def test_another_file_that_the_agents_own_diff_names_is_shown():
     assert shown[-2:] == ["Path:", "  /project/etc/passwd"]
 
 
+def test_the_output_of_a_terminal_is_shown_too():
+    assert question_text(asked(content=(Terminal(output="one\u202e"),))).endswith("Terminal output:\n  one⟨U+202E⟩")
+
+
 def test_what_else_the_agent_sends_along_is_shown():
     shown = question_text(asked(content=(ResourceLink("https://x.example/y", "the plan"),)))
     assert "It sends:" in shown
@@ -269,14 +273,28 @@ OPTIONS = (
 )
 
 
+@pytest.mark.parametrize(("fuller", "title", "also"), [
+    ("lab-echo", "echo", []), ("Creating /project/new.py", "Create file", ["Also called:", "  Create file"]),
+])  # fmt: skip
+def test_the_title_that_says_most_heads_the_question(fuller, title, also):
+    question = asked(title=title, fuller_title=fuller)
+    assert question_text(question).split("\n")[0].endswith(f": {fuller}")
+    assert question_text(question).split("\n")[1 : 1 + len(also)] == also
+    shown = text_of(question_html(question))
+    assert all(words.strip(" :") in shown for words in (fuller, *also))
+
+
 @pytest.mark.parametrize(("kind", "copilot"), [
     ("execute", " GitHub Copilot: the identical command."),
     ("edit", " GitHub Copilot: every later edit."),
     ("other", " GitHub Copilot: every use of this tool."),
     ("fetch", ""),
+    ("execute", ""),
+    ("edit", ""),
+    ("other", ""),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, copilot):
-    question = Question(1, call(title="t", kind=kind), OPTIONS)
+    question = Question(1, call(title="t", kind=kind), OPTIONS, of_copilot=bool(copilot))
     same = f"this and, from now on, what it takes for the same: the agent decides what that is.{copilot}"
     wanted = ["“Always”:", f"  The agent allows {same}", "“Never”:", f"  The agent rejects {same}"]
     assert question_text(question).split("\n")[1:] == wanted

@@ -149,6 +149,8 @@ def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
     ({"content": (Terminal("t"),), "meta": {"terminal_output": {"data": "one", "terminal_id": "t"}}}, "  one"),
     ({"content": (Terminal("t"),), "meta": {"terminal_output": "one"}}, "  one"),
     ({"content": (Terminal("t"),)}, "  (terminal t: no output was sent)"),
+    ({"content": (Terminal(output="\x1b[32mone\x1b[0m"),)}, "  one"),
+    ({"content": (Terminal("t", "whole"),), "meta": {"terminal_output": "late"}}, "  whole"),
     ({"content": (Text("\x1b[32mone\x1b[0m\rtwo"),)}, "  two"),
     ({"content": (Text("```\none\n```\n"),)}, "  one"),
     ({"content": (Text("```\none\n```\nand\n```\ntwo\n```"),)}, "  ```\n  one\n  ```\n  and\n  ```\n  two\n  ```"),

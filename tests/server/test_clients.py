@@ -96,7 +96,7 @@ async def test_openai_errors(api: Api) -> None:
         with pytest.raises(openai.APIStatusError) as missing:
             await ai.embeddings.create(model="x", input="Hello")
         stream = await ask(model="x", messages=user("demo: say x\nsilent 2.1\nerror -32603 no luck"), stream=True)
-        with pytest.raises(openai.APIError, match="no luck"):
+        with pytest.raises(openai.APIError, match="The agent failed"):
             _ = [chunk async for chunk in stream]
     assert (refused.value.param, failed.value.status_code, missing.value.status_code) == ("n", 500, 501)
 

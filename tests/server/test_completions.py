@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from copilot_kernel.server import prompt
-from copilot_kernel.server.errors import ApiError
+from copilot_kernel.server.errors import LOG, ApiError
 from copilot_kernel.server.schema import read_chat, read_messages
 
 from .api import LIMIT, Api, prompts, scripted, user
@@ -304,10 +304,11 @@ async def test_how_the_turn_ended_has_openais_word(api: Api, reason: str, finish
     assert got.body["choices"][0]["finish_reason"] == finish
 
 
-async def test_a_refused_turn_is_a_500_with_words(api: Api) -> None:
+async def test_a_refused_turn_is_a_500_and_the_log_says_why(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     got = await api.complete("demo: error -32603 no luck", stream=True)
     assert (got.status, got.error["type"], got.error["code"]) == (500, "server_error", 500)
-    assert "no luck" in got.error["message"]
+    assert got.error["message"] == f"The agent failed. {LOG}"
+    assert "no luck" in caplog.text
 
 
 @pytest.mark.parametrize("demo", ["name=Copilot"], indirect=True)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound
-from copilot_kernel.server.errors import ApiError, for_client
+from copilot_kernel.errors import (
+    AgentError,
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    CopilotError,
+    UsageError,
+)
+from copilot_kernel.server.errors import LOG, SIGN_IN, ApiError, for_client
 from copilot_kernel.server.schema import read_chat, read_responses
 
 SECRET = "what was sent"
@@ -57,4 +66,23 @@ def test_so_is_what_responses_are_asked_with() -> None:
     ("Is there no x?", "Is there no x? Install it."), ("", "Install it."),
 ])  # fmt: skip
 def test_what_happened_and_what_to_do_are_two_sentences(happened: str, told: str) -> None:
-    assert for_client(AgentNotFound(happened, "Install it.")).message == told
+    assert for_client(UsageError(happened, "Install it.")).message == told
+
+
+LEAK = "ENOENT /home/me/project/.env, Authorization: Bearer opaque-bearer-value"
+
+
+@pytest.mark.parametrize("error", [
+    AgentNotFound(f"There is no program {LEAK}", LEAK), AgentStartFailed(LEAK, LEAK, LEAK), AgentError(LEAK),
+    AgentExited(LEAK, LEAK, LEAK), AgentRefused("session/prompt", -32603, LEAK, {"details": LEAK}),
+    AuthRequired("session/new", LEAK, LEAK), CopilotError(LEAK),
+])  # fmt: skip
+def test_a_client_gets_neither_paths_nor_the_words_of_the_agent(error, caplog) -> None:
+    told = for_client(error)
+    assert "/home/me" not in told.message
+    assert "ENOENT" not in told.message
+    assert told.message.endswith((LOG, SIGN_IN))
+    (record,) = caplog.records
+    assert "/home/me/project/.env" in record.getMessage()
+    assert "\n" not in record.getMessage()
+    assert "opaque-bearer-value" not in record.getMessage()

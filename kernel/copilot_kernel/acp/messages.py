@@ -85,9 +85,10 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A terminal by id; what the agent tells of its output is in the `meta` of the tool call."""
+    """A terminal by id, whose output is in the `meta` of the tool call; one dialect sends the `output` itself."""
 
-    terminal_id: str
+    terminal_id: str = ""
+    output: str = ""
 
 
 ToolContent = Block | Diff | Terminal

@@ -21,6 +21,7 @@ from ..errors import trace
 from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
+from ..rendering.plain import visible_line
 from .asking import Asking
 from .batch import Batch
 from .cell import Cell
@@ -87,7 +88,9 @@ class Display:
             answer = await self._asking.ask(question, put)
             return answer
         finally:
-            line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.title)
+            line = Notice(
+                -question.key, question.call.turn, "info", answer.words, visible_line(question.call.best_title)
+            )
             for close in closing:
                 close(line)
 

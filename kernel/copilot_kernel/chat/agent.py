@@ -19,6 +19,8 @@ from ..acp.transport import single_error
 from ..acp.wirelog import WireLog
 from ..config import Settings
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
+from ..redaction import register
+from ..servers import secrets
 
 END_LIMIT = 5.0
 """Seconds that ending an agent may take; the wire kills its process group well before."""
@@ -126,6 +128,7 @@ class Agent:
     @asynccontextmanager
     async def _linked(self, launch: Launch) -> AsyncIterator[Link]:
         servers, timeout = self.settings.mcp_servers, self.settings.start_timeout
+        register(secrets(servers))
         with single_error(), flagged(launch, servers) as launch:
             async with self._serving() as services:
                 doors = replace(self.doors, services={**self.doors.services, **services})

@@ -25,7 +25,6 @@ from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
 from ..permissions.secondline import expressed
-from ..servers import secrets
 from . import choosing
 from .agent import Agent
 from .attachments import check
@@ -66,7 +65,7 @@ class Chat:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
-        self._permissions = Permissions(settings, self._record)
+        self._permissions = Permissions(settings, self._record, lambda: self.info)
         self._record.reports_failures = lambda: self.info is not None and self.info.is_copilot
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
@@ -154,8 +153,7 @@ class Chat:
 
     def log(self) -> list[str]:
         """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
-        hidden = secrets(self.settings.mcp_servers)
-        return list(readable(self.agent.log.since(self._logged), secrets=hidden))
+        return list(readable(self.agent.log.since(self._logged)))
 
     async def _heard(self, blocks: Sequence[Block], view: View) -> Turn:
         """The turn, and those after it in which the agent is told what the user said with a "no"."""

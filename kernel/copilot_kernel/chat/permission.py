@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from ..acp.messages import Diff, Option, PermissionRequest, ToolCallUpdate
+from ..acp.messages import AgentInfo, Diff, Option, PermissionRequest, ToolCallUpdate
 from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall, Unasked
@@ -56,11 +56,19 @@ class _Asked:
     changed: bool = False
 
 
-class Permissions:
-    """`judge` knows what is in force. `stop` is that of the running turn, `open` counts open questions."""
+def _nobody() -> None:
+    return None
 
-    def __init__(self, settings: Settings, record: Record) -> None:
+
+class Permissions:
+    """`judge` knows what is in force. `stop` is that of the running turn, `open` counts open questions.
+
+    `agent` tells who asks.
+    """
+
+    def __init__(self, settings: Settings, record: Record, agent: Callable[[], AgentInfo | None] = _nobody) -> None:
         self.judge = Judge(settings)
+        self._agent = agent
         self.ledger = Ledger()
         self.stop: Stop | None = None
         self.open = 0
@@ -197,12 +205,19 @@ class Permissions:
         if view is None or stop is None:
             return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
         with stop.scope():
-            answer = _once(await view.ask(_question(asked, decision, self.judge.settings.folder)), asked.options)
+            answer = _once(await view.ask(self._question(asked, decision)), asked.options)
             if not asked.shown.has_changed:
                 answer = await self.saving.of(answer)
             if not stop.pressed:
                 return answer
         return Answer(None, "cancel", CANCELLED if stop.pressed else OVER)
+
+    def _question(self, asked: _Asked, decision: Decision) -> Question:
+        folder = inputs.folder(asked.call.raw_input) or self.judge.settings.folder
+        why, agent = CHANGED * asked.changed + decision.reason, self._agent()
+        would, suggestion = decision.would, decision.suggestion
+        of_copilot = agent is not None and agent.is_copilot
+        return Question(asked.key, asked.call, asked.options, why, would, suggestion, folder, of_copilot)
 
     def _words(self, decision: Decision) -> str:
         verb = "allowed" if decision.outcome == "allow" else "denied"
@@ -225,12 +240,6 @@ def _says_more(call: ToolCall, before: ToolCall) -> bool:
         return True
     diffs, known = ([item for item in each.content if isinstance(item, Diff)] for each in (call, before))
     return diffs != known
-
-
-def _question(asked: _Asked, decision: Decision, root: str) -> Question:
-    folder = inputs.folder(asked.call.raw_input) or root
-    why = CHANGED * asked.changed + decision.reason
-    return Question(asked.key, asked.call, asked.options, why, decision.would, decision.suggestion, folder)
 
 
 def _once(answer: Answer, options: tuple[Option, ...]) -> Answer:

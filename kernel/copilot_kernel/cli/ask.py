@@ -119,7 +119,7 @@ def _answer(turn: Turn) -> dict[str, Any]:
 def _call(call: ToolCall) -> dict[str, Any]:
     return {
         "id": call.call_id,
-        "title": call.title,
+        "title": call.best_title,
         "kind": call.kind,
         "status": call.status,
         "decision": call.decision,

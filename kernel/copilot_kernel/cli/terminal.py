@@ -17,7 +17,7 @@ from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line, elicitation_text
 from ..rendering.entry import render
 from ..rendering.interview import NOT_ANSWERED, Interview
-from ..rendering.plain import one_line, visible_text
+from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.question import question_text
 from ..rendering.reasons import settings_for
 from ..rendering.tool_call import brief
@@ -150,7 +150,7 @@ class Terminal:
 
 
 def _name(call: ToolCall) -> str:
-    return one_line(call.title or call.name or call.kind)
+    return visible_line(call.best_title or call.name or call.kind)
 
 
 def _forget_typed() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from ..acp.messages import Json, ToolCallUpdate
 from .model import FINAL, Standing, Status, ToolCall
+from .titles import fuller
 
 TERMINAL_LIMIT = 200_000
 """Characters of a terminal's output that are kept, the newest ones."""
@@ -27,6 +28,7 @@ def merged(call: ToolCall, update: ToolCallUpdate) -> ToolCall:
         given["meta"] = _meta(call.meta, update.meta)
     standing = replace(call.standing, reported=_further(call.standing.reported, update.status))
     after = _standing(replace(call, **given), standing)
+    after = replace(after, fuller_title=fuller(call.best_title, after))
     return call if _equal(call, after) else after
 
 

@@ -83,6 +83,13 @@ class ToolCall:
     decision: str = ""
     unasked: Unasked | None = None
     standing: Standing = Standing()
+    fuller_title: str = ""
+    """An earlier title that names the file, command or server of the call, where `title` does not; for display only."""
+
+    @property
+    def best_title(self) -> str:
+        """The title to show. Decisions are about `title`, the agent's newest words."""
+        return self.fuller_title or self.title
 
 
 @dataclass(frozen=True, slots=True)

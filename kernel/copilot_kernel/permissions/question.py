@@ -26,6 +26,8 @@ class Question:
     """The narrowest rule worth saving for calls like this; empty if there is none. A person may edit it."""
     folder: str = ""
     """The folder that the call works in: the one it names, else the session's."""
+    of_copilot: bool = False
+    """The agent is GitHub Copilot, of which it is known what "always" means."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,19 @@
-"""A terminal's output as HTML: the sixteen colours, bold and underline; every other sequence is dropped."""
+"""A terminal's output as HTML: the sixteen colours, bold and underline; every other sequence is dropped.
+
+What is no sequence is shown, hidden characters as codes.
+"""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 
-from .markup import AMBER, BLUE, GREEN, GREY, RED
-from .plain import ESCAPE, clean, whole
+from .markup import AMBER, BLUE, GREEN, GREY, RED, exposed
+from .plain import ESCAPE, visible_text, whole
 
 _SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;]*)m")
 _COLOURS = ("", RED, GREEN, AMBER, BLUE, "#ba4bba", "#1b8689", "")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9a\x9c-\x9f]")
+_PIECES = re.compile(rf"{ESCAPE.pattern}|.", re.DOTALL)
 
 
 def final_lines(text: str) -> str:
@@ -19,17 +21,28 @@ def final_lines(text: str) -> str:
     readable = whole(text).replace("\r\n", "\n")
     if "\r" in readable:
         readable = "\n".join(_written_over(line) for line in readable.split("\n"))
-    return re.sub(r"[^\n\x08]\x08", "", readable) if "\x08" in readable else readable
+    return _without_backspaces(readable) if "\x08" in readable else readable
 
 
 def ansi_text(text: str) -> str:
-    """`text` for a terminal that should not be touched."""
-    return clean(final_lines(text))
+    """`text` for a terminal that should not be touched; hidden characters are shown as codes."""
+    return visible_text(ESCAPE.sub("", final_lines(text)), gaps=False)
 
 
 def ansi_html(text: str) -> str:
-    """`text` as escaped HTML with coloured spans."""
+    """`text` as escaped HTML with coloured spans; hidden characters are shown as codes."""
     return "".join(_spans(final_lines(text)))
+
+
+def _without_backspaces(text: str) -> str:
+    """A backspace takes back the character before it, but neither a sequence nor what is on another line."""
+    kept: list[str] = []
+    for piece in _PIECES.findall(text):
+        if piece != "\x08":
+            kept.append(piece)
+        elif kept and len(kept[-1]) == 1 and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
 
 
 def _written_over(line: str) -> str:
@@ -42,7 +55,7 @@ def _spans(text: str) -> Iterator[str]:
         if index % 2:
             style = _styled(style, [int(code[:3] or 0) for code in part.split(";")])
             continue
-        shown = html.escape(_CONTROL.sub("", ESCAPE.sub("", part)), quote=False)
+        shown = exposed(ESCAPE.sub("", part), gaps=False)
         written = ";".join(f"{name}:{value}" for name, value in style.items() if value)
         yield f'<span style="{written}">{shown}</span>' if shown and written else shown
 

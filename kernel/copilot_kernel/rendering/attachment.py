@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 from ..acp.messages import Audio, Block, Image, Resource, ResourceLink, Text, UnknownBlock
 from ..conversation.model import Attachment
 from .markdown import to_html
-from .markup import Bundle, bundle, card, escape, fold, muted, pre, row, span
+from .markup import GREY, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
 from .output import shortened
-from .plain import clean, one_line
+from .plain import clean, one_line, unbroken, visible_line, visible_text
 from .raw import as_json
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -23,6 +23,7 @@ _LARGEST = 20_000_000
 """Characters of base64; what is larger is named, not shown."""
 _LARGEST_SAVED = 7_000_000
 """Characters of base64; what is larger is not offered for saving, since the notebook would have to hold it."""
+_GREY = f"color:{GREY}"
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 
@@ -48,7 +49,7 @@ def attachment_html(block: Block) -> str:
         case Resource() as resource:
             return _resource_html(resource)
         case UnknownBlock(raw=raw):
-            return card(fold(muted("something that this client does not know"), pre(escape(shortened(as_json(raw))))))
+            return card(fold(muted("something that this client does not know"), pre(exposed(shortened(as_json(raw))))))
 
 
 def attachment_text(block: Block) -> str:
@@ -57,17 +58,17 @@ def attachment_text(block: Block) -> str:
         case Text(text=text):
             return clean(text)
         case Image(mime_type=mime_type, data="", uri=uri) if uri:
-            return f"[{one_line(mime_type) or 'image'}] {one_line(uri)}"
+            return f"[{one_line(mime_type) or 'image'}] {visible_line(uri)}"
         case Image(mime_type=mime_type, data=data) | Audio(mime_type=mime_type, data=data):
             return f"[{one_line(mime_type) or 'data'}, {_size(data)}]"
         case ResourceLink():
-            return f"[{_name(block)}] {one_line(block.uri)} {_remarks(block)}".rstrip()
+            return f"[{visible_text(_name(block))}] {visible_line(block.uri)} {_remarks(block)}".rstrip()
         case Resource(uri=uri, text=None, blob=blob, mime_type=mime_type):
-            return f"[{one_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
+            return f"[{visible_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
         case Resource(uri=uri, text=text):
-            return f"[{one_line(uri)}]\n{clean(shortened(text or ''))}".rstrip()
+            return f"[{visible_line(uri)}]\n{visible_text(shortened(text or ''))}".rstrip()
         case UnknownBlock(raw=raw):
-            return f"[something that this client does not know]\n{clean(shortened(as_json(raw)))}"
+            return f"[something that this client does not know]\n{visible_text(shortened(as_json(raw)))}"
 
 
 def image_html(image: Image) -> str:
@@ -90,11 +91,11 @@ def _sound_html(data: str, mime_type: str) -> str:
 
 
 def _resource_html(resource: Resource) -> str:
-    name = f"▤ {span(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
+    name = f"▤ {named(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
     if resource.text is None:
         saving = _save_html(resource.blob or "", resource.uri, resource.mime_type)
         return card(row(name, muted(_size(resource.blob or "")), saving))
-    return card(fold(name, pre(escape(shortened(resource.text)))))
+    return card(fold(name, pre(exposed(shortened(resource.text)))))
 
 
 def _seen(block: Block) -> Block:
@@ -130,15 +131,15 @@ def file_name(uri: str, mime_type: str) -> str:
 
 def _link_html(link: ResourceLink) -> str:
     if not _WEB.match(link.uri):
-        return f"{span(_name(link), 'font-weight:bold')} {muted(link.uri)}"
+        return f"{named(_name(link), 'font-weight:bold')} {named(link.uri, _GREY)}"
     return (
-        f'<a href="{escape(link.uri)}" target="_blank" rel="noopener noreferrer nofollow">{escape(_name(link))}</a>'
-        f" {muted(link.uri)}"
+        f'<a href="{escape(link.uri)}" target="_blank" rel="noopener noreferrer nofollow">{exposed(_name(link))}</a>'
+        f" {named(link.uri, _GREY)}"
     )
 
 
 def _name(link: ResourceLink) -> str:
-    return one_line(link.title) or one_line(link.name) or "link"
+    return unbroken(link.title) or unbroken(link.name) or "link"
 
 
 def _remarks(link: ResourceLink) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable
-
 from ..acp.messages import Diff
 from .diff import Change, Line, between, unified, with_return
-from .markup import ADDED, GREY, REMOVED, escape, fold, lines, muted, pre, span
-from .plain import clean
+from .markup import ADDED, GREY, REMOVED, exposed, fold, lines, muted, named, pre
+from .plain import visible_line, visible_text
 
 LONG = 40
 """Lines; a longer change is folded."""
@@ -16,8 +13,6 @@ _MOST_SHOWN = 5_000
 BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
 _SENT = "The numbers count within the text that the agent sent, which may be a part of the file."
 _ROUGH = "Too long to compare line by line: everything between the equal beginning and the equal end."
-
-Escape = Callable[[object], str]
 
 
 def change_of(diff: Diff) -> Change:
@@ -28,7 +23,7 @@ def change_of(diff: Diff) -> Change:
 def diff_html(change: Change, path: str, is_named: bool = False) -> str:
     """The change as HTML, folded when it is long. `is_named`: path and remarks stand above it already."""
     body = change_html(change)
-    summary = muted("change") if is_named else f"{span(path, 'font-weight:bold')} {remarks(change)}"
+    summary = muted("change") if is_named else f"{named(path, 'font-weight:bold')} {remarks(change)}"
     if len(change.lines) > LONG:
         return fold(summary, body)
     return body if is_named else f"<div>{summary}</div>{body}"
@@ -50,13 +45,13 @@ def amount(change: Change) -> str:
     return " ".join(f"{sign}{count}" for sign, count in counts if count)
 
 
-def change_html(change: Change, shown: Escape = escape, most: int = _MOST_SHOWN) -> str:
-    """The lines as HTML, at most `most` of them; `shown` escapes the text of a line."""
+def change_html(change: Change, most: int = _MOST_SHOWN) -> str:
+    """The lines as HTML, at most `most` of them."""
     if not change.lines:
         return ""
     width = len(str(max(max(line.old or 0, line.new or 0) for line in change.lines)))
     rest = f"… {len(change.lines) - most} lines not shown …" if len(change.lines) > most else ""
-    body = "".join(_line_html(line, width, shown) for line in change.lines[1 : most + 1])
+    body = "".join(_line_html(line, width) for line in change.lines[1 : most + 1])
     return pre(body + muted(rest) if rest else body, "line-height:1.35")
 
 
@@ -69,18 +64,19 @@ def diff_text(change: Change, path: str) -> str:
             "(not compared line by line)" if change.is_rough else "",
         )
     )
-    return lines((remark, clean(unified(change, path)))) if change.lines else f"{clean(path)}: {amount(change)}"
+    shown = visible_text(unified(change, path), gaps=False)
+    return lines((remark, shown)) if change.lines else f"{visible_line(path)}: {amount(change)}"
 
 
 def _counts_within(change: Change) -> bool:
     return not change.is_whole and bool(change.lines)
 
 
-def _line_html(line: Line, width: int, shown: Escape) -> str:
+def _line_html(line: Line, width: int) -> str:
     if line.mark == "@":
-        return f'<span style="display:block;color:{GREY}">{"⋯".rjust(width)} {html.escape(line.text)}\n</span>'
+        return f'<span style="display:block;color:{GREY}">{"⋯".rjust(width)} {exposed(line.text)}\n</span>'
     numbers = f"{_number(line.old, width)} {_number(line.new, width)}"
-    text = shown(with_return(line.text))
+    text = exposed(with_return(line.text))
     end = "" if line.ends else f' <span style="color:{GREY}">(no line feed at the end)</span>'
     style = f"display:block;{BACKGROUND.get(line.mark, '')}".rstrip(";")
     return f'<span style="{style}"><span style="color:{GREY}">{numbers}</span> {line.mark} {text}{end}\n</span>'

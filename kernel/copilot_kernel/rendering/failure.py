@@ -11,6 +11,7 @@ from typing import Any
 
 from ..acp.messages import AuthMethod
 from ..errors import AgentRefused, AuthRequired, CopilotError
+from .ansi import ansi_text
 from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
 from .plain import clean, one_line
@@ -22,7 +23,7 @@ _AGAIN = "Then run this cell again."
 def render_failure(error: CopilotError) -> Bundle:
     """The card for `error`; everything in it is for the user."""
     title, ways = _title(error), _ways(error)
-    said, again = _details(error), _AGAIN if isinstance(error, AuthRequired) else ""
+    said, again = ansi_text(_details(error)), _AGAIN if isinstance(error, AuthRequired) else ""
     html = lines((
         row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
         _hint_html(error.hint),

@@ -95,7 +95,7 @@ def diff_lines(source: str) -> str:
 
 def _diff_line(line: str) -> str:
     style = "" if line.startswith(("+++", "---")) else _DIFF.get(line[:1], "")
-    text = html.escape(line, quote=False)
+    text = exposed(line, gaps=False)
     return f'<span style="{style}">{text}</span>' if style else text
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import highlight, maths
 from .markup import NO_MATHS, pre
-from .plain import clean
+from .plain import clean, visible_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -135,7 +135,7 @@ def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env:
 
 def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     language = (tokens[index].info.split() or [""])[0].strip("{}.").lower()
-    return pre(highlight.highlighted(tokens[index].content, language)) + "\n"
+    return pre(highlight.highlighted(visible_text(tokens[index].content, gaps=False), language)) + "\n"
 
 
 def _formula(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -49,8 +49,8 @@ def muted(text: object, title: object = "") -> str:
 
 
 def code(text: object, title: object = "") -> str:
-    """Escaped `text` in the middle of a line, in a fixed-width font."""
-    return f'<code style="{CODE}"{_title(title)}>{escape(text)}</code>'
+    """Exposed `text` in the middle of a line, in a fixed-width font."""
+    return f'<code style="{CODE}"{_title(title)}>{exposed(text)}</code>'
 
 
 def pre(body: str, style: str = "", name: str = "") -> str:
@@ -80,9 +80,14 @@ def row(*parts: str) -> str:
     return f"<div>{' '.join(part for part in parts if part)}</div>"
 
 
-def exposed(text: object) -> str:
-    """Escaped `text` in which every hidden character is a marked, named code."""
-    return "".join(_expose(shown, name) for shown, name in visible(text))
+def exposed(text: object, *, gaps: bool = True) -> str:
+    """Escaped `text` in which every hidden character is a marked, named code; see `visible`."""
+    return "".join(_expose(shown, name) for shown, name in visible(text, gaps=gaps))
+
+
+def named(text: object, style: str, title: object = "") -> str:
+    """A name, path or title from outside in a style of ours: exposed `text`; nothing for no text."""
+    return f'<span style="{style}"{_title(title)}>{exposed(text)}</span>' if text else ""
 
 
 def bundle(body: str, plain: str) -> Bundle:

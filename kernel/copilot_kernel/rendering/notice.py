@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from ..conversation.model import Notice
-from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
+from .markup import (
+    AMBER,
+    BLUE,
+    GREY,
+    LINE,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    escape,
+    exposed,
+    fold,
+    lines,
+    muted,
+    pre,
+    row,
+    span,
+)
 from .output import shortened
-from .plain import clean, one_line
+from .plain import clean, one_line, visible_text
 from .raw import as_json
 
 _MARKS = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
@@ -15,11 +32,11 @@ def render_notice(notice: Notice) -> Bundle:
     """Mark, severity in words unless it is only information, title, description, raw JSON folded."""
     mark, colour = _MARKS.get(notice.severity, ("•", GREY))
     word = notice.severity if notice.severity in ("warning", "error") else ""
-    json = clean(shortened(as_json(notice.raw))) if notice.raw is not None else ""
+    json = shortened(as_json(notice.raw)) if notice.raw is not None else ""
     html = lines((
         row(span(f"{mark} {word}".strip(), f"color:{colour}"), escape(notice.title)),
         f"<div>{muted(notice.description)}</div>" if notice.description else "",
-        fold(muted("as it came"), pre(escape(json))) if json else "",
+        fold(muted("as it came"), pre(exposed(json))) if json else "",
     ))  # fmt: skip
     head = " ".join(filter(None, (mark, f"{word}:" if word else "", one_line(notice.title))))
-    return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), json)))
+    return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), visible_text(json))))

@@ -1,6 +1,6 @@
 """Text from outside, made fit for a wire, a terminal and an eye.
 
-`clean` is for everything that is shown; `visible` is for what a person decides about.
+`clean` is for prose; `visible` is for titles, paths, code and output, where a hidden character can only deceive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ _STRING_SEQUENCE = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
 ESCAPE = re.compile(rf"{_STRING_SEQUENCE}|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
 """A terminal's escape sequence: a string such as a window title, a CSI sequence, or a short one."""
 _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_UNPRINTED = re.compile(f"[{''.join(_BLANK)}\ufe00-\ufe0e\U000e0100-\U000e01ef]")
+"""Hidden, although Python calls it printable."""
 _HARMLESS = frozenset(" \t\n")
+_WHITE = re.compile(r"[ \t\r\n]+")
 _LONGEST_GAP = 3
 _RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_LONGEST_GAP},}}|[ -~]+)")
 
@@ -38,24 +41,34 @@ def one_line(text: object) -> str:
     return " ".join(clean(text).split())
 
 
-def visible(text: object) -> Iterator[tuple[str, str]]:
+def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
 
-    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and
-    more empty lines in a row than a reader would scroll past.
+    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and,
+    unless `gaps` is false, more empty lines in a row than a reader would scroll past.
     """
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
-        if not run.strip() and run.count("\n") > _LONGEST_GAP:
+        if gaps and not run.strip() and run.count("\n") > _LONGEST_GAP:
             yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
-        elif run and run.isascii() and run.isprintable():
+        elif run and run.isprintable() and not _UNPRINTED.search(run):
             yield run, ""
         else:
             yield from map(_unit, run)
 
 
-def visible_text(text: object) -> str:
+def visible_text(text: object, *, gaps: bool = True) -> str:
     """`visible(text)` as one string."""
-    return "".join(shown for shown, _ in visible(text))
+    return "".join(shown for shown, _ in visible(text, gaps=gaps))
+
+
+def unbroken(text: object) -> str:
+    """`text` with every run of spaces, tabs and line ends as one space, and all else, hidden or not, as it is."""
+    return _WHITE.sub(" ", whole(str(text))).strip(" ")
+
+
+def visible_line(text: object) -> str:
+    """`text` on one line, in which nothing hides."""
+    return visible_text(unbroken(text))
 
 
 def _unit(character: str) -> tuple[str, str]:
@@ -66,8 +79,4 @@ def _unit(character: str) -> tuple[str, str]:
 
 
 def _is_hidden(character: str) -> bool:
-    return unicodedata.category(character)[0] in "CZ" or character in _BLANK or _is_variation(character)
-
-
-def _is_variation(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"
+    return unicodedata.category(character)[0] in "CZ" or _UNPRINTED.match(character) is not None

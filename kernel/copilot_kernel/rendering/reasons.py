@@ -42,7 +42,8 @@ def reasons(question: Question) -> Iterator[tuple[str, str]]:
         yield "Why you are asked", question.why
     if question.rules:
         yield RULES, "\n".join(question.rules)
-    yield from (_standing(option, question.call.kind) for option in question.options if option.kind in STANDING)
+    same = _SAME.get(question.call.kind, "") if question.of_copilot else ""
+    yield from (_standing(option, same) for option in question.options if option.kind in STANDING)
 
 
 def remark(option: Option) -> str:
@@ -60,7 +61,7 @@ STANDING = {"allow_always": "allows", "reject_always": "rejects"}
 """Kinds of options that the agent keeps, and what it then does."""
 
 
-def _standing(option: Option, kind: str) -> tuple[str, str]:
+def _standing(option: Option, same: str) -> tuple[str, str]:
     verb = STANDING[option.kind]
     words = f"The agent {verb} this and, from now on, what it takes for the same: the agent decides what that is."
-    return f"“{visible_text(one_line(option.name)) or option.kind}”", f"{words} {_SAME.get(kind, '')}".rstrip()
+    return f"“{visible_text(one_line(option.name)) or option.kind}”", f"{words} {same}".rstrip()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
-from .plain import clean, one_line
+from .plain import clean, one_line, visible_line, visible_text
 
 _CELL = "text-align:left;padding:1px 16px 1px 0"
 _GAP = "  "
@@ -39,7 +39,7 @@ def render_done(words: str) -> Bundle:
 
 def render_lines(title: str, said: Sequence[str]) -> Bundle:
     """Lines as they are, folded when there are many; the middle of a very long text is left out, and it says so."""
-    text = shortened("\n".join(map(clean, said)))
+    text = visible_text(shortened("\n".join(said)), gaps=False)
     body = pre(escape(text)) if text else muted("nothing")
     head = span(title, "font-weight:bold")
     html = fold(head, body) if len(said) > SHORT else row(head) + body
@@ -48,7 +48,7 @@ def render_lines(title: str, said: Sequence[str]) -> Bundle:
 
 def _columns(table: Sequence[Sequence[str]], headed: bool) -> list[list[str]]:
     """The cells on one line each, without the columns in which nothing stands below the head."""
-    columns = zip(*([one_line(cell) for cell in each] for each in table), strict=True)
+    columns = zip(*([visible_line(cell) for cell in each] for each in table), strict=True)
     return [list(each) for each in zip(*(column for column in columns if any(column[headed:])), strict=True)]
 
 

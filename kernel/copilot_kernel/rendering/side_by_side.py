@@ -7,7 +7,6 @@ question bring one besides (`copilot_widgets`), for lines that stay level.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
@@ -84,7 +83,7 @@ def _side(name: str, body: str) -> str:
 
 def _line(line: Line, number: _Number) -> str:
     if line.mark == "@":
-        return f'<span style="{_LINE};color:{GREY}">⋯ {html.escape(line.text)}\n</span>'
+        return f'<span style="{_LINE};color:{GREY}">⋯ {exposed(line.text)}\n</span>'
     end = "" if line.ends else f' <span style="color:{GREY}">(no line feed at the end)</span>'
     style = f"{_LINE};{BACKGROUND.get(line.mark, '')}".rstrip(";")
     numbers = f"{_numbered('old', number(line.old))} {_numbered('new', number(line.new))}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..conversation.model import ToolCall
-from .markup import AMBER, BLUE, GREEN, GREY, LINE, RED, escape, span
-from .plain import one_line
+from .markup import AMBER, BLUE, GREEN, GREY, LINE, RED, escape, named
+from .plain import unbroken
 
 _ICONS = {
     "read": "≡",
@@ -32,7 +32,7 @@ class Look:
 
     def html(self) -> str:
         """Mark and words in their colour."""
-        return span(f"{self.mark} {self.words}", f"color:{self.colour}")
+        return named(f"{self.mark} {self.words}", f"color:{self.colour}")
 
 
 _STATUSES = {
@@ -48,8 +48,8 @@ _STATUSES = {
 
 def look(call: ToolCall, exit_code: int | None) -> Look:
     """Some agents call a command completed that failed: its exit code decides what it looks like."""
-    said = _STATUSES.get(call.status, Look("•", one_line(call.status), GREY, LINE))
-    decision = one_line(call.decision)
+    said = _STATUSES.get(call.status, Look("•", unbroken(call.status), GREY, LINE))
+    decision = unbroken(call.decision)
     if decision.lower().startswith(said.words):
         return replace(said, words=decision)
     if exit_code is None:

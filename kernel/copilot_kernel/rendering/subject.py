@@ -53,7 +53,7 @@ def subject(question: Question, root: str) -> Subject:
     asked = questions(call.raw_input)
     named = raw.folder(call.raw_input)
     return Subject(
-        title=call.title or call.name or "no title",
+        title=call.best_title or call.name or "no title",
         commands=commands,
         changes=tuple((_head(path, folder, root), change) for path, change in _changes(call)),
         folder=working(folder, root) if folder and (commands or named or folder != root) else None,
@@ -93,10 +93,14 @@ def _changes(call: ToolCall) -> Iterator[tuple[str, Change]]:
 
 
 def _rest(call: ToolCall, asked: str) -> Iterator[tuple[str, str]]:
+    if call.title not in call.best_title:
+        yield "Also called", call.title
     if _theirs(call) is None and (unreadable := raw.unified_diff(call.raw_input)):
         yield "Change", unreadable
     if says := "\n".join(part.text for part in call.content if isinstance(part, Text) and part.text.strip()):
         yield "It says", says
+    if output := "\n".join(part.output for part in call.content if isinstance(part, Terminal) and part.output):
+        yield "Terminal output", output
     for part in call.content:
         if not isinstance(part, Text | Diff | Terminal):
             yield "It sends", attachment_text(part)
@@ -127,6 +131,6 @@ def _head(path: str, folder: str, root: str) -> Reached:
 
 def _seen(call: ToolCall) -> set[str]:
     """Texts that the question shows in full, in the title, in the content, or as a change from one to the other."""
-    seen = {call.title, *(part.text for part in call.content if isinstance(part, Text))}
+    seen = {call.title, call.best_title, *(part.text for part in call.content if isinstance(part, Text))}
     diffs = [part for part in call.content if isinstance(part, Diff)]
     return seen.union(*({diff.old_text or "", diff.new_text} for diff in diffs))

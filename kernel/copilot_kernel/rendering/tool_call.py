@@ -13,10 +13,10 @@ from .attachment import attachment_html, attachment_text
 from .diff import Change, parse_unified
 from .diff_view import change_of, diff_html, diff_text, remarks
 from .highlight import diff_lines
-from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from .markup import GREY, RED, Bundle, bundle, card, code, exposed, fold, lines, muted, named, pre, row
 from .output import LONG, SHORT, output_end, output_html, output_text
 from .place import place, shown_path
-from .plain import clean, one_line
+from .plain import unbroken, visible_line, visible_text
 from .status import Look, icon_html, look
 
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
@@ -78,10 +78,10 @@ def brief(call: ToolCall, cwd: str = "") -> Brief:
     """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
     shown = _shown(call, cwd)
     title = _title(call)
-    commands = (f"$ {command}" for command in map(one_line, shown.commands) if command not in title)
+    commands = (f"$ {command}" for command in map(visible_line, shown.commands) if command not in title)
     places = (place(location, cwd) for location in _unnamed(shown))
     changed = (path for path, _ in shown.changes if path not in _words(shown))
-    names = (title, *commands, *map(one_line, (*places, *changed)))
+    names = (title, *commands, *map(visible_line, (*places, *changed)))
     return Brief(names, raw.exit_code(call, _output(call)), "" if _is_quiet(call) else output_end(shown.output))
 
 
@@ -104,8 +104,8 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
         case Text(text=text):
             fence = _FENCED.match(text)
             return fence[2] if fence and fence[1] not in fence[2] else text
-        case Terminal(terminal_id=terminal_id):
-            return raw.terminal_text(call.meta, terminal_id) or f"(terminal {terminal_id}: no output was sent)"
+        case Terminal(id, output):
+            return output or raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
         case _:
             return ""
 
@@ -135,47 +135,48 @@ def _best_change(call: ToolCall, diff: Diff) -> Change:
 def _input(call: ToolCall) -> str:
     """What else the tool was given, but not what the title, the content and the changes say already."""
     texts = [part.text for part in call.content if isinstance(part, Text)]
-    left = raw.rest(call.raw_input, {call.title, *texts})
+    left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
     return "" if not left or _diffs(call) else raw.as_json(left)
 
 
 def _headline(shown: _Shown) -> str:
     call = shown.call
-    places = (muted(place(location, shown.cwd), location.path) for location in _unnamed(shown))
+    places = (_place_html(location, shown.cwd) for location in _unnamed(shown))
     change = remarks(shown.changes[0][1]) if _names_the_change(shown) else ""
-    said = (shown.look.html(), _unasked_html(call), muted(_decision(shown)))
+    said = (shown.look.html(), _unasked_html(call), named(_decision(shown), f"color:{GREY}"))
     return row(icon_html(call.kind), _title_html(shown), *places, change, *said)
+
+
+def _place_html(location: Location, cwd: str) -> str:
+    return named(place(location, cwd), f"color:{GREY}", visible_line(location.path))
 
 
 def _unasked_html(call: ToolCall) -> str:
     if call.unasked is None:
         return ""
-    return _alarm(f"{ALARM} {call.unasked.words}") if _is_accused(call) else muted(call.unasked.words)
+    colour = f"color:{RED};font-weight:bold" if _is_accused(call) else f"color:{GREY}"
+    return named(f"{ALARM} {call.unasked.words}" if _is_accused(call) else call.unasked.words, colour)
 
 
 def _unasked_text(call: ToolCall) -> str:
     if call.unasked is None:
         return ""
-    return f"{ALARM} {one_line(call.unasked.words)}" if _is_accused(call) else one_line(call.unasked.words)
+    return f"{ALARM} {visible_line(call.unasked.words)}" if _is_accused(call) else visible_line(call.unasked.words)
 
 
 def _is_accused(call: ToolCall) -> bool:
     return call.unasked is not None and not call.unasked.covered
 
 
-def _alarm(words: str) -> str:
-    return span(words, f"color:{RED};font-weight:bold")
-
-
 def _title(call: ToolCall) -> str:
-    return one_line(call.title) or one_line(call.name) or one_line(call.kind) or "tool call"
+    return unbroken(call.best_title) or unbroken(call.name) or unbroken(call.kind) or "tool call"
 
 
 def _title_html(shown: _Shown) -> str:
     if _is_title(shown):
-        return code(f"$ {shown.call.title}")
+        return code(f"$ {shown.call.best_title}")
     parts = enumerate(_CODE.split(_shortened(_title(shown.call))))
-    return "".join(code(part) if index % 2 else span(part, "font-weight:bold") for index, part in parts if part)
+    return "".join(code(part) if index % 2 else named(part, "font-weight:bold") for index, part in parts if part)
 
 
 def _shortened(title: str) -> str:
@@ -184,7 +185,7 @@ def _shortened(title: str) -> str:
 
 def _decision(shown: _Shown) -> str:
     """Nothing if that is what the call looks like already."""
-    return "" if shown.look.words == one_line(shown.call.decision) else shown.call.decision
+    return "" if shown.look.words == unbroken(shown.call.decision) else unbroken(shown.call.decision)
 
 
 def _names_the_change(shown: _Shown) -> bool:
@@ -194,12 +195,12 @@ def _names_the_change(shown: _Shown) -> bool:
 
 def _words(shown: _Shown) -> list[str]:
     """Of the title, with paths as they are shown."""
-    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.title)]
+    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.best_title)]
 
 
 def _is_title(shown: _Shown) -> bool:
     """The only command stands in the title, whole."""
-    return shown.commands == (shown.call.title,) == (one_line(shown.call.title),)
+    return shown.commands == (shown.call.best_title,) == (unbroken(shown.call.best_title),)
 
 
 def _unnamed(shown: _Shown) -> Iterator[Location]:
@@ -217,18 +218,18 @@ def _unnamed(shown: _Shown) -> Iterator[Location]:
 
 def _details(shown: _Shown) -> Iterator[str]:
     call = shown.call
-    if len(_title(call)) > _LONGEST_TITLE and call.title not in shown.commands:
-        yield fold(muted("whole title"), pre(escape(call.title)))
+    if len(_title(call)) > _LONGEST_TITLE and call.best_title not in shown.commands:
+        yield fold(muted("whole title"), pre(exposed(call.best_title)))
     if not _is_title(shown):
-        yield from (pre(f'<span style="color:{GREY}">$ </span>{escape(command)}') for command in shown.commands)
+        yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in shown.commands)
     is_named = _names_the_change(shown)
     yield from (diff_html(change, path, is_named) for path, change in shown.changes)
-    if not shown.changes and (text := clean(raw.unified_diff(call.raw_input))):
+    if not shown.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
     yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
     yield from map(attachment_html, raw.attachments(call))
     if shown.input:
-        yield fold(muted("input"), pre(escape(shown.input)))
+        yield fold(muted("input"), pre(exposed(shown.input)))
     yield output_html(shown.output, short=0 if _is_quiet(call) else SHORT)
 
 
@@ -238,16 +239,16 @@ def _is_quiet(call: ToolCall) -> bool:
 
 def _plain(shown: _Shown) -> Iterator[str]:
     call = shown.call
-    places = (one_line(place(location, shown.cwd)) for location in _unnamed(shown))
-    title = f"$ {one_line(call.title)}" if _is_title(shown) else _title(call)
-    said = (shown.look.words, _unasked_text(call), one_line(_decision(shown)))
+    places = (visible_line(place(location, shown.cwd)) for location in _unnamed(shown))
+    title = visible_text(f"$ {call.best_title}" if _is_title(shown) else _title(call))
+    said = (visible_text(shown.look.words), _unasked_text(call), visible_text(_decision(shown)))
     head = " · ".join(filter(None, (title, *places, *said)))
     yield f"{shown.look.mark} {head}"
     if not _is_title(shown):
-        yield from (_indented(f"$ {clean(command)}") for command in shown.commands)
+        yield from (_indented(f"$ {visible_text(command)}") for command in shown.commands)
     yield from (_indented(diff_text(change, path)) for path, change in shown.changes)
     if not shown.changes:
-        yield _indented(clean(raw.unified_diff(call.raw_input)).strip("\n"))
+        yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
     others = (part for part in call.content if not isinstance(part, Text | Diff | Terminal))
     yield from (_indented(attachment_text(part)) for part in (*others, *raw.attachments(call)))
     yield _indented(output_text(shown.input, SHORT))

@@ -10,6 +10,7 @@ from ..acp.messages import Option
 from ..errors import UsageError
 from ..permissions import policy
 from ..permissions.question import Answer, Question
+from ..rendering.plain import visible_line
 from ..rendering.question import question_html
 from .telling import Names, arguments, tool
 from .wire import ApprovalRequest, ApproveTool, Event, Message
@@ -78,7 +79,7 @@ class Asked:
             call_id=self._names.of_question(call, question.key),
             tool=tool(call),
             arguments=arguments(call),
-            title=call.title,
+            title=visible_line(call.best_title),
             options=question.options,
             entry=call.id,
             html=question_html(question),

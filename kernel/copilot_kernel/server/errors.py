@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -20,7 +21,9 @@ from ..errors import (
     ModelFailed,
     UsageError,
 )
-from ..rendering.plain import clean
+from ..redaction import redactor
+from ..rendering.failure import render_failure
+from ..rendering.plain import clean, one_line
 
 TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -35,6 +38,11 @@ TYPES: Mapping[int, str] = {
     503: "service_unavailable",
 }
 SIGN_IN = "Sign in to the agent in a terminal where the server runs (for GitHub Copilot CLI: copilot login)."
+LOG = "The log of the Jupyter server says why."
+LONGEST = 4_000
+"""Characters of one line of the log."""
+
+_log = logging.getLogger(__name__)
 
 MODEL_FAILED: Mapping[FailureReason, tuple[int, str]] = {
     "sign-in": (503, SIGN_IN),
@@ -76,8 +84,14 @@ def phrase(status: int) -> str:
 
 
 def for_client(error: CopilotError) -> ApiError:
-    """What a client is told when a conversation fails. No agent: 503; the agent failed: 500; what was asked: 400."""
-    words = sentences(str(error), error.hint)
+    """What a client is told when a conversation fails. No agent: 503; the agent failed: 500; what was asked: 400.
+
+    What the agent says may hold paths and be meant for its user alone: it goes to the log.
+    """
+    if isinstance(error, UsageError):
+        return ApiError(400, sentences(str(error), error.hint))
+    detail = redactor().text(one_line(render_failure(error)["text/plain"]))
+    _log.warning("%s: %s", type(error).__name__, detail[:LONGEST])
     match error:
         case AuthRequired():
             return ApiError(503, f"The agent wants a sign-in. {SIGN_IN}", Retry_After="60")
@@ -85,14 +99,12 @@ def for_client(error: CopilotError) -> ApiError:
             status, reason = MODEL_FAILED[error.reason]
             return ApiError(status, f"The agent's model could not answer. {reason}", Retry_After="60")
         case AgentNotFound():
-            return ApiError(503, words, Retry_After="60")
+            return ApiError(503, f"No agent was found. {LOG}", Retry_After="60")
         case AgentRefused() | AgentExited():
-            return ApiError(500, f"The agent failed: {words}")
+            return ApiError(500, f"The agent failed. {LOG}")
         case AgentError():
-            return ApiError(503, words, Retry_After="10")
-        case UsageError():
-            return ApiError(400, words)
-    return ApiError(500, words)
+            return ApiError(503, f"The agent did not start. {LOG}", Retry_After="10")
+    return ApiError(500, f"The server failed. {LOG}")
 
 
 def sentences(*parts: str) -> str:

@@ -11,6 +11,7 @@ from ..cells.clean import clean
 from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..rendering import raw
 from ..rendering.output import shortened
+from ..rendering.plain import visible_line
 from ..rendering.tool_call import output_of
 from .history import spoken
 from .wire import CARD, Cards, Delta, Event, File, Media, SandboxResult
@@ -107,12 +108,12 @@ class Telling:
     # -- tool calls -------------------------------------------------------------------------------------------------
 
     def _call(self, call: ToolCall) -> Iterator[Told]:
-        now, before = (call.title, arguments(call), call.status), self._calls.get(call.id)
+        now, before = (visible_line(call.best_title), arguments(call), call.status), self._calls.get(call.id)
         self._calls[call.id] = now
         if before is None:
             yield self._start(call)
         elif now[:2] != before[:2] or (now != before and call.status not in FINAL):
-            names = {"title": call.title, "arguments": now[1], "status": call.status}
+            names = {"title": now[0], "arguments": now[1], "status": call.status}
             yield Event("tool_update", {"call_id": self._names.of(call), **names})
         if call.status in FINAL and (before is None or before[2] != call.status):
             yield from self._end(call)
@@ -120,7 +121,9 @@ class Telling:
 
     def _start(self, call: ToolCall) -> Event:
         said = {"tool": tool(call), "call_id": self._names.of(call), "arguments": arguments(call)}
-        return Event("tool_start", {**said, "title": call.title, "kind": call.kind, "entry": call.id})
+        return Event(
+            "tool_start", {**said, "title": visible_line(call.best_title), "kind": call.kind, "entry": call.id}
+        )
 
     def _end(self, call: ToolCall) -> Iterator[Told]:
         name, output = self._names.of(call), output_of(call)

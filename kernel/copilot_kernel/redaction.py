@@ -1,0 +1,108 @@
+"""Secrets taken out of text that is shown, logged or stored: the one definition for errors and for the wire log.
+
+A secret is known by its value (variables of the environment with a telling name, what is `register`ed), by its form
+(tokens of known services, passwords in URLs) or by the name in front of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HIDDEN = "•••"
+SHORTEST = 8
+"""Characters of a value that is looked for; anything shorter would be found in ordinary words."""
+TOO_DEEP = "(nested too deeply to be shown)"
+
+_NAMES = re.compile(
+    r"(?:^|[_-])(?:token|pat|pass(?:word|wd|phrase)?|pwd|secret|credentials?|authorization|cookie|bearer)(?:$|[_-])"
+    r"|api[_-]?key|(?:access|private|client)[_-]?(?:key|secret)|session[_-]?key",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(r"tokens$", re.IGNORECASE)
+_FORMS = re.compile(
+    r"\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
+    r"|(?<=://)[^/\s:@]*:[^/\s]+(?=@)"
+    r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))[\w.~+/=-]{8,}"
+)
+_ASSIGNED = re.compile(
+    r"(?i)((?<![\w-])(?=[\w-]*?(?:token|password|passwd|secret|api[_-]?key|authorization|credential))"
+    r"(?![\w-]*tokens[\"']?\s*[=:])[\w-]++[\"']?\s*+[=:]\s*+[\"']?"
+    r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)([^\s\"',;&]+)"
+)
+_NO_SECRETS = frozenset({"PWD"})
+"""Variables of the environment whose name only looks like that of a secret."""
+
+_registered: set[str] = set()
+
+
+def register(secrets: Iterable[str]) -> None:
+    """Hide these values, too, for as long as this process runs."""
+    _registered.update(secrets)
+
+
+def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
+    """Hides the secrets that are known now; `environ` is searched for variables with a telling name."""
+    named = (value for name, value in environ.items() if is_secret(name) and name not in _NO_SECRETS)
+    known = {value for value in (*named, *_registered) if len(value) >= SHORTEST}
+    return Redactor(tuple(sorted(known, key=len, reverse=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """`values` are hidden wherever they stand; the longest come first, for one may contain another."""
+
+    values: tuple[str, ...] = ()
+
+    def text(self, text: str) -> str:
+        """`text` with `HIDDEN` in the place of each secret."""
+        for value in self.values:
+            text = text.replace(value, HIDDEN)
+        return _FORMS.sub(HIDDEN, _ASSIGNED.sub(rf"\1{HIDDEN}", text))
+
+    def json(self, value: Any) -> Any:
+        """The same for a JSON value, where names tell of more secrets. Never raises."""
+        try:
+            return self._json(value)
+        except RecursionError:
+            return TOO_DEEP
+
+    def _json(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self._key(name): self._member(name, inner) for name, inner in _beside_its_name(value).items()}
+        if isinstance(value, list):
+            return [self._json(inner) for inner in value]
+        return self.text(value) if isinstance(value, str) else value
+
+    def _key(self, name: Any) -> Any:
+        return self.text(name) if isinstance(name, str) else name
+
+    def _member(self, name: Any, value: Any) -> Any:
+        """An MCP server's `env` and `headers` lose all their values."""
+        if name in ("env", "headers"):
+            return _without_values(value)
+        return HIDDEN if is_secret(str(name)) and isinstance(value, str) and value else self._json(value)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable or member of this name holds a secret. Counts of tokens do not."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return bool(_NAMES.search(split)) and not _COUNTS.search(name)
+
+
+def _without_values(value: Any) -> Any:
+    if isinstance(value, dict):
+        return dict.fromkeys(value, HIDDEN)
+    if isinstance(value, list):
+        return [{**each, "value": HIDDEN} if isinstance(each, dict) else HIDDEN for each in value]
+    return HIDDEN
+
+
+def _beside_its_name(value: dict[Any, Any]) -> dict[Any, Any]:
+    """`{"name": "API_KEY", "value": …}` without its value."""
+    name = value.get("name")
+    secret = isinstance(name, str) and is_secret(name) and "value" in value
+    return {**value, "value": HIDDEN} if secret else value

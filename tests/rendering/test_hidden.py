@@ -1,0 +1,97 @@
+"""Hidden and direction characters outside of questions: shown as codes wherever they could deceive, never dropped."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.acp.messages import Diff, Location, Resource, ResourceLink, Terminal, Text
+from copilot_kernel.conversation.model import Growing, Message, Notice, ToolCall
+from copilot_kernel.errors import AgentExited
+from copilot_kernel.rendering.ansi import ansi_text
+from copilot_kernel.rendering.entry import render
+from copilot_kernel.rendering.failure import render_failure
+from copilot_kernel.rendering.plain import unbroken, visible_line
+from copilot_kernel.rendering.report import render_lines, render_report
+
+from .allowed import problems, text_of
+
+BAD = "a\u202eb\u200bc\u2066d"
+SHOWN = "a⟨U+202E⟩b⟨U+200B⟩c⟨U+2066⟩d"
+UNIFIED = f"--- a/x\n+++ b/x\n@@ -1 +1 @@ {BAD}\n-one\n+{BAD}"
+
+
+def call(**more) -> ToolCall:
+    return ToolCall(1, 1, "t", status="completed", **{"title": "Do it", **more})
+
+
+ENTRIES = {
+    "title": call(title=BAD),
+    "title with code": call(title=f"Run `{BAD}`"),
+    "title that is the command": call(title=BAD, raw_input={"command": BAD}),
+    "long title": call(title=f"{BAD}{'x' * 500}"),
+    "name": call(title="", name=BAD),
+    "command": call(raw_input={"command": f"echo {BAD}"}),
+    "several commands": call(raw_input={"commands": [BAD, "ls"]}),
+    "path": call(locations=(Location(f"/p/{BAD}"),), raw_input={"path": f"/p/{BAD}"}),
+    "path of a change": call(content=(Diff(f"/p/{BAD}", "a", "b"),)),
+    "change": call(content=(Diff("/p/x", "old", BAD),)),
+    "unchanged line": call(content=(Diff("/p/x", f"{BAD}\nold", f"{BAD}\nnew"),)),
+    "unified diff": call(raw_input={"path": "/p/x", "diff": UNIFIED}),
+    "diff that cannot be read": call(raw_input={"diff": f"@@ -1 +1 @@\n?{BAD}"}),
+    "input": call(raw_input={"query": BAD}),
+    "output": call(content=(Text(BAD),)),
+    "output of a reader": call(kind="read", content=(Text(BAD),)),
+    "raw output": call(raw_output={"stdout": BAD}),
+    "terminal": call(content=(Terminal("t1"),), meta={"terminal_output": {"terminal_id": "t1", "data": BAD}}),
+    "decision": call(decision=f"Allowed: {BAD} (you)"),
+    "link": call(content=(ResourceLink(f"file:///{BAD}", BAD),)),
+    "resource": call(content=(Resource(f"file:///{BAD}", BAD),)),
+    "raw notice": Notice(1, 1, "info", "note", raw={"x": BAD}),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_what_hides_is_shown_as_a_code(entry):
+    bundle = render(entry, "/p")
+    for text in (text_of(bundle["text/html"]), bundle["text/plain"]):
+        assert "⟨U+202E⟩b⟨U+200B⟩c⟨U+2066⟩" in text
+        assert not set("\u202e\u200b\u2066") & set(text)
+    assert not set("\u202e\u200b\u2066") & set(bundle["text/html"])
+    assert problems(bundle["text/html"]) == []
+
+
+def test_code_in_a_message_is_no_prose():
+    bundle = render(Message(1, 1, "agent", Growing(f"```python\n{BAD} = 1\n```")))
+    assert f"{SHOWN} = 1" in text_of(bundle["text/html"])
+    assert problems(bundle["text/html"]) == []
+
+
+@pytest.mark.parametrize("prose", ["\u200f\u0645\u0631\u062d\u0628\u0627 \u2067abc\u2069", "\u0645\u06cc\u200c\u062e"])
+def test_prose_stays_as_it_is(prose):
+    assert prose in text_of(render(Message(1, 1, "agent", Growing(prose)))["text/html"])
+    assert prose in text_of(render(Notice(1, 1, "info", prose))["text/html"])
+
+
+def test_last_words_and_reports_are_shown_so_too():
+    card = render_failure(AgentExited("It ended", stderr=f"\x1b[31m{BAD}\x1b[0m"))
+    report = render_report("Sessions", ("Id", "Title"), [("1", BAD)])
+    log = render_lines("Log", [BAD])
+    for bundle in (card, report, log):
+        assert SHOWN in text_of(bundle["text/html"])
+        assert SHOWN in bundle["text/plain"]
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("bell\x07 null\x00 delete\x7f", "bell⟨U+0007⟩ null⟨U+0000⟩ delete⟨U+007F⟩"),
+    ("\x1b[31mred\x1b[0m\x1b[2K", "red"),
+    ("10%\x08\x08\x0820%", "20%"),
+    ("a\x1b[0m\x08b\n\x08c", "ab\nc"),
+    ("a\n\n\n\n\n\nb", "a\n\n\n\n\n\nb"),
+    ("née 大 😀 ✔️", "née 大 😀 ✔️"),
+])  # fmt: skip
+def test_output_of_a_terminal(text, shown):
+    assert ansi_text(text) == shown
+
+
+def test_a_line_breaks_nowhere_and_drops_nothing():
+    assert unbroken(" a\r\n b\t\tc\u2028d\u00a0") == "a b c\u2028d\u00a0"
+    assert visible_line(" a\n b\x1b[1m\u00a0") == "a b⟨U+001B⟩[1m⟨U+00A0⟩"

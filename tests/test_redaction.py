@@ -1,0 +1,93 @@
+"""Secrets in what an agent says: hidden where an error is made, so that no place that shows it can show them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from copilot_kernel.acp.jsonrpc import RpcError
+from copilot_kernel.acp.refusal import refusal
+from copilot_kernel.cli.advice import complaint
+from copilot_kernel.errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired
+from copilot_kernel.redaction import HIDDEN, redactor, register
+from copilot_kernel.rendering.failure import render_failure
+
+LEAK = (
+    "GET https://me:hunter2@proxy.example/v1 with Authorization: Bearer opaque-bearer-value, "
+    "ghp_0123456789abcdefghij and value-of-a-variable"
+)
+SECRETS = ("hunter2", "opaque-bearer-value", "ghp_0123456789abcdefghij", "value-of-a-variable")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROVIDER_API_KEY", "value-of-a-variable")
+    monkeypatch.setattr("copilot_kernel.redaction._registered", set())
+
+
+ERRORS = [
+    lambda: AgentError(LEAK),
+    lambda: AgentExited("It ended", "Run it again.", LEAK),
+    lambda: AgentStartFailed(f"It was not ready\n{LEAK}", stderr=LEAK),
+    lambda: AgentRefused("session/prompt", -32603, LEAK, {"details": [LEAK], LEAK: 1}),
+    lambda: AuthRequired("session/new", LEAK, {"token": "abc", "details": LEAK}),
+    lambda: refusal("session/prompt", RpcError(-32603, "Internal error", {"details": LEAK})),
+]
+
+
+@pytest.mark.parametrize("make", ERRORS)
+def test_no_form_of_an_agents_error_shows_a_secret(make):
+    error = make()
+    card = render_failure(error)
+    shown = [str(error), repr(error), card["text/html"], card["text/plain"], complaint(error)]
+    shown += [str(getattr(error, name, "")) for name in ("stderr", "data")]
+    assert [(text, secret) for text in shown for secret in SECRETS if secret in text] == []
+    assert HIDDEN in card["text/plain"] + str(getattr(error, "data", ""))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The folder /home/me/project does not exist",
+        "maximum context length is 128000 tokens: you asked for 130000",
+        "Invalid credentials. Run `copilot login`.",
+        "ssh://git@host/x failed",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert str(AgentError(text)) == text
+
+
+def test_the_working_directory_is_no_password():
+    """`PWD` has the form of a name for one."""
+    assert redactor({"PWD": "/home/me/project"}).text("in /home/me/project/a.py") == "in /home/me/project/a.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("https://me:p@ss@host/x", f"https://{HIDDEN}@host/x"),
+        ("Authorization: Digest abcdef", f"Authorization: Digest {HIDDEN}"),
+        ("the value is opaque-header-value.", f"the value is {HIDDEN}."),
+        ("the value is opaque-header-value-and-more.", f"the value is {HIDDEN}."),
+    ],
+)
+def test_a_secret_is_hidden_whole(text, hidden):
+    register({"opaque-header-value", "opaque-header-value-and-more"})
+    assert redactor({}).text(text) == hidden
+
+
+def test_data_nested_beyond_measure_does_not_raise():
+    data: object = "x"
+    for _ in range(100_000):
+        data = [data]
+    error = AgentRefused("m", 1, "no", data)
+    assert render_failure(error)["text/plain"].startswith("✗ no\nm: error 1")
+
+
+@pytest.mark.parametrize("unit", ["a", "token", "eyJ-", "a:", "://a:", "token=", "bearer ", " ", "-"])
+def test_the_time_grows_with_the_length_alone(unit):
+    text = unit * (200_000 // len(unit))
+    started = time.process_time()
+    redactor({}).text(text)
+    assert time.process_time() - started < 2
