@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
 from tornado.ioloop import PeriodicCallback
-from traitlets import Bool, Enum, Float, Int, List, Unicode, default
+from traitlets import Bool, Enum, Float, Int, TraitError, Unicode, default, validate
 
 from .. import config
 from ..acp.messages import ConfigUpdate
@@ -21,6 +22,7 @@ from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
 from .limits import Limits
+from .listing import TextList
 from .lobby import Lobby
 from .metrics import Metrics
 from .pool import Pool
@@ -28,6 +30,8 @@ from .routes import routes
 
 SWEEP = 10_000
 """Milliseconds between two looks for what is idle."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
+"""RFC 6454, 6.2."""
 
 
 class CopilotApp(ExtensionApp):
@@ -43,7 +47,7 @@ class CopilotApp(ExtensionApp):
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
     defaultModel = Unicode(help="Model when a request names none; COPILOT_MODEL is the same.").tag(config=True)
     root_paths = Bool(True, help="Whether the routes are at /v1/…, /api/chat/… and /health, too.").tag(config=True)
-    cors_origins = List(Unicode(), help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
+    cors_origins = TextList(help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
     rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) a minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Turns at once; 0: no limit.").tag(config=True)
     request_log = Bool(False, help="A line for each request: route, status, seconds. Never texts.").tag(config=True)
@@ -56,9 +60,9 @@ class CopilotApp(ExtensionApp):
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True
     )
-    allow = List(Unicode(), help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
+    allow = TextList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
     chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
-    chat_allow = List(Unicode(), help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
+    chat_allow = TextList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
     header_seconds = Float(
@@ -69,6 +73,18 @@ class CopilotApp(ExtensionApp):
     @default("defaultModel")
     def _model_of_the_environment(self) -> str:
         return os.environ.get("COPILOT_MODEL", "")
+
+    @validate("cors_origins")
+    def _origins_as_browsers_send_them(self, proposal: Any) -> list[str]:
+        """Anything else would match no request, without a word."""
+        for origin in proposal.value:
+            if not _ORIGIN.fullmatch(origin):
+                raise TraitError(
+                    f"--CopilotApp.cors_origins: {origin!r:.100} is not an origin. "
+                    "Write scheme, host and port as browsers send them, such as https://example.org or "
+                    "http://localhost:3000: in lower case, without a path or a slash at the end, and without wildcards."
+                )
+        return list(proposal.value)
 
     # -- what handlers share -----------------------------------------------------------------------------------------
 
