@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +22,7 @@ from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
 from ..errors import AuthRequired
 from ..permissions.rulebook import Rulebook
+from .activity import Activity
 from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
@@ -57,6 +62,10 @@ class CopilotApp(ExtensionApp):
         100, min=1, help="Conversations over HTTP that are kept, and chats, each; the oldest idle one goes."
     ).tag(config=True)
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
+    activity_timeout = Float(
+        min=0,
+        help="A turn and its questions count as activity of the server for so long; default: the kernel's setting.",
+    ).tag(config=True)
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True
     )
@@ -73,6 +82,10 @@ class CopilotApp(ExtensionApp):
     @default("defaultModel")
     def _model_of_the_environment(self) -> str:
         return os.environ.get("COPILOT_MODEL", "")
+
+    @default("activity_timeout")
+    def _timeout_of_kernels(self) -> float:
+        return config.load().activity_timeout
 
     @validate("cors_origins")
     def _origins_as_browsers_send_them(self, proposal: Any) -> list[str]:
@@ -92,6 +105,8 @@ class CopilotApp(ExtensionApp):
         """Nothing is started here."""
         self.catalogue = Catalogue()
         self.limits = Limits(self.rate_limit, self.concurrency)
+        times = self._serverapp().web_app.settings["last_activity_times"]
+        self.activity = Activity(times, self.activity_timeout)
         loaded = config.load()
         folder = loaded.cwd or str(self._serverapp().root_dir)
         self.base_settings = replace(loaded, cwd=folder, fs=False, terminal=False)
@@ -171,6 +186,12 @@ class CopilotApp(ExtensionApp):
         if state is not None and info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One turn of the agent, until the end of the block. Raises ApiError when there are too many."""
+        with self.limits.turn(), self.activity.turn():
+            yield
+
     def status(self) -> dict[str, Any]:
         """What is going on, without asking the agent."""
         return {
@@ -186,6 +207,7 @@ class CopilotApp(ExtensionApp):
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """The loop runs."""
         self._sweeper.start()
+        _stop_on_interrupt(serverapp)
 
     async def stop_extension(self) -> None:
         """Every agent is ended."""
@@ -197,6 +219,7 @@ class CopilotApp(ExtensionApp):
         self.catalogue.heard(update)
 
     async def _sweep(self) -> None:
+        self.activity.sweep()
         await self.dialogues.sweep(self.idle_seconds)
         await self.pool.sweep(self.idle_seconds)
 
@@ -206,6 +229,16 @@ class CopilotApp(ExtensionApp):
     def _serverapp(self) -> Any:
         assert self.serverapp is not None
         return self.serverapp
+
+
+def _stop_on_interrupt(serverapp: Any) -> None:
+    """Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, but no extension or kernel is stopped, and
+    the process waits for the threads of agents that nobody ends. JupyterHub stops servers that way.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, serverapp._signal_stop)
 
 
 def main() -> None:
