@@ -51,8 +51,9 @@ def test_the_environment_sets_every_field() -> None:
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
+    seconds = 2.5, 1.0, 600.0
     assert settings == Settings(
-        "demo", "/project", "bypassPermissions", *lists, "cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "/state"
+        "demo", "/project", "bypassPermissions", *lists, "cancel", *seconds, servers, True, True, "flat", "/state"
     )
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
