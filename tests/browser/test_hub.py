@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, expect
 from .hub import INSTALL, PASSWORD, PROXY, USER, Hub, running_hub
 from .test_chat_page import Chat
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 STATUS = f"/user/{USER}/copilot/status"
 
