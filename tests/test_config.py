@@ -11,7 +11,7 @@ from copilot_kernel.servers import McpServer
 ORIGINS = dict.fromkeys(
     (
         *("agent", "cwd", "permission_mode", "allow", "ask", "deny", "on_unasked", "start_timeout", "cancel_grace"),
-        *("mcp_servers", "fs", "terminal", "answer_form", "state"),
+        *("activity_timeout", "mcp_servers", "fs", "terminal", "answer_form", "state"),
     ),
     "default",
 )
@@ -39,6 +39,7 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_ON_UNASKED": "cancel",
             "COPILOT_KERNEL_START_TIMEOUT": "2.5",
             "COPILOT_KERNEL_CANCEL_GRACE": "1",
+            "COPILOT_KERNEL_ACTIVITY_TIMEOUT": "600",
             "COPILOT_KERNEL_MCP_SERVERS": '[{"name": "files", "command": "serve"}]',
             "COPILOT_KERNEL_FS": "on",
             "COPILOT_KERNEL_TERMINAL": "on",
@@ -50,8 +51,9 @@ def test_the_environment_sets_every_field() -> None:
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
+    seconds = 2.5, 1.0, 600.0
     assert settings == Settings(
-        "demo", "/project", "bypassPermissions", *lists, "cancel", 2.5, 1.0, servers, True, True, "flat", "/state"
+        "demo", "/project", "bypassPermissions", *lists, "cancel", *seconds, servers, True, True, "flat", "/state"
     )
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
@@ -125,6 +127,8 @@ def test_a_variable_that_is_empty_limits_nothing() -> None:
         ({"on_unasked": ["badge"]}, "on_unasked: ['badge'] is not one of badge, cancel; badge is used"),
         ({"start_timeout": [1]}, "start_timeout: "),
         ({"start_timeout": None}, "start_timeout: "),
+        ({"activity_timeout": -1}, "activity_timeout: must be a number of seconds between 0 and 604800"),
+        ({"activity_timeout": "nan"}, "activity_timeout: must be"),
     ],
 )
 def test_a_file_with_a_wrong_value_names_it(tmp_path: Path, values: dict[str, Any], problem: str) -> None:

@@ -48,6 +48,8 @@ class Settings:
     """Seconds until the agent must have answered `initialize` and `session/new`."""
     cancel_grace: float = 5.0
     """Seconds that a cancelled turn may take to end before the agent is ended."""
+    activity_timeout: float = 28_800.0
+    """Seconds that a question counts as activity, so that whoever ends idle kernels and servers does not end it."""
     mcp_servers: tuple[McpServer, ...] = ()
     """Servers of the Model Context Protocol that the agent is to use."""
     fs: bool = False
@@ -269,6 +271,13 @@ def _seconds(raw: Any) -> float:
     return value
 
 
+def _up_to_a_week(raw: Any) -> float:
+    value = float(raw)
+    if not 0 <= value <= 604_800:
+        raise ValueError("must be a number of seconds between 0 and 604800")
+    return value
+
+
 _NO_LIST = "must be a JSON list of texts, such as {}"
 _EXAMPLE = '["Bash(rm *)", "Edit(data/**)"]'
 _LOST = "does not begin while what denies or asks cannot be read; default is used"
@@ -288,6 +297,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "on_unasked": _one_of(ON_UNASKED),
     "start_timeout": _seconds,
     "cancel_grace": _seconds,
+    "activity_timeout": _up_to_a_week,
     "mcp_servers": _servers,
     "fs": _switch,
     "terminal": _switch,

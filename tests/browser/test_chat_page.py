@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 class Chat:
     """The page, as its reader sees it; `faults` are what the browser complains of, `asked` what it asked for."""
 
-    def __init__(self, context: BrowserContext, server: Server) -> None:
+    def __init__(self, context: BrowserContext, server: Server | None = None) -> None:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(LIMIT)
         self.faults: list[str] = []
@@ -38,7 +38,8 @@ class Chat:
         self.page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(server.page)
+        if server is not None:
+            self.page.goto(server.page)
 
     @property
     def log(self) -> Locator:

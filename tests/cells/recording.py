@@ -73,7 +73,7 @@ class RecordingCell:
         self.sent: list[tuple[str, Bundle]] = []
         self.metadata: list[Any] = []
         self.prompts: list[str] = []
-        self.owned = 0
+        self.owned = self.busied = 0
         self.typed: asyncio.Queue[str | None] = asyncio.Queue()
         self._outputs: dict[Any, Bundle] = {}
 
@@ -105,6 +105,9 @@ class RecordingCell:
 
     def stream(self, text: str, name: str = "stdout") -> None:
         self._send("stream", {"text/plain": text}, object(), None)
+
+    def busy(self) -> None:
+        self.busied += 1
 
     @contextmanager
     def owning(self) -> Iterator[None]:

@@ -205,3 +205,8 @@ async def test_a_comm_belongs_to_the_cell_that_owns_it_else_to_the_message_being
         ("this cell", {"a": 1}),
         ("another", {"a": 2}),
     ]
+
+
+def test_the_kernel_s_status_is_that_of_the_cell_s_own_request(wire: Wire) -> None:
+    wire.cell().busy()
+    assert wire.published == [{"type": "status", "content": {"execution_state": "busy"}, "parent": "this cell"}]

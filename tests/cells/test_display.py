@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.elicitation import parse_elicitation
 from copilot_kernel.acp.messages import Text, UsageUpdate
 from copilot_kernel.cells.display import Display
 from copilot_kernel.cells.slots import MOST_QUESTIONS, OpenQuestion
@@ -38,9 +39,10 @@ class Person:
 class Scene:
     """A display, its cell, its clock and the person before it."""
 
-    def __init__(self, **cell: Any) -> None:
+    def __init__(self, activity_timeout: float = 0.0, **cell: Any) -> None:
         self.cell, self.loop, self.person = RecordingCell(**cell), Loop(), Person()
-        self.display = Display(self.cell, self.person, cwd="/project", loop=self.loop)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
+        self.display = Display(self.cell, self.person, **options)  # type: ignore[arg-type]
 
     async def ask(self, about: ToolCall, key: int = 1) -> asyncio.Task[Answer]:
         """Ask, until the question stands there or waits for a seat."""
@@ -184,3 +186,38 @@ async def test_so_many_questions_stand_at_once_and_the_next_one_when_one_is_answ
     assert f"May it do {MOST_QUESTIONS + 1}?" in scene.plain()
     for task in tasks:
         task.cancel()
+
+
+async def test_a_question_counts_as_activity_until_it_is_answered() -> None:
+    scene = Scene(activity_timeout=3600)
+    asking = await scene.ask(call(1))
+    assert scene.cell.busied == 0
+    scene.loop.pass_time(600)
+    assert scene.cell.busied == 10
+    scene.person.answers[1].set_result(ALLOWED)
+    await asking
+    scene.loop.pass_time(600)
+    assert scene.cell.busied == 10
+
+
+async def test_so_does_a_form_or_an_address() -> None:
+    scene = Scene(activity_timeout=3600, cell_id=None)
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    request = parse_elicitation({"mode": "form", "message": "Which one?", "requestedSchema": schema})
+    filling = asyncio.create_task(scene.display.elicit(request))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    scene.loop.pass_time(600)
+    assert scene.cell.busied == 10
+    filling.cancel()
+    await asyncio.wait({filling})
+
+
+@pytest.mark.parametrize("seconds", [0, 59, 600])
+async def test_but_only_for_the_time_of_the_setting(seconds: float) -> None:
+    scene = Scene(activity_timeout=seconds)
+    asking = await scene.ask(call(1))
+    scene.loop.pass_time(7200)
+    assert scene.cell.busied == max(0, seconds // 60 - 1)
+    asking.cancel()
+    await asyncio.wait({asking})

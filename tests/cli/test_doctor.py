@@ -31,20 +31,21 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
     assert (done.returncode, done.stderr) == (0, "")
     assert [mark for mark in marks if mark] == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
     assert lines[lines.index("settings") + 1 :] == [
-        '  agent            "demo"  (environment)',
-        '  cwd              ""  (default)',
-        '  permission_mode  "default"  (default)',
-        '  allow            ["Read"]  (environment)',
-        "  ask              []  (default)",
-        "  deny             []  (default)",
-        '  on_unasked       "badge"  (default)',
-        "  start_timeout    30.0  (default)",
-        "  cancel_grace     5.0  (default)",
-        "  mcp_servers      {}  (default)",
-        "  fs               false  (default)",
-        "  terminal         false  (default)",
-        '  answer_form      "nested"  (default)',
-        '  state            ""  (default)',
+        '  agent             "demo"  (environment)',
+        '  cwd               ""  (default)',
+        '  permission_mode   "default"  (default)',
+        '  allow             ["Read"]  (environment)',
+        "  ask               []  (default)",
+        "  deny              []  (default)",
+        '  on_unasked        "badge"  (default)',
+        "  start_timeout     30.0  (default)",
+        "  cancel_grace      5.0  (default)",
+        "  activity_timeout  28800.0  (default)",
+        "  mcp_servers       {}  (default)",
+        "  fs                false  (default)",
+        "  terminal          false  (default)",
+        '  answer_form       "nested"  (default)',
+        '  state             ""  (default)',
     ]
 
 
@@ -61,7 +62,7 @@ def test_a_setting_of_a_file_names_the_file(program, tmp_path):
     file.write_text('{"cwd": "~", "colour": "red"}')
     done = program("doctor", "--no-start")
     assert done.returncode == 1
-    assert f'  cwd              "~"  ({file})' in done.stdout.splitlines()
+    assert f'  cwd               "~"  ({file})' in done.stdout.splitlines()
     assert f"✗ settings: {file}: there is no setting 'colour'" in done.stdout.splitlines()
 
 

@@ -60,6 +60,27 @@ async def test_its_files_are_served_with_their_types(jp_fetch: Any, name: str) -
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("name", sorted(FILES))
+async def test_they_need_no_login_since_a_browser_cannot_send_one_for_a_module(
+    jp_fetch: Any, jp_serverapp: Any, name: str, method: str
+) -> None:
+    jp_serverapp.web_app.settings["allow_unauthenticated_access"] = False
+    answer = await jp_fetch("copilot", "chat", "static", name, method=method, headers={"Authorization": ""})
+    assert answer.code == 200
+
+
+def test_each_request_of_the_page_has_the_xsrf_token() -> None:
+    scripts = "".join((STATIC / name).read_text() for name in FILES if name.endswith(".js"))
+    assert scripts.count("fetch(") == 1
+    assert "'X-XSRFToken': token" in scripts
+
+
+async def test_the_page_brings_the_xsrf_token_as_a_cookie(jp_fetch: Any) -> None:
+    cookies = (await jp_fetch("copilot", "chat")).headers.get_list("Set-Cookie")
+    assert "_xsrf" in [cookie.partition("=")[0] for cookie in cookies]
+
+
 @pytest.mark.parametrize("name", ["chat.html", "..%2fpage.py", "secret", "chat.js%00"])
 async def test_other_files_are_not(jp_fetch: Any, name: str) -> None:
     with pytest.raises(HTTPClientError) as error:
@@ -98,9 +119,7 @@ async def test_the_model_of_the_server_is_the_active_one(jp_fetch: Any) -> None:
     assert json.loads((await jp_fetch("api", "models")).body)["active"] == "scripted-large"
 
 
-@pytest.mark.parametrize(
-    "path", ["api/chat/suggestions", "api/models", "copilot/chat/sessions", "copilot/chat/static/chat.js"]
-)
+@pytest.mark.parametrize("path", ["api/chat/suggestions", "api/models", "copilot/chat/sessions"])
 async def test_nothing_without_a_login(jp_fetch: Any, path: str) -> None:
     with pytest.raises(HTTPClientError) as error:
         await jp_fetch(*path.split("/"), headers={"Authorization": ""})

@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from typing import Any
 import psutil
 import pytest
 from jupyter_server.serverapp import list_running_servers
+from websockets.sync.client import connect
 
 pytestmark = pytest.mark.timeout(300)
 """Six processes, each of which imports Jupyter Server."""
@@ -136,3 +139,36 @@ def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tup
         f"copilot-kernel: Port {number} cannot be used: Address already in use.",
         "`copilot-kernel serve status` shows what runs; another port: --port N",
     ]
+
+
+def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(environment: dict[str, str], port: int) -> None:
+    """So JupyterHub ends servers; while a question waits, the agent's task and its threads are there."""
+    command = [PROGRAM, "serve", f"--port={port}"]
+    server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until_it_answers(port)
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with connect(f"ws://127.0.0.1:{port}/copilot/chat/ws", additional_headers=headers, proxy=None) as chat:
+            chat.send(json.dumps({"action": "new_session"}))
+            chat.send(json.dumps({"action": "send", "text": "demo: edit poem.txt => roses"}))
+            while json.loads(chat.recv(20)).get("event") != "tool_approval_request":
+                pass
+            agents = psutil.Process(server.pid).children()
+            server.send_signal(signal.SIGINT)
+            assert server.wait(20) == 0
+    finally:
+        server.kill()
+        server.wait(20)
+    assert agents
+    assert psutil.wait_procs(agents, timeout=20)[1] == []
+
+
+def until_it_answers(port: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            ask(port, "health")
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("the server does not start")

@@ -90,6 +90,10 @@ class Cell:
         """The cell has failed. JupyterLab shows only `traceback`."""
         self._send("error", {"ename": ename, "evalue": evalue, "traceback": traceback})
 
+    def busy(self) -> None:
+        """Send the kernel's status once more: a message that nobody sees, but that counts as activity."""
+        self._send("status", {"execution_state": "busy"})
+
     @contextmanager
     def owning(self) -> Iterator[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""

@@ -22,6 +22,7 @@ from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
 from ..rendering.plain import visible_line
+from .activity import kept_active
 from .asking import Asking
 from .batch import Batch
 from .cell import Cell
@@ -39,7 +40,8 @@ _log = logging.getLogger(__name__)
 class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
-    `replays`: the cell shows what was said before, by both.
+    `replays`: the cell shows what was said before, by both. `activity_timeout`: so many seconds a question counts as
+    activity.
     """
 
     def __init__(
@@ -49,11 +51,13 @@ class Display:
         *,
         cwd: str = "",
         replays: bool = False,
+        activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._replays = replays
         self._cell, self._asking, self._eliciting = cell, asking, Eliciting(cell)
-        self._page = _page(cell, loop or asyncio.get_running_loop(), cwd or os.getcwd())
+        self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
+        self._page = _page(cell, self._loop, cwd or os.getcwd())
         self._seats = anyio.Semaphore(MOST_QUESTIONS)
         self._places = count(-1, -1)
         """What is no entry of the conversation has a negative number."""
@@ -75,7 +79,8 @@ class Display:
     async def ask(self, question: Question) -> Answer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
         async with self._seats:
-            return await self._ask(question)
+            with kept_active(self._cell, self._loop, self._activity_timeout):
+                return await self._ask(question)
 
     async def _ask(self, question: Question) -> Answer:
         answer = Answer(None, "cancel", "withdrawn")
@@ -97,7 +102,8 @@ class Display:
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
         async with self._seats:
-            return await self._elicit(request)
+            with kept_active(self._cell, self._loop, self._activity_timeout):
+                return await self._elicit(request)
 
     async def _elicit(self, request: Elicitation) -> ElicitationAnswer:
         answer, place = ElicitationAnswer("cancel", reason="withdrawn"), next(self._places)

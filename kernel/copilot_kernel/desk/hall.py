@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class MakeDisplay(Protocol):
-    """What shows a turn in its cell; `cwd` is the folder that paths are shown relative to."""
+    """What shows a turn in its cell; `cwd` is the folder that paths are shown relative to. See `Display`."""
 
-    def __call__(self, cell: Cell, asking: Asking, *, cwd: str) -> Display: ...
+    def __call__(self, cell: Cell, asking: Asking, *, cwd: str, activity_timeout: float) -> Display: ...
 
 
 class Hall:
@@ -49,9 +49,10 @@ class Hall:
         from ..cells.asking import Asking
         from ..chat.attachments import mentions
 
-        folder = self.desk.settings.folder
+        settings = self.desk.settings
+        folder = settings.folder
         self.tell_notices(cell)
-        display = make_display(cell, Asking(cell, folder), cwd=folder)
+        display = make_display(cell, Asking(cell, folder), cwd=folder, activity_timeout=settings.activity_timeout)
         try:
             turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
             display.finish(turn)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
 from tornado.ioloop import PeriodicCallback
-from traitlets import Bool, Enum, Float, Int, List, Unicode, default
+from traitlets import Bool, Enum, Float, Int, TraitError, Unicode, default, validate
 
 from .. import config
 from ..acp.messages import ConfigUpdate
@@ -17,10 +22,12 @@ from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
 from ..errors import AuthRequired
 from ..permissions.rulebook import Rulebook
+from .activity import Activity
 from .alone import Alone
 from .catalogue import Catalogue, Model
 from .dialogue import Dialogues
 from .limits import Limits
+from .listing import TextList
 from .lobby import Lobby
 from .metrics import Metrics
 from .pool import Pool
@@ -28,6 +35,8 @@ from .routes import routes
 
 SWEEP = 10_000
 """Milliseconds between two looks for what is idle."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
+"""RFC 6454, 6.2."""
 
 
 class CopilotApp(ExtensionApp):
@@ -43,7 +52,7 @@ class CopilotApp(ExtensionApp):
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
     defaultModel = Unicode(help="Model when a request names none; COPILOT_MODEL is the same.").tag(config=True)
     root_paths = Bool(True, help="Whether the routes are at /v1/…, /api/chat/… and /health, too.").tag(config=True)
-    cors_origins = List(Unicode(), help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
+    cors_origins = TextList(help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
     rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) a minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Turns at once; 0: no limit.").tag(config=True)
     request_log = Bool(False, help="A line for each request: route, status, seconds. Never texts.").tag(config=True)
@@ -53,12 +62,16 @@ class CopilotApp(ExtensionApp):
         100, min=1, help="Conversations over HTTP that are kept, and chats, each; the oldest idle one goes."
     ).tag(config=True)
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
+    activity_timeout = Float(
+        min=0,
+        help="A turn and its questions count as activity of the server for so long; default: the kernel's setting.",
+    ).tag(config=True)
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True
     )
-    allow = List(Unicode(), help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
+    allow = TextList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
     chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
-    chat_allow = List(Unicode(), help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
+    chat_allow = TextList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
     header_seconds = Float(
@@ -70,12 +83,30 @@ class CopilotApp(ExtensionApp):
     def _model_of_the_environment(self) -> str:
         return os.environ.get("COPILOT_MODEL", "")
 
+    @default("activity_timeout")
+    def _timeout_of_kernels(self) -> float:
+        return config.load().activity_timeout
+
+    @validate("cors_origins")
+    def _origins_as_browsers_send_them(self, proposal: Any) -> list[str]:
+        """Anything else would match no request, without a word."""
+        for origin in proposal.value:
+            if not _ORIGIN.fullmatch(origin):
+                raise TraitError(
+                    f"--CopilotApp.cors_origins: {origin!r:.100} is not an origin. "
+                    "Write scheme, host and port as browsers send them, such as https://example.org or "
+                    "http://localhost:3000: in lower case, without a path or a slash at the end, and without wildcards."
+                )
+        return list(proposal.value)
+
     # -- what handlers share -----------------------------------------------------------------------------------------
 
     def initialize_settings(self) -> None:
         """Nothing is started here."""
         self.catalogue = Catalogue()
         self.limits = Limits(self.rate_limit, self.concurrency)
+        times = self._serverapp().web_app.settings["last_activity_times"]
+        self.activity = Activity(times, self.activity_timeout)
         loaded = config.load()
         folder = loaded.cwd or str(self._serverapp().root_dir)
         self.base_settings = replace(loaded, cwd=folder, fs=False, terminal=False)
@@ -155,6 +186,12 @@ class CopilotApp(ExtensionApp):
         if state is not None and info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One turn of the agent, until the end of the block. Raises ApiError when there are too many."""
+        with self.limits.turn(), self.activity.turn():
+            yield
+
     def status(self) -> dict[str, Any]:
         """What is going on, without asking the agent."""
         return {
@@ -170,6 +207,7 @@ class CopilotApp(ExtensionApp):
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """The loop runs."""
         self._sweeper.start()
+        _stop_on_interrupt(serverapp)
 
     async def stop_extension(self) -> None:
         """Every agent is ended."""
@@ -181,6 +219,7 @@ class CopilotApp(ExtensionApp):
         self.catalogue.heard(update)
 
     async def _sweep(self) -> None:
+        self.activity.sweep()
         await self.dialogues.sweep(self.idle_seconds)
         await self.pool.sweep(self.idle_seconds)
 
@@ -190,6 +229,16 @@ class CopilotApp(ExtensionApp):
     def _serverapp(self) -> Any:
         assert self.serverapp is not None
         return self.serverapp
+
+
+def _stop_on_interrupt(serverapp: Any) -> None:
+    """Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, but no extension or kernel is stopped, and
+    the process waits for the threads of agents that nobody ends. JupyterHub stops servers that way.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, serverapp._signal_stop)
 
 
 def main() -> None:

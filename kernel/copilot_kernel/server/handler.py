@@ -35,6 +35,11 @@ XSRF = (
     "A cookie alone may only read. Send what the cookie _xsrf holds as X-XSRFToken, too, or the token of this Jupyter "
     "server: Authorization: Bearer TOKEN."
 )
+TOKEN = "Give the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
+HUB_TOKEN = (
+    "Give a token of this JupyterHub that has the scope {scope} as API key: Authorization: Bearer TOKEN. "
+    "You can request one at {page}. With a cookie, send what the cookie _xsrf holds as X-XSRFToken, too."
+)
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 LINGER = 4
 """So many times the largest body are read and thrown away, so that a client hears the answer before the end."""
@@ -114,7 +119,11 @@ class Handler(ExtensionHandlerMixin, JupyterHandler):
         raise self._unknown_user()
 
     def _unknown_user(self) -> ApiError:
-        words = "Give the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
+        hub: Any = getattr(self.identity_provider, "hub_auth", None)
+        words = TOKEN
+        if hub is not None:
+            narrowest = max(hub.access_scopes, key=len, default="access:servers")
+            words = HUB_TOKEN.format(scope=narrowest, page=f"{hub.hub_host}{hub.hub_prefix}token")
         return ApiError(401, words, WWW_Authenticate="Bearer")
 
     # -- bodies ------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class Lobby:
         """Counted with the turns over HTTP. Raises UsageError when there are too many."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._app.limits.turn())
+                stack.enter_context(self._app.turn())
             except ApiError as error:
                 raise UsageError(error.message, "Send it again in a while.") from error
             yield

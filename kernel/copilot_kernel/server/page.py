@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
+from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.utils import url_path_join
 from tornado import web
@@ -81,6 +82,7 @@ class Page(Handler):
     @web.authenticated
     def get(self) -> None:
         """The page. Where it is, it learns from an attribute; what new chats may do, it says at the top."""
+        self.xsrf_token  # noqa: B018 -- reading it sets the cookie that the page's requests need
         page = (STATIC / "chat.html").read_text("utf-8")
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
@@ -100,10 +102,14 @@ class Page(Handler):
 
 
 class Asset(Handler):
-    """`GET copilot/chat/static/NAME`: one of the few files of the page."""
+    """`GET copilot/chat/static/NAME`: one of the few files of the page, which hold no secret.
 
-    route = "/copilot/chat/static"
+    No login: a browser can send no XSRF token for an ES module, and JupyterHub wants one.
+    """
 
+    everyone, route = True, "/copilot/chat/static"
+
+    @allow_unauthenticated
     def get(self, name: str) -> None:
         """Raises ApiError."""
         if name not in FILES:
@@ -112,6 +118,11 @@ class Asset(Handler):
         self.set_header("Cache-Control", "no-cache")
         self.set_header("X-Content-Type-Options", "nosniff")
         self.finish((STATIC / name).read_bytes())
+
+    @allow_unauthenticated
+    def head(self, *args: str) -> None:
+        """The same without its body."""
+        self.get(*args)
 
 
 class Suggestions(Handler):

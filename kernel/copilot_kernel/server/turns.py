@@ -62,7 +62,7 @@ class TurnHandler(Posted):
         prompt.blocks(messages, self.said_in)  # before an agent is started for what cannot be sent to it
         try:
             async with AsyncExitStack() as after:
-                with self.app.limits.turn():
+                with self.app.turn():
                     async with self.app.dialogues.of(self._key(asked), after) as dialogue:
                         await self._take_turn(dialogue, asked, messages)
         except CopilotError as error:

@@ -6,6 +6,7 @@ import { Wire } from './wire.js';
 const $ = (id) => document.getElementById(id);
 const base = document.body.dataset.base;
 const KEY = `copilot chat ${base}`;
+const SUGGESTIONS = `${base.replace(/\/chat$/, '')}/api/chat/suggestions`;
 const NEAR = 120; // pixels from the end that still count as the end
 
 const log = new Log($('log'));
@@ -143,7 +144,13 @@ async function lost(everOpened, reason) {
 }
 
 async function signedOut() {
-  try { return [401, 403].includes((await fetch(`${base}/static/icon.svg`, { cache: 'no-store' })).status); } catch { return false; }
+  try { return [401, 403].includes((await request(SUGGESTIONS)).status); } catch { return false; }
+}
+
+// JupyterHub takes the cookie of a `fetch` only together with the XSRF token, even for a GET.
+function request(url) {
+  const token = document.cookie.match(/(?:^|;\s*)_xsrf=([^;]*)/)?.[1];
+  return fetch(url, { cache: 'no-store', headers: token ? { 'X-XSRFToken': token } : {} });
 }
 
 function act(action) { return wire.send(action); }
@@ -235,7 +242,7 @@ $('recent').onclick = async () => {
   list.replaceChildren(element('li', 'none', 'Looking …'));
   $('sessions').showModal();
   let found = [];
-  try { found = await (await fetch(`${base}/sessions`)).json(); } catch { /* told below */ }
+  try { found = await (await request(`${base}/sessions`)).json(); } catch { /* told below */ }
   const items = (Array.isArray(found) ? found : []).map(({ id, title, updated_at: when, open: isOpen }) => {
     const button = element('button', id === session ? 'here' : '');
     const state = id === session ? 'this one' : isOpen ? 'open' : when.slice(0, 16).replace('T', ' ');
@@ -252,7 +259,7 @@ $('sessions').onclick = (event) => { if (event.target === $('sessions')) $('sess
 
 async function starters() {
   let found = [];
-  try { found = await (await fetch(`${base.replace(/\/chat$/, '')}/api/chat/suggestions`)).json(); } catch { return; }
+  try { found = await (await request(SUGGESTIONS)).json(); } catch { return; }
   $('starters').replaceChildren(...found.map((text) => {
     const button = element('button', '', text);
     button.type = 'button';
