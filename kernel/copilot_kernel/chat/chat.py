@@ -58,11 +58,17 @@ class Chat:
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path goes on with it.
     Where nobody watches, and without a notebook, there is none, and each chat begins a new session.
     With `shared`, the chat is one of several on that agent, which outlives it.
+    `place` says where its session is open to whoever else wants it; by default, that is the notebook.
     All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
     """
 
     def __init__(
-        self, settings: Settings, notebook: str = "", retry: Retry | None = None, shared: Shared | None = None
+        self,
+        settings: Settings,
+        notebook: str = "",
+        retry: Retry | None = None,
+        shared: Shared | None = None,
+        place: str = "",
     ) -> None:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
@@ -76,8 +82,8 @@ class Chat:
             if shared
             else Agent(settings, self._doors(), self._services.serve, self._denied)
         )
-        folder = state_folder(settings) if notebook else None
-        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
+        folder = state_folder(settings)
+        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook, place)
         self._sessions.on_another = self._another
         self._turns = anyio.Lock()
         self._stop: Stop | None = None
@@ -307,8 +313,8 @@ class Chat:
         """Delete a session at the agent, the open one too. Raises UsageError (also if it offers no such thing)."""
         async with self._turns:
             link = await self._sessions.link()
-            self._sessions.claim(session_id)
-            await link.delete(session_id)
+            with self._sessions.reserved(session_id):
+                await link.delete(session_id)
             if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
 

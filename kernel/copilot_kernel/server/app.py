@@ -23,7 +23,7 @@ from .dialogue import Dialogues
 from .limits import Limits
 from .lobby import Lobby
 from .metrics import Metrics
-from .pool import Pool
+from .pool import AT_ENDPOINT, Pool
 from .routes import routes
 
 SWEEP = 10_000
@@ -138,7 +138,7 @@ class CopilotApp(ExtensionApp):
         return self.catalogue.models
 
     async def _ask_for_models(self) -> None:
-        home = await self.pool.home(self.http_settings)
+        home = await self.pool.home(self.http_settings, AT_ENDPOINT)
         try:
             await home.do(self.meet)
         finally:
