@@ -11,7 +11,7 @@ from copilot_kernel.servers import McpServer
 ORIGINS = dict.fromkeys(
     (
         *("agent", "cwd", "permission_mode", "allow", "ask", "deny", "on_unasked", "start_timeout", "cancel_grace"),
-        *("mcp_servers", "fs", "terminal", "answer_form", "state"),
+        *("mcp_servers", "fs", "terminal", "answer_form", "option_member", "state"),
     ),
     "default",
 )
@@ -43,6 +43,7 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_FS": "on",
             "COPILOT_KERNEL_TERMINAL": "on",
             "COPILOT_KERNEL_ANSWER_FORM": "flat",
+            "COPILOT_KERNEL_OPTION_MEMBER": "optionId",
             "COPILOT_KERNEL_STATE": "/state",
             "PATH": "/bin",
         },
@@ -50,9 +51,8 @@ def test_the_environment_sets_every_field() -> None:
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
-    assert settings == Settings(
-        "demo", "/project", "bypassPermissions", *lists, "cancel", 2.5, 1.0, servers, True, True, "flat", "/state"
-    )
+    more = ("cancel", 2.5, 1.0, servers, True, True, "flat", "optionId", "/state")
+    assert settings == Settings("demo", "/project", "bypassPermissions", *lists, *more)
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
 

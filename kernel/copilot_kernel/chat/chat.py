@@ -16,7 +16,7 @@ import anyio
 
 from ..acp.doors import Doors
 from ..acp.jsonrpc import EXPIRED, NOT_FOUND
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
@@ -330,6 +330,10 @@ class Chat:
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()
+
+    async def offered(self, what: choosing.Offer) -> SessionState:
+        """The session with its modes, models or options; agents may tell them a moment after they have opened it."""
+        return await choosing.offered(await self._sessions.ready(), self._record, what)
 
     async def set_mode(self, mode: str) -> None:
         """To a mode of the agent's, by its id or a short name that no other has; UsageError if there is none."""

@@ -147,12 +147,12 @@ class CopilotApp(ExtensionApp):
     async def meet(self, chat: Chat) -> None:
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
         try:
-            await chat.ready()
+            state = await chat.offered("models")
         except AuthRequired:
             self.pool.wear()
             raise
-        state, info = chat.conversation.state, chat.info
-        if state is not None and info is not None:
+        info = chat.info
+        if info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
 
     def status(self) -> dict[str, Any]:
