@@ -103,7 +103,7 @@ def lock(folder: Path, session_id: str, place: str) -> Lock | None:
         _write_holder(descriptor, {"place": place, "pid": os.getpid(), "host": platform.node()})
         return Lock(session_id, file, descriptor)
     except OSError as error:
-        _log.warning("the session cannot be locked in %s: %s", file, error)
+        _log.info("the session cannot be locked in %s: %s", file, error)
         return Lock(session_id, file, -1)
 
 
