@@ -11,7 +11,7 @@ from copilot_kernel.servers import McpServer
 ORIGINS = dict.fromkeys(
     (
         *("agent", "cwd", "permission_mode", "allow", "ask", "deny", "on_unasked", "start_timeout", "cancel_grace"),
-        *("activity_timeout", "mcp_servers", "fs", "terminal", "answer_form", "state"),
+        *("activity_timeout", "mcp_servers", "fs", "terminal", "answer_form", "option_member", "state"),
     ),
     "default",
 )
@@ -44,6 +44,7 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_FS": "on",
             "COPILOT_KERNEL_TERMINAL": "on",
             "COPILOT_KERNEL_ANSWER_FORM": "flat",
+            "COPILOT_KERNEL_OPTION_MEMBER": "optionId",
             "COPILOT_KERNEL_STATE": "/state",
             "PATH": "/bin",
         },
@@ -51,10 +52,8 @@ def test_the_environment_sets_every_field() -> None:
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
-    seconds = 2.5, 1.0, 600.0
-    assert settings == Settings(
-        "demo", "/project", "bypassPermissions", *lists, "cancel", *seconds, servers, True, True, "flat", "/state"
-    )
+    more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state")
+    assert settings == Settings("demo", "/project", "bypassPermissions", *lists, *more)
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
 

@@ -22,6 +22,7 @@ CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 _ENVIRONMENT = "environment"
 ANSWER_FORMS = ("nested", "flat")
+OPTION_MEMBERS = ("configId", "optionId")
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
 ON_UNASKED = ("badge", "cancel")
 
@@ -58,6 +59,8 @@ class Settings:
     """Whether agents may run commands through this client; each is asked about."""
     answer_form: str = "nested"
     """How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it."""
+    option_member: str = "configId"
+    """How `session/set_config_option` names the option: `configId` as in the specification, or `optionId` before it."""
     state: str = ""
     """Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder."""
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -302,6 +305,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "fs": _switch,
     "terminal": _switch,
     "answer_form": _one_of(ANSWER_FORMS),
+    "option_member": _one_of(OPTION_MEMBERS),
     "state": _text,
 }
 

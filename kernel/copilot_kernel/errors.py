@@ -16,7 +16,7 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  ├─ HostMissing           there is no such file or terminal
 │  └─ HostRefused           we do not do that: it is outside, too large, no regular file, or makes no sense
 └─ UsageError               the user typed or configured something that we do not understand
-   └─ SessionInUse          another conversation of this server is in that session
+   └─ SessionInUse          another conversation has that session open
 """
 
 from __future__ import annotations
@@ -147,4 +147,4 @@ def trace(error: BaseException) -> str:
 
 
 class SessionInUse(UsageError):
-    """Another conversation of this server is in that session."""
+    """Another conversation has that session open: in a notebook, in a chat of a server or at its HTTP endpoint."""

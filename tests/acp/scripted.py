@@ -117,9 +117,10 @@ def doors(client, **more):
 
 
 @asynccontextmanager
-async def linked(launch, client=None, timeout=5.0, cwd="/", **more):
+async def linked(launch, client=None, timeout=5.0, cwd="/", option_member="configId", **more):
     client = client or Client()
-    async with open_link(launch, cwd, doors(client, **more), start_timeout=timeout) as link:
+    doors_ = doors(client, **more)
+    async with open_link(launch, cwd, doors_, start_timeout=timeout, option_member=option_member) as link:
         yield link, client
 
 

@@ -253,35 +253,68 @@ async def test_an_answer_without_a_list_says_nothing_of_the_options():
         assert await session.set_option("effort", "low") is None
 
 
-async def wants_option_id(script, params):
-    if "optionId" not in params:
-        raise RequestFailed(-32602, "Invalid params", {"details": "missing field `optionId`"})
-    return {"configOptions": OPTIONS}
+def wants_option_id(refusal):
+    async def answer(script, params):
+        if "optionId" not in params:
+            raise refusal
+        return {"configOptions": OPTIONS}
+
+    return answer
 
 
-async def test_an_agent_that_misses_option_id_gets_it_from_then_on():
-    async with met(session_set_config_option=wants_option_id) as (script, link, _):
-        session = await link.new("/")
-        for _ in range(2):
-            assert await session.set_option("effort", "low") == tuple(OPTIONS)
-        names = [sorted(params.keys() & {"configId", "optionId"}) for _, params in asked(script)[1:]]
-        assert names == [["configId"], ["optionId"], ["optionId"]]
+def option_members(script):
+    return [*(params.keys() & {"configId", "optionId"} for _, params in asked(script)[1:])]
 
 
 @pytest.mark.parametrize(
-    ("error", "times"),
+    "refusal",
     [
-        (RequestFailed(-32602, "unknown value"), 1),
-        (RequestFailed(-32603, "optionId is missing"), 1),
-        (RequestFailed(-32602, "optionId is missing"), 2),
+        RequestFailed(-32602, "Invalid params", {"details": "missing field `optionId`"}),
+        RequestFailed(-32602, "Invalid params"),
+        RequestFailed(-32602, "no such option: undefined"),
     ],
 )
-async def test_any_other_refusal_is_not_tried_again(error, times):
+async def test_an_agent_that_misses_option_id_gets_it_from_then_on(refusal):
+    async with met(session_set_config_option=wants_option_id(refusal)) as (script, link, _):
+        session = await link.new("/")
+        for _ in range(2):
+            assert await session.set_option("effort", "low") == tuple(OPTIONS)
+        assert option_members(script) == [{"configId"}, {"optionId"}, {"optionId"}]
+
+
+async def test_the_setting_spares_the_first_try():
+    refusal = RequestFailed(-32602, "Invalid params")
+    async with met(session_set_config_option=wants_option_id(refusal), more={"option_member": "optionId"}) as (
+        script,
+        link,
+        _,
+    ):
+        session = await link.new("/")
+        assert await session.set_option("effort", "low") == tuple(OPTIONS)
+        assert option_members(script) == [{"optionId"}]
+
+
+async def test_an_agent_that_refuses_a_value_is_told_config_id_again():
+    async def choosy(script, params):
+        if params.get("value") != "high" or "configId" not in params:
+            raise RequestFailed(-32602, "missing configId" if "configId" not in params else "no such value")
+        return {"configOptions": OPTIONS}
+
+    async with met(session_set_config_option=choosy) as (script, link, _):
+        session = await link.new("/")
+        with pytest.raises(AgentRefused, match="no such value"):
+            await session.set_option("effort", "low")
+        assert await session.set_option("effort", "high") == tuple(OPTIONS)
+        assert option_members(script) == [{"configId"}, {"optionId"}, {"configId"}]
+
+
+@pytest.mark.parametrize("error", [RequestFailed(-32603, "optionId is missing"), RequestFailed(-32601, "unknown")])
+async def test_any_other_refusal_is_not_tried_again(error):
     async with met(session_set_config_option=error) as (script, link, _):
         session = await link.new("/")
         with pytest.raises(AgentRefused):
             await session.set_option("effort", "low")
-        assert len(asked(script)) == 1 + times
+        assert option_members(script) == [{"configId"}]
 
 
 # -- what we serve beside updates and permissions -----------------------------------------------------------------

@@ -48,9 +48,9 @@ def opened(settings: Settings, time: Time, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
 
     @asynccontextmanager
-    async def opened(notebook: str = "", **more: object) -> AsyncIterator[Chat]:
+    async def opened(notebook: str = "", place: str = "", **more: object) -> AsyncIterator[Chat]:
         chosen = replace(settings, **more)  # type: ignore[arg-type]
-        async with Chat(chosen, notebook, Retry(time.sleep, time.clock)) as chat:
+        async with Chat(chosen, notebook, Retry(time.sleep, time.clock), place=place) as chat:
             yield chat
 
     return opened

@@ -115,7 +115,7 @@ async def test_git_and_our_own_settings_are_never_written(opened: Open, project:
     async with opened(fs=True, permission_mode="bypassPermissions", state=str(project / "state")) as chat:
         for path in (".git/config", "copilot_kernel.json", "state/x"):
             assert "not written for agents" in (await ask(chat, f"demo: fswrite {path} x")).text
-    assert list(project.iterdir()) == []
+    assert [path for path in project.rglob("*") if path.is_file()] == []
 
 
 # -- one that shows something and does something else ---------------------------------------------------------------

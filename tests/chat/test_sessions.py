@@ -12,9 +12,9 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import FORGOTTEN, GONE, LOST, RESTARTED, SHARED, TAKEN, UNSHOWN
+from copilot_kernel.chat.sessions import FORGOTTEN, GONE, LOST, RESTARTED, UNSHOWN
 from copilot_kernel.config import Settings
-from copilot_kernel.errors import AgentRefused, AuthRequired, UsageError
+from copilot_kernel.errors import AgentRefused, AuthRequired, SessionInUse, UsageError
 
 from .conftest import Open, Time
 from .people import LIMIT, Person, ask
@@ -78,10 +78,10 @@ async def test_another_folder_begins_anew(opened: Open, tmp_path: Path) -> None:
         assert (await ask(chat, "demo: say two")).session_id != first.session_id
 
 
-async def test_without_a_notebook_nothing_is_written(opened: Open, settings: Settings) -> None:
+async def test_without_a_notebook_nothing_is_remembered(opened: Open, settings: Settings) -> None:
     async with opened() as chat:
         await ask(chat, "demo: say one")
-    assert not Path(settings.state).exists()
+    assert [path for path in Path(settings.state).rglob("*") if path.is_file()] == []
 
 
 async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(opened: Open, settings: Settings) -> None:
@@ -123,14 +123,53 @@ async def test_a_folder_that_cannot_be_written_costs_no_turn(opened: Open, tmp_p
         assert (await ask(chat, "demo: say one")).text == "one"
 
 
-async def test_two_kernels_never_go_on_with_the_same_conversation_unasked(opened: Open) -> None:
+async def test_two_kernels_never_go_on_with_the_same_conversation(opened: Open) -> None:
     async with opened(BOOK) as chat:
         first = await ask(chat, "demo: say one")
+        open_here = f"already open in notebook {BOOK} (process {os.getpid()})"
         async with opened(BOOK) as other:
             turn = await ask(other, "demo: say two", person := Person())
-            assert (turn.session_id != first.session_id, person.notices) == (True, [TAKEN])
-            resumed = await other.resume(first.session_id, person := Person())
-            assert (resumed.session_id, person.notices) == (first.session_id, [SHARED])
+            assert turn.session_id != first.session_id
+            (notice,) = person.notices
+            assert open_here in notice
+            for refused in (other.resume(first.session_id, Person()), other.delete(first.session_id)):
+                with pytest.raises(SessionInUse) as error:
+                    await refused
+                assert (open_here in str(error.value), "close" in error.value.hint) == (True, True)
+            assert (await ask(other, "demo: say three")).session_id == turn.session_id
+        assert await turns(chat) == "2"
+
+
+async def test_a_session_is_locked_until_its_conversation_is_another_one(opened: Open) -> None:
+    async with opened(place="a chat") as chat, opened(place="a script") as other:
+        first = await ask(chat, "demo: say one")
+        with pytest.raises(SessionInUse, match=r"already open in a chat \(process"):
+            await other.resume(first.session_id, Person())
+        await chat.new()
+        assert (await other.resume(first.session_id, Person())).session_id == first.session_id
+        with pytest.raises(SessionInUse, match="a script"):
+            await chat.resume(first.session_id, Person())
+        assert (await ask(chat, "demo: say two")).session_id != first.session_id
+
+
+async def test_a_session_that_cannot_be_resumed_is_not_kept_from_others(opened: Open) -> None:
+    async with opened() as chat:
+        session = (await ask(chat, "demo: say one")).session_id
+        with pytest.raises(AgentRefused):
+            await chat.resume("unknown", Person())
+        async with opened() as other:
+            with pytest.raises(AgentRefused):
+                await other.resume("unknown", Person())
+            with pytest.raises(SessionInUse):
+                await other.resume(session, Person())
+
+
+async def test_a_session_that_is_being_deleted_is_not_resumed(opened: Open, settings: Settings) -> None:
+    async with opened() as chat:
+        session = (await ask(chat, "demo: say one")).session_id
+        await chat.new()
+        await chat.delete(session)
+        assert list(Path(settings.state).glob("locks/*")) == []
 
 
 # -- from agent to agent ------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ KEEPS = {
 async def test_a_session_that_another_conversation_is_in_is_not_resumed(settings: Settings) -> None:
     async with sharing(settings, 2, **LOADS) as (script, _, (one, other)):
         await ask(one, "Hello")
-        with pytest.raises(SessionInUse, match="in use") as error:
+        with pytest.raises(SessionInUse, match="already open in") as error:
             await other.resume("s1", Person())
         assert error.value.hint
         assert (await ask(other, "Hello")).session_id == "s2"

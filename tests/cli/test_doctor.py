@@ -45,6 +45,7 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
         "  fs                false  (default)",
         "  terminal          false  (default)",
         '  answer_form       "nested"  (default)',
+        '  option_member     "configId"  (default)',
         '  state             ""  (default)',
     ]
 

@@ -40,7 +40,7 @@ def test_in_batch_each_kernel_begins_anew_and_nothing_is_saved(
 ) -> None:
     front_end = started(start_kernel, tmp_path, book)
     front_end.run("demo: say one", live=False)
-    assert not (tmp_path / "state").exists()
+    assert not (tmp_path / "state" / "sessions").exists()
     restart(front_end)
     assert "Continues" not in front_end.run("demo: remember", live=False).text
 

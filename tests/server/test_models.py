@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from copilot_kernel.acp import session
 from copilot_kernel.server.catalogue import Model, choose
 from copilot_kernel.server.identifiers import LONGEST, identifier, ids, sanitised
 from hypothesis import given
 from hypothesis.strategies import lists, text
 
-from .api import Api, scripted, until
+from .api import LIMIT, Api, scripted, until
 
 MODELS = (
     Model("gpt-9", "GPT 9", "copilot", 0),
@@ -68,6 +70,31 @@ def test_no_two_models_have_one_id_whatever_the_order(own: list[str]) -> None:
     assert len(set(found.values())) == len(found) == len(set(own))
     assert [each for each in found.values() if identifier(each) != each and len(each) < LONGEST] == []
     assert ids(reversed(own)) == found
+
+
+async def test_models_that_are_told_after_the_session_was_opened_are_offered_and_chosen(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "OPTIONS_DELAY", LIMIT)
+    values = [{"value": model["modelId"], "name": model["name"]} for model in BOTH]
+    option = {"optionId": "model", "type": "select", "currentValue": "m1", "options": values}
+    chosen: list[str] = []
+    tasks: list[asyncio.Task[None]] = []
+
+    async def new(script: Any, params: Any) -> dict[str, Any]:
+        id = f"s{len(tasks)}"
+        update = {"sessionUpdate": "config_option_update", "configOptions": [option]}
+        tasks.append(asyncio.create_task(script.update(update, id)))
+        return {"sessionId": id}
+
+    async def choose_model(script: Any, params: Any) -> dict[str, Any]:
+        chosen.append(params["value"])
+        return {}
+
+    async with scripted(api, session_new=new, session_set_config_option=choose_model):
+        assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
+        assert (await api.complete("Hello", model="m2")).body["model"] == "m2"
+    assert chosen == ["m2"]
 
 
 async def test_an_id_that_was_sanitised_leads_to_the_agents_own(api: Api) -> None:

@@ -332,11 +332,11 @@ async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: 
     async with door.client() as client:
         await client.act("resume_session", session_id=taken)
         told = (await client.kind("error"))["content"]
-        assert "in use" in told
+        assert "already open in the HTTP endpoint" in told
         assert "begin a new one" in told
         assert await client.begin() != taken
         for command in (f"/resume {taken}", f"/delete {taken}"):
-            assert "in use" in failure(await client.say(command))
+            assert "already open in the HTTP endpoint" in failure(await client.say(command))
     got = await api.complete("demo: say still there", "kept")
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")
 
@@ -346,7 +346,7 @@ async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door
         id = await one.begin()
         await one.say("demo: say hello")
         await other.begin()
-        assert "in use" in failure(await other.say(f"/delete {id}"))
+        assert "already open in a chat" in failure(await other.say(f"/delete {id}"))
         await one.say("/new")
         assert text_of(await one.say("demo: say goes on")) == "goes on"
 

@@ -6,11 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.messages import Text
+from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
-from copilot_kernel.errors import UsageError
+from copilot_kernel.errors import SessionInUse, UsageError
 from copilot_kernel.server import history
 from copilot_kernel.server.talk import Talk
 
+from ..chat.people import Person
 from .chatting import LIMIT, Listener, said, talking
 
 pytestmark = pytest.mark.anyio
@@ -170,3 +173,33 @@ def test_what_the_context_says_is_taken_off_again() -> None:
 
 def _text(told: list[dict[str, Any]]) -> str:
     return "".join(each["content"] for each in told if each["type"] == "delta")
+
+
+async def test_a_session_whose_question_waits_in_a_notebook_is_not_resumed(settings: Settings) -> None:
+    async with talking(settings) as talks, Chat(settings, "/home/me/book.ipynb") as kernel:
+        view = Person(None)
+        turn = asyncio.create_task(kernel.ask([Text("demo: shell echo hi")], view))
+        async with asyncio.timeout(LIMIT):
+            await view.asked.wait()
+        assert kernel.session is not None
+        id = kernel.session.id
+        with pytest.raises(SessionInUse, match=r"already open in notebook /home/me/book.ipynb \(process"):
+            await talks.resume(id, Listener())
+        kernel.cancel()
+        assert (await turn).stop_reason == "cancelled"
+        await kernel.new()
+        assert (await talks.resume(id, Listener())).id == id
+        with pytest.raises(SessionInUse):
+            await kernel.resume(id, view)
+
+
+async def test_two_servers_on_one_home_do_not_share_a_session(settings: Settings) -> None:
+    async with talking(settings, idle=0) as talks, talking(settings) as others:
+        first, listener = Listener(), Listener()
+        talk = await talks.new(first)
+        await said(talk, first, "demo: say hello")
+        with pytest.raises(SessionInUse):
+            await others.resume(talk.id, listener)
+        talk.leave(first)
+        await talks.sweep()
+        assert (await others.resume(talk.id, listener)).id == talk.id

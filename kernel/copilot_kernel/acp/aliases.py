@@ -18,6 +18,7 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "plan": {"entries": ("steps",)},
     "plan entry": {"content": ("description",)},
     "mode": {"currentModeId": ("modeId",)},
+    "option": {"id": ("configId", "optionId")},
     "prompt capabilities": {"image": ("images",)},
     "agent capabilities": {"mcpCapabilities": ("mcp",)},
     "mcp capabilities": {"http": ("httpTransport",), "sse": ("sseTransport",)},

@@ -13,7 +13,7 @@ from .aliases import spelled, spelled_prompt_capabilities
 from .blocks import parse_block
 from .lenient import items, members, objects, text, words
 from .messages import AgentInfo, AuthMethod, Chunk, Json, Mode, PromptResult, SessionInfo, SessionState, Text
-from .options import with_options
+from .options import read_options, with_options
 
 
 def parse_initialize(raw: Any) -> AgentInfo:
@@ -49,7 +49,7 @@ def parse_session(raw: Any, session_id: str = "") -> SessionState:
         models=tuple(_model(model) for model in objects(models.get("availableModels"))),
         raw=raw,
     )
-    return with_options(state, objects(raw.get("configOptions")))
+    return with_options(state, read_options(raw.get("configOptions")))
 
 
 def parse_sessions(raw: Any) -> tuple[tuple[SessionInfo, ...], str]:

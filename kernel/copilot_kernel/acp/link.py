@@ -35,10 +35,14 @@ MAX_PAGES = 200
 class Link:
     """`info` is what the agent told at the start. Each method raises AgentRefused, AuthRequired, AgentExited."""
 
-    def __init__(self, connection: Connection, trouble: Trouble, info: AgentInfo, start_timeout: float) -> None:
+    def __init__(
+        self, connection: Connection, trouble: Trouble, info: AgentInfo, start_timeout: float, option_member: str
+    ) -> None:
         self.info = info
-        self.option_member = "configId"
-        """How this agent calls the id of an option that is set."""
+        self.option_member = option_member
+        """The member of `session/set_config_option` that this agent reads the option's id from."""
+        self.tells_no_options = False
+        """It was given time to tell what can be set, and told nothing."""
         self._connection, self._trouble, self._start_timeout = connection, trouble, start_timeout
 
     @property
@@ -150,7 +154,13 @@ def _is_in(session: SessionInfo, cwd: str | None) -> bool:
 
 @asynccontextmanager
 async def open_link(
-    launch: Launch, cwd: str, doors: Doors, *, start_timeout: float, log: WireLog | None = None
+    launch: Launch,
+    cwd: str,
+    doors: Doors,
+    *,
+    start_timeout: float,
+    log: WireLog | None = None,
+    option_member: str = "configId",
 ) -> AsyncIterator[Link]:
     """Start the agent or connect to it, and `initialize`, within `start_timeout` seconds; at the exit it is ended.
 
@@ -176,7 +186,7 @@ async def open_link(
                 raise trouble.start_failed(f"was not ready within {start_timeout:g} s")
             if info.protocol_version != 1:
                 raise trouble.unsupported(info)
-            yield Link(connection, trouble, info, start_timeout)
+            yield Link(connection, trouble, info, start_timeout, option_member)
 
 
 @asynccontextmanager

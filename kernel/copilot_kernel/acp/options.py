@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from .lenient import items, members, text, words
+from .aliases import spelled
+from .lenient import items, members, objects, text, words
 from .messages import Json, Mode, SessionState
+
+
+def read_options(raw: Any) -> tuple[Json, ...]:
+    """A list of options, with the specification's names."""
+    return tuple(spelled("option", option) for option in objects(raw))
 
 
 def with_options(state: SessionState, options: tuple[Json, ...]) -> SessionState:
@@ -25,8 +31,14 @@ def with_options(state: SessionState, options: tuple[Json, ...]) -> SessionState
 
 
 def with_mode(state: SessionState, mode_id: str) -> SessionState:
-    """`state` in another mode; an option of category `mode` follows."""
+    """`state` in another mode; an option of category `mode` follows.
+
+    Of an agent that gives no list of its modes, those that it names one by one can be chosen.
+    """
     mode = option_of(state.options, "mode")
+    has_list = mode is not None or any(each.name for each in state.modes)
+    if not has_list and mode_id not in [each.id for each in state.modes]:
+        state = replace(state, modes=(*state.modes, Mode(mode_id)))
     moved = tuple({**option, "currentValue": mode_id} if option is mode else option for option in state.options)
     return replace(state, mode=mode_id, options=moved)
 

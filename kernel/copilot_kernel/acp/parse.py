@@ -33,6 +33,7 @@ from .messages import (
     Update,
     UsageUpdate,
 )
+from .options import read_options
 
 __all__ = [
     "parse_block",
@@ -112,7 +113,7 @@ def _mode(raw: Json) -> Update | None:
 
 def _config(raw: Json) -> Update | None:
     options = raw.get("configOptions")
-    return ConfigUpdate(objects(options)) if isinstance(options, list) else None
+    return ConfigUpdate(read_options(options)) if isinstance(options, list) else None
 
 
 def _info(raw: Json) -> Update | None:

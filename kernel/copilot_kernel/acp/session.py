@@ -15,13 +15,17 @@ import anyio
 from ..errors import AgentRefused, ResourceNotFound
 from .compose import compose_block, compose_value
 from .jsonrpc import INVALID_PARAMS
-from .lenient import members, objects
+from .lenient import members
 from .messages import AgentInfo, Block, Json, PromptResult, SessionState
+from .options import read_options
 from .parse import parse_prompt_result
 from .wirelog import WireLog
 
 if TYPE_CHECKING:
     from .link import Link
+
+OPTIONS_DELAY = 1.0
+"""Seconds: some agents answer `session/new` with an id alone, and tell modes and models right after it."""
 
 
 class Session:
@@ -32,6 +36,7 @@ class Session:
         self._link = link
         self._turn = anyio.Lock(fast_acquire=True)
         self._running = False
+        self._opened = anyio.current_time()
 
     @property
     def id(self) -> str:
@@ -96,17 +101,18 @@ class Session:
     async def set_option(self, option_id: str, value: str | bool) -> tuple[Json, ...] | None:
         """`session/set_config_option`: the whole new list of options; None if the answer has none.
 
-        A dialect calls `configId` `optionId`. An agent that misses just that gets it, once, and from then on.
+        Older agents expect `optionId` for `configId`, and do not all say so: invalid parameters are sent once more that
+        way. If that is right, it is used as long as the agent lives; otherwise the first error is raised.
         """
+        link = self._link
         try:
-            answer = await self._set_option(option_id, value)
+            answer = await self._set_option(link.option_member, option_id, value)
         except AgentRefused as error:
-            if self._link.option_member == "optionId" or not _misses_option_id(error):
+            if link.option_member != "configId" or error.code != INVALID_PARAMS:
                 raise
-            self._link.option_member = "optionId"
-            answer = await self._set_option(option_id, value)
+            answer = await self._set_by_option_id(option_id, value, error)
         options = members(answer).get("configOptions")
-        return objects(options) if isinstance(options, list) else None
+        return read_options(options) if isinstance(options, list) else None
 
     async def close(self) -> None:
         """`session/close`: the agent ends what runs and forgets it in memory; one that is unknown is closed already.
@@ -117,14 +123,33 @@ class Session:
         with suppress(ResourceNotFound):
             await self._request("session/close")
 
-    async def _set_option(self, option_id: str, value: str | bool) -> Any:
-        members = {self._link.option_member: option_id, **compose_value(value)}
-        return await self._request("session/set_config_option", **members)
+    @property
+    def options_delay(self) -> float:
+        """Seconds within which the agent may still tell what can be set, if it did not when the session was opened."""
+        state = self.state
+        if self._link.tells_no_options or state.modes or state.models or state.options:
+            return 0
+        return max(0, self._opened + OPTIONS_DELAY - anyio.current_time())
+
+    def told_no_options(self) -> None:
+        """The agent is not waited for again."""
+        self._link.tells_no_options = True
+
+    async def _set_by_option_id(self, option_id: str, value: str | bool, first: AgentRefused) -> Any:
+        wants_it = _names_option_id(first)
+        try:
+            answer = await self._set_option("optionId", option_id, value)
+        except AgentRefused as second:
+            raise (second if wants_it else first) from None
+        self._link.option_member = "optionId"
+        return answer
+
+    async def _set_option(self, member: str, option_id: str, value: str | bool) -> Any:
+        return await self._request("session/set_config_option", **{member: option_id, **compose_value(value)})
 
     async def _request(self, method: str, **more: Any) -> Any:
         return await self._link.request(method, {"sessionId": self.id, **more})
 
 
-def _misses_option_id(error: AgentRefused) -> bool:
-    """-32602 is also the answer to an ordinary bad value: the error itself must name the member."""
-    return error.code == INVALID_PARAMS and "optionId" in f"{error} {json.dumps(error.data)}"
+def _names_option_id(error: AgentRefused) -> bool:
+    return "optionId" in f"{error} {json.dumps(error.data)}"

@@ -132,6 +132,9 @@ class Agent:
         with single_error(), flagged(launch, servers) as launch:
             async with self._serving() as services:
                 doors = replace(self.doors, services={**self.doors.services, **services})
-                async with open_link(launch, self.cwd, doors, start_timeout=timeout, log=self.log) as link:
+                member = self.settings.option_member
+                async with open_link(
+                    launch, self.cwd, doors, start_timeout=timeout, log=self.log, option_member=member
+                ) as link:
                     self.offered = offer(servers, link.info, launch)
                     yield link

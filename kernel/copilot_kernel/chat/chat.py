@@ -15,7 +15,7 @@ from typing import Any, Self
 import anyio
 
 from ..acp.doors import Doors
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
 from ..acp.session import Session
@@ -56,11 +56,17 @@ class Chat:
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path goes on with it.
     Where nobody watches, and without a notebook, there is none, and each chat begins a new session.
     With `shared`, the chat is one of several on that agent, which outlives it.
+    `place` says where its session is open to whoever else wants it; by default, that is the notebook.
     All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
     """
 
     def __init__(
-        self, settings: Settings, notebook: str = "", retry: Retry | None = None, shared: Shared | None = None
+        self,
+        settings: Settings,
+        notebook: str = "",
+        retry: Retry | None = None,
+        shared: Shared | None = None,
+        place: str = "",
     ) -> None:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
@@ -75,8 +81,8 @@ class Chat:
             if shared
             else Agent(settings, self._doors(), self._services.serve, self._denied)
         )
-        folder = state_folder(settings) if notebook else None
-        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook)
+        folder = state_folder(settings)
+        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook, place)
         self._sessions.on_another = self._another
         self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
         self._stop = Stop()
@@ -306,8 +312,8 @@ class Chat:
         """Delete a session at the agent, the open one too. Raises UsageError (also if it offers no such thing)."""
         async with self._turns:
             link = await self._sessions.link()
-            self._sessions.claim(session_id)
-            await link.delete(session_id)
+            with self._sessions.reserved(session_id):
+                await link.delete(session_id)
             if self._sessions.would_go_on_with(session_id):
                 self._sessions.forget()
 
@@ -323,6 +329,10 @@ class Chat:
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()
+
+    async def offered(self, what: choosing.Offer) -> SessionState:
+        """The session with its modes, models or options; agents may tell them a moment after they have opened it."""
+        return await choosing.offered(await self._sessions.ready(), self._record, what)
 
     async def set_mode(self, mode: str) -> None:
         """To a mode of the agent's, by its id or a short name that no other has; UsageError if there is none."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
-from ..acp.messages import SessionState
+import anyio
+
+from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update
 from ..acp.options import option_of, with_mode, with_options
 from ..acp.session import Session
 from ..commands import choices
@@ -14,9 +17,38 @@ from .record import Record
 SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
+Offer = Literal["modes", "models", "options"]
+
+
+async def offered(session: Session, record: Record, what: Offer) -> SessionState:
+    """What the session can be set to. Agents may tell it only a moment after they have opened the session.
+
+    A list of options is complete: what is missing then is not waited for.
+    """
+    told = anyio.Event()
+
+    def hear(update: Update) -> None:
+        if isinstance(update, ConfigUpdate | ModeUpdate):
+            told.set()
+
+    record.listeners.append(hear)
+    try:
+        delay = session.options_delay
+        with anyio.move_on_after(delay) as limit:
+            while delay and not (_state(record, session).options or getattr(_state(record, session), what)):
+                await told.wait()
+                told = anyio.Event()
+    finally:
+        record.listeners.remove(hear)
+    state = _state(record, session)
+    if limit.cancelled_caught and not (state.modes or state.models or state.options):
+        session.told_no_options()
+    return state
+
+
 async def set_mode(session: Session, record: Record, typed: str) -> None:
     """By the option that is the mode, else by `session/set_mode`."""
-    state = _state(record, session)
+    state = await offered(session, record, "modes")
     value = str(choices.find(choices.modes(state), typed).value)
     if option := option_of(state.options, "mode"):
         await _set_option(session, record, str(option.get("id")), value)
@@ -27,7 +59,7 @@ async def set_mode(session: Session, record: Record, typed: str) -> None:
 
 async def set_model(session: Session, record: Record, typed: str) -> None:
     """By the option that is the model, else by `session/set_model`, which agents know that tell `models`."""
-    state = _state(record, session)
+    state = await offered(session, record, "models")
     value = str(choices.find(choices.models(state), typed).value)
     if option := option_of(state.options, "model"):
         await _set_option(session, record, str(option.get("id")), value)
@@ -38,7 +70,7 @@ async def set_model(session: Session, record: Record, typed: str) -> None:
 
 async def set_option(session: Session, record: Record, option: str, typed: str | bool) -> None:
     """Any option by its id. A value that is no choice of an option without choices is sent as it is."""
-    setting = choices.find_option(choices.options(_state(record, session)), option)
+    setting = choices.find_option(choices.options(await offered(session, record, "options")), option)
     value = typed if not setting.choices else _choice(setting, typed)
     await _set_option(session, record, setting.id, value)
 

@@ -20,6 +20,7 @@ from ..permissions.question import Answer, Question
 from ..permissions.unasked import covered, unasked
 from ..rendering.plain import one_line
 from .ids import asked_by_agent
+from .joining import Unjoined, join
 from .judging import Judge
 from .record import Record
 from .saving import Saving
@@ -79,6 +80,7 @@ class Permissions:
         self.deeds: list[tuple[int, Callable[[ToolCall], bool]]] = []
         """What we did for the agent: in which turn, and whether a call shows just that."""
         self.saving = Saving(self.judge, record)
+        self._unjoined = Unjoined()
         self._record = record
         self._keys = count(1)
         self._turnstile = Turnstile()
@@ -92,7 +94,8 @@ class Permissions:
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
         """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
         request = asked_by_agent(request)
-        return self._decide(self._begin(request.tool_call, request.options))
+        joined = join(request.tool_call, self._record.conversation, self.judge.settings.folder)
+        return self._decide(self._begin(joined.update, request.options, joined.named))
 
     async def closed(self) -> None:
         """Until every request has its answer, but no longer than a moment."""
@@ -110,6 +113,8 @@ class Permissions:
         if not words:
             return None
         cover = "" if was_refused else covered(call, self.granted, now)
+        if not (was_refused or cover) and self._unjoined.covers(call, self.judge.settings.folder):
+            return None
         outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
         self.ledger = self.ledger.acted(call, outcome, cover or words)
         return Unasked(cover or words, bool(cover))
@@ -191,6 +196,8 @@ class Permissions:
     def _record_answer(self, call: ToolCall, answer: Answer, rule: str) -> None:
         if answer.allows:
             self.allowed[call.id] = call
+        if answer.allows and not call.call_id:
+            self._unjoined.allow(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
             self.granted += (call,)
         self.ledger = self.ledger.answered(call, answer, rule or answer.rule)

@@ -1,7 +1,7 @@
 """Which session a notebook's next kernel goes on with: a small file for each notebook, agent and folder.
 
-The session that a kernel goes on with is locked as long as it uses it, so that no other kernel does so unasked.
-A folder that cannot be written costs the memory of the session, never the turn.
+An open session is locked, by kernels and servers alike, so that two agents never run it at once; the lock file names
+its holder. A folder that cannot be written costs the memory of the session and its lock, never the turn.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ import fcntl
 import json
 import logging
 import os
+import platform
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+HOLDER_LIMIT = 20_000
+"""Bytes of a lock file that are read."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +73,10 @@ class Saved:
 
 
 class Lock:
-    """A session in use. Made by `lock`."""
+    """An open session. Made by `lock`."""
 
-    def __init__(self, file: Path, descriptor: int) -> None:
+    def __init__(self, session_id: str, file: Path, descriptor: int) -> None:
+        self.session_id = session_id
         self._file, self._descriptor = file, descriptor
 
     def release(self) -> None:
@@ -84,18 +89,50 @@ class Lock:
             self._descriptor = -1
 
 
-def lock(folder: Path, session_id: str) -> Lock | None:
-    """Use a session; None if somebody else does, in this process or another. Where it cannot be told, nobody does."""
-    file = folder / "locks" / _digest(session_id)
+def lock(folder: Path, session_id: str, place: str) -> Lock | None:
+    """Lock a session that is open in `place`; None if it is open elsewhere, in this process or another.
+
+    Where nothing can be locked, nobody is kept out. The operating system releases the locks of a process that dies.
+    """
+    file = _lock_file(folder, session_id)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _lock(file)
+        descriptor = _locked(file)
+        if descriptor is None:
+            return None
+        _write_holder(descriptor, {"place": place, "pid": os.getpid(), "host": platform.node()})
+        return Lock(session_id, file, descriptor)
     except OSError as error:
-        _log.warning("the session cannot be locked in %s: %s", file, error)
-        return Lock(file, -1)
+        _log.info("the session cannot be locked in %s: %s", file, error)
+        return Lock(session_id, file, -1)
 
 
-def _lock(file: Path) -> Lock | None:
+def holder(folder: Path, session_id: str) -> str:
+    """Where a locked session is open, for people: the place and the process."""
+    try:
+        with open(_lock_file(folder, session_id), "rb") as stream:
+            known = json.loads(stream.read(HOLDER_LIMIT))
+    except (OSError, ValueError, RecursionError):
+        known = None
+    match known:
+        case {"place": str(place), "pid": int(pid), "host": str(host)} if place:
+            machine = f" on {host}" if host != platform.node() else ""
+            return f"{place} (process {pid}{machine})"
+    return "another program"
+
+
+def _lock_file(folder: Path, session_id: str) -> Path:
+    return folder / "locks" / _digest(session_id)
+
+
+def _write_holder(descriptor: int, holder: dict[str, Any]) -> None:
+    """A lock that cannot name its holder, for example on a full disk, is still a lock."""
+    with suppress(OSError):
+        os.truncate(descriptor, 0)
+        os.write(descriptor, json.dumps(holder).encode())
+
+
+def _locked(file: Path) -> int | None:
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -107,7 +144,7 @@ def _lock(file: Path) -> Lock | None:
             os.close(descriptor)
             raise
         if _is_there(file, descriptor):
-            return Lock(file, descriptor)
+            return descriptor
         os.close(descriptor)
 
 

@@ -7,8 +7,8 @@ was said then is not drawn again. When it cannot go on, a line says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ from ..errors import (
 from .agent import Agent
 from .record import Record
 from .retry import Retry
-from .saved import Left, Lock, Past, Saved, lock
+from .saved import Left, Lock, Past, Saved, holder, lock
 from .shared import Seat
 
 SAID = Chunk | ToolCallUpdate | PlanUpdate | NoticeUpdate | CompactionUpdate | CompactionChunk | Unknown
@@ -57,20 +57,24 @@ CLOSED = "The agent's session has ended; a new one begins, without the conversat
 EXPIRED = "The agent's session has expired; a new one begins, without the conversation before this point."
 GONE = "The agent no longer has the conversation before this point; a new one begins."
 LOST = "The conversation before this point cannot be gone on with, so a new one begins: {}"
-TAKEN = "Another kernel goes on with this notebook's conversation; a new one begins here."
-IN_USE = "This conversation is in use by another client of this server."
-SHARED = "Another kernel uses this conversation, too."
+IN_USE = "This conversation is already open in {}."
+WHERE_ELSE = "Go on there, or close it there and try again; or begin a new one here."
 UNSHOWN = "The conversation goes on; the agent cannot show what was said before."
 
 
 class Sessions:
-    """At most one session is open. `saved` and the locks are in `folder`; without one, nothing is remembered."""
+    """At most one session is open, and locked in `folder`. Without a notebook, no session is remembered.
 
-    def __init__(self, agent: Agent | Seat, record: Record, retry: Retry, folder: Path | None, notebook: str) -> None:
+    `place` is where the conversation is open, for others who want it: "notebook /home/me/book.ipynb", "a chat".
+    """
+
+    def __init__(
+        self, agent: Agent | Seat, record: Record, retry: Retry, folder: Path, notebook: str, place: str
+    ) -> None:
         self._agent, self._record, self._retry = agent, record, retry
-        self._folder = folder
+        self._folder, self._place = folder, place or (f"notebook {notebook}" if notebook else "another program")
         key = (notebook, agent.settings.agent or "copilot", agent.cwd)
-        self._saved = Saved(folder, key) if folder and notebook else None
+        self._saved = Saved(folder, key) if notebook else None
         self._session: Session | None = None
         self._past: Past | None = None
         self._lock: Lock | None = None
@@ -113,12 +117,12 @@ class Sessions:
             link = await self.link()
             link.require("resume" if link.can("resume") and not link.can("load") else "load")
             before = self.current
-            session = await self._shown_again(link, session_id)
-            if before is not None and before.id != session_id:
-                await self.close(before)
-            if not self._take(session_id):
-                self._record.tell("warning", SHARED)
-            self._adopt(session, Past(session_id, used=True))
+            with self.reserved(session_id) as lock:
+                session = await self._shown_again(link, session_id)
+                if before is not None and before.id != session_id:
+                    await self.close(before)
+                self._keep(lock)
+                self._adopt(session, Past(session_id, used=True))
 
     async def begin_anew(self) -> None:
         """The next prompt begins a new session; the open one is closed, where the agent offers that."""
@@ -194,10 +198,19 @@ class Sessions:
         """It hears the session, or would go on with it after the agent was started again."""
         return self.hears(session_id) or (self._past is not None and self._past.id == session_id)
 
-    def claim(self, session_id: str) -> None:
-        """No other conversation has it, or SessionInUse is raised: two would hear and answer each other's questions."""
-        if self._agent.elsewhere(session_id):
-            raise SessionInUse(IN_USE, "Go on there, or wait until it was let go of; or begin a new one here.")
+    @contextmanager
+    def reserved(self, session_id: str) -> Iterator[Lock]:
+        """Keep every other conversation out of a session, in all processes, until the block ends.
+
+        Raises SessionInUse: two conversations in one session would hear and answer each other's questions.
+        """
+        ours = self._lock
+        lock = ours if ours is not None and ours.session_id == session_id else self._locked(session_id)
+        try:
+            yield lock
+        finally:
+            if lock is not self._lock:
+                lock.release()
 
     def update(self, session_id: str, update: Update) -> None:
         """From the wire. Agents speak of a session before they have told its id; over TCP also of somebody else's."""
@@ -232,7 +245,9 @@ class Sessions:
     async def _begun(self) -> Session:
         """A new session, saved and locked the moment it is known."""
         session = await self._retry(partial(self._opened, "new", ""), self._record.status)
-        self._take(session.id)
+        self._release()
+        with suppress(SessionInUse):  # the agent's business, if it gives one id to two sessions
+            self._lock = self._locked(session.id)
         self._adopt(session, Past(session.id))
         return session
 
@@ -242,10 +257,12 @@ class Sessions:
         again, forgotten = self._lines(link)
         how = next((name for name in ("resume", "load") if link.can(name)), "")
         info = await self._find(link, past.id) if how else None
-        obstacle = forgotten if not how else GONE if info is None else "" if self._take(past.id) else TAKEN
+        obstacle = forgotten if not how else GONE if info is None else ""
         if info and not obstacle:
             try:
-                session = await self._retry(partial(self._opened, how, past.id), self._record.status, LOAD_ATTEMPTS)
+                with self.reserved(past.id) as lock:
+                    session = await self._retry(partial(self._opened, how, past.id), self._record.status, LOAD_ATTEMPTS)
+                    self._keep(lock)
             except AuthRequired:
                 raise
             except (AgentRefused, AgentStartFailed, AgentExited, SessionInUse) as error:
@@ -267,6 +284,7 @@ class Sessions:
     def _give_up(self, past: Past, why: str) -> None:
         """Nobody misses a session in which nothing was said."""
         self._past = None
+        self._release()
         if past.used:
             self._record.tell("warning", why)
 
@@ -297,7 +315,7 @@ class Sessions:
 
     async def _opened(self, how: str, session_id: str) -> Session:
         """What comes meanwhile is kept, until it is known what it belongs to."""
-        self.claim(session_id)
+        self._refuse_elsewhere(session_id)
         self._awaited, self._early = session_id, []
         try:
             link = await self._agent.ready()
@@ -350,15 +368,27 @@ class Sessions:
         if self._saved:
             self._saved.write(past)
 
-    def _take(self, session_id: str) -> bool:
-        """Lock it, and let go of the one before; False if another kernel has it."""
-        if self._folder is None:
-            return True
-        if self._past and self._past.id == session_id and self._lock:
-            return True
-        self._release()
-        self._lock = lock(self._folder, session_id)
-        return self._lock is not None
+    def _locked(self, session_id: str) -> Lock:
+        """Raises SessionInUse."""
+        self._refuse_elsewhere(session_id)
+        found = lock(self._folder, session_id, self._place)
+        if found is None:
+            raise self._in_use(session_id)
+        return found
+
+    def _refuse_elsewhere(self, session_id: str) -> None:
+        """A conversation of this process that shares the agent may be about to open it. Raises SessionInUse."""
+        if self._agent.elsewhere(session_id):
+            raise self._in_use(session_id)
+
+    def _in_use(self, session_id: str) -> SessionInUse:
+        return SessionInUse(IN_USE.format(holder(self._folder, session_id)), WHERE_ELSE)
+
+    def _keep(self, lock: Lock) -> None:
+        """The lock of the open session, from now on."""
+        if lock is not self._lock:
+            self._release()
+            self._lock = lock
 
     def _release(self) -> None:
         if self._lock is not None:

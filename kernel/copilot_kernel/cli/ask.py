@@ -59,7 +59,7 @@ def _prompt(text: str) -> str:
 async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotError:
     interrupted = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        async with Chat(settings) as chat:
+        async with Chat(settings, place="copilot-kernel ask") as chat:
             terminal = _terminal(chat, quiet)
             await tasks.start(_cancel_on_signal, chat, interrupted)
             outcome = await _turn(chat, prompt, terminal)

@@ -51,6 +51,8 @@ def closed(call: ToolCall, stop_reason: str) -> ToolCall:
     """`call` at the end of a turn: many agents send no final status after a rejection or a cancel."""
     if call.status in FINAL:
         return call
+    if not call.call_id and call.standing.asked == "allowed" and stop_reason != "cancelled":
+        return _standing(call, replace(call.standing, reported="completed"))  # only a question, and it was answered
     verdict = "cancelled" if stop_reason == "cancelled" or call.standing.questions else "closed"
     return _standing(call, replace(call.standing, questions=0, verdict=cast(Any, verdict)))
 

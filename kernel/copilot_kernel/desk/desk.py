@@ -16,6 +16,7 @@ from ..conversation.model import Conversation
 
 if TYPE_CHECKING:
     from ..chat import Chat
+    from ..chat.choosing import Offer
     from ..config import Settings
     from .home import Home
 
@@ -56,6 +57,10 @@ class Desk:
         """The open session; the agent is started if need be. Raises CopilotError."""
         await self.do(lambda chat: chat.ready())
         return self.state
+
+    async def offered(self, what: Offer) -> SessionState:
+        """The open session with its modes, models or options; see `Chat.offered`. Raises CopilotError."""
+        return await self.do(lambda chat: chat.offered(what))
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""

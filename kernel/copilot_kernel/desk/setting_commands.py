@@ -24,7 +24,7 @@ async def mode(desk: Desk, cell: Cell, rest: str) -> None:
     async def put(setting: Setting, choice: Choice) -> None:
         await desk.do(lambda chat: chat.set_mode(str(choice.value)))
 
-    await _one(cell, choices.modes(await desk.ready()), rest, put)
+    await _one(cell, choices.modes(await desk.offered("modes")), rest, put)
 
 
 async def model(desk: Desk, cell: Cell, rest: str) -> None:
@@ -33,7 +33,7 @@ async def model(desk: Desk, cell: Cell, rest: str) -> None:
     async def put(setting: Setting, choice: Choice) -> None:
         await desk.do(lambda chat: chat.set_model(str(choice.value)))
 
-    await _one(cell, choices.models(await desk.ready()), rest, put)
+    await _one(cell, choices.models(await desk.offered("models")), rest, put)
 
 
 async def options(desk: Desk, cell: Cell, rest: str) -> None:
@@ -42,7 +42,7 @@ async def options(desk: Desk, cell: Cell, rest: str) -> None:
     async def put(setting: Setting, choice: Choice) -> None:
         await desk.do(lambda chat: chat.set_option(setting.id, choice.value))
 
-    found = choices.options(await desk.ready())
+    found = choices.options(await desk.offered("options"))
     id, _, value = rest.partition(" ")
     if value.strip():
         setting = choices.find_option(found, id)

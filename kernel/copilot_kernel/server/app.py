@@ -30,7 +30,7 @@ from .limits import Limits
 from .listing import TextList
 from .lobby import Lobby
 from .metrics import Metrics
-from .pool import Pool
+from .pool import AT_ENDPOINT, Pool
 from .routes import routes
 
 SWEEP = 10_000
@@ -169,7 +169,7 @@ class CopilotApp(ExtensionApp):
         return self.catalogue.models
 
     async def _ask_for_models(self) -> None:
-        home = await self.pool.home(self.http_settings)
+        home = await self.pool.home(self.http_settings, AT_ENDPOINT)
         try:
             await home.do(self.meet)
         finally:
@@ -178,12 +178,12 @@ class CopilotApp(ExtensionApp):
     async def meet(self, chat: Chat) -> None:
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
         try:
-            await chat.ready()
+            state = await chat.offered("models")
         except AuthRequired:
             self.pool.wear()
             raise
-        state, info = chat.conversation.state, chat.info
-        if state is not None and info is not None:
+        info = chat.info
+        if info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
 
     @contextmanager

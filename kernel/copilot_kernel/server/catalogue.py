@@ -65,12 +65,14 @@ class Catalogue:
 
     def learn(self, state: SessionState, info: AgentInfo, link: object) -> None:
         """From a session that has just been opened. The model that it begins with comes first."""
-        if self._told is not link:
+        is_new = self._told is not link
+        if is_new:
             self._told, self.current = link, state.model
         self._owner = sanitised(info.name) or "agent"
         found = tuple(_with_current_first(state.models, self.current))
         alone = Mode(self._owner, info.title or info.name)
-        self._replace(found or (alone,), state.raw)
+        if found or is_new:
+            self._replace(found or (alone,), {**state.raw, "configOptions": list(state.options)})
 
     def heard(self, update: ConfigUpdate) -> None:
         """The agent changed what can be chosen."""

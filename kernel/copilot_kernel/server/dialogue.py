@@ -16,6 +16,7 @@ from .answer import Answer
 from .catalogue import Model, choose
 from .errors import ApiError
 from .identifiers import sanitised
+from .pool import AT_ENDPOINT
 from .schema import Message
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Dialogues:
         async with self._making:
             dialogue = self._kept.get(key) if key else None
             if dialogue is None:
-                dialogue = Dialogue(self._app, await self._app.pool.home(self._app.http_settings))
+                dialogue = Dialogue(self._app, await self._app.pool.home(self._app.http_settings, AT_ENDPOINT))
                 if key:
                     await self._keep(key, dialogue)
             return dialogue

@@ -14,6 +14,7 @@ from ..errors import UsageError
 from .catalogue import choose
 from .errors import ApiError
 from .media import Shelf
+from .pool import IN_CHAT
 from .talk import Host, Limits
 from .talks import Talks
 
@@ -57,7 +58,7 @@ class Lobby:
 
     async def _desk(self) -> Desk:
         settings = self._app.chat_settings
-        return Desk(await self._app.pool.home(settings), lambda: settings)
+        return Desk(await self._app.pool.home(settings, IN_CHAT), lambda: settings)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -28,6 +28,7 @@ from .catalogue import choose
 from .errors import ApiError
 from .handler import Handler
 from .models import Models
+from .pool import IN_CHAT
 
 MOST_RECENT = 30
 
@@ -169,7 +170,7 @@ class Recent(Handler):
     async def _listed(self) -> tuple[SessionInfo, ...]:
         if self.app.pool.link is None:
             return ()
-        home = await self.app.pool.home(self.app.chat_settings)
+        home = await self.app.pool.home(self.app.chat_settings, IN_CHAT)
         try:
             return await home.do(self._free)
         except CopilotError:

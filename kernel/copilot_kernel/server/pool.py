@@ -17,6 +17,9 @@ from ..config import Settings
 from ..desk.home import CLOSE_LIMIT, Home
 from ..errors import CopilotError
 
+IN_CHAT = "a chat of the server"
+AT_ENDPOINT = "the HTTP endpoint of the server"
+"""Where a conversation of this server is open."""
 ATTEMPTS = 2
 """To start an agent, for one request: somebody waits for the answer."""
 
@@ -88,10 +91,13 @@ class Pool:
         """To any agent that lives."""
         return next((process.link for process in self.processes if process.link), None)
 
-    async def home(self, settings: Settings) -> Home:
-        """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it."""
+    async def home(self, settings: Settings, place: str) -> Home:
+        """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it.
+
+        `place` names it to others who want its session.
+        """
         await self._ready()
-        home = Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared))
+        home = Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared, place=place))
         self._homes.add(home)
         return home
 
