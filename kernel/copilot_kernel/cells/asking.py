@@ -31,6 +31,8 @@ Show = Callable[[OpenQuestion], None]
 ATTEMPTS = 10
 """So many answers may be none of the options before a typed question counts as not answered."""
 
+NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
+
 _NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
 
 _log = logging.getLogger(__name__)
@@ -103,9 +105,13 @@ class Asking:
 
 
 def nobody(question: Question) -> Answer:
-    """The answer where nobody can be asked, with the settings that would allow it."""
-    ways = " or ".join([*settings_for(question.rules), "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"])
-    return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here; to allow it, set {ways}")
+    """The answer where nobody can be asked, with the narrowest settings that would allow it.
+
+    Never the mode that allows everything: what is allowed here, nobody sees before it is done.
+    """
+    ways = " or ".join(settings_for(question.rules))
+    how = f"; to allow it, set {ways}" if ways else NO_RULE
+    return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here{how}")
 
 
 async def first(*ways: Awaitable[T], decides: Callable[[T], bool]) -> T:
