@@ -21,12 +21,14 @@ from ..errors import trace
 from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
+from ..rendering.plain import one_line, visible_text
 from .asking import Asking
 from .batch import Batch
 from .cell import Cell
 from .console import Console
 from .eliciting import Eliciting
 from .page import Page
+from .presence import UNSEEN
 from .slots import MOST_QUESTIONS, OpenQuestion
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class Display:
         self._seats = anyio.Semaphore(MOST_QUESTIONS)
         self._places = count(-1, -1)
         """What is no entry of the conversation has a negative number."""
+        self.unseen: list[str] = []
+        """What was asked in questions that were cancelled because no client showed them."""
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed; what the user said is the cell itself, but for a replay."""
@@ -87,6 +91,7 @@ class Display:
             answer = await self._asking.ask(question, put)
             return answer
         finally:
+            self._check(answer.reason, question.call.title)
             line = Notice(-question.key, question.call.turn, "info", answer.words, question.call.title)
             for close in closing:
                 close(line)
@@ -107,9 +112,14 @@ class Display:
             answer = await self._eliciting.elicit(request, put)
             return answer
         finally:
+            self._check(answer.reason, request.message)
             line = Notice(place, 0, "info", answer_line(request, answer), request.message)
             for close in closing or [self._page.put]:
                 close(line)
+
+    def _check(self, reason: str, title: str) -> None:
+        if reason == UNSEEN:
+            self.unseen.append(visible_text(one_line(title)))
 
     def finish(self, turn: Turn) -> None:
         """The turn is over: send what waits, and the footer, if there is anything to say."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ..cells.cell import Cell
+from ..cells.presence import NOTICE
 from .desk import Desk
 from .home import Home
 
@@ -34,6 +35,8 @@ class Hall:
         self.watched = False
         self.notices: list[str] = []
         """Lines that the next cell tells, whoever watches."""
+        self._unseen: list[tuple[str, str]] = []
+        """The session of a client that has gone, and a question that it alone showed: for a cell of another client."""
         self._warnings: list[str] = []
         """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
 
@@ -56,15 +59,21 @@ class Hall:
             display.finish(turn)
         finally:
             display.close()
+            self._unseen += [(cell.session, title) for title in display.unseen]
         return turn
 
     def tell_notices(self, cell: Cell) -> None:
         """Tell each once, on the cell's stderr."""
-        notices, self.notices = self.notices, []
+        notices, self.notices = [*self.notices, *self._take_unseen(cell)], []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
             cell.stream(notice, "stderr")
+
+    def _take_unseen(self, cell: Cell) -> list[str]:
+        told = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
+        self._unseen = [each for each in self._unseen if each[0] == cell.session]
+        return told
 
     def _make_chat(self) -> Chat:
         from ..chat import Chat
