@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
 
+from ..acp.exposure import exposed_to
 from ..cells.cell import Cell
 from ..cells.presence import NOTICE
 from .desk import Desk
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from ..cells.display import Display
     from ..chat import Chat, Left, Turn
     from ..config import Settings
+
+
+EXPOSED = (
+    "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
+    "it. Let the kernel start the agent instead, with its command line: %agent copilot --acp\n"
+)
 
 
 class MakeDisplay(Protocol):
@@ -37,6 +45,8 @@ class Hall:
         """Lines that the next cell tells, whoever watches."""
         self._unseen: list[tuple[str, str]] = []
         """The session of a client that has gone, and a question that it alone showed: for a cell of another client."""
+        self._checked = ""
+        """The agent that was last looked at for who else can use it."""
         self._warnings: list[str] = []
         """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
 
@@ -52,6 +62,8 @@ class Hall:
         from ..chat.attachments import mentions
 
         folder = self.desk.settings.folder
+        if cell.live:
+            await self._check_exposure()
         self.tell_notices(cell)
         display = make_display(cell, Asking(cell, folder), cwd=folder)
         try:
@@ -69,6 +81,15 @@ class Hall:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
             cell.stream(notice, "stderr")
+
+    async def _check_exposure(self) -> None:
+        """Only where somebody watches: the outputs of a run in batch do not depend on the machine."""
+        agent = self.desk.settings.agent
+        if agent == self._checked:
+            return
+        self._checked = agent
+        if others := await asyncio.to_thread(exposed_to, agent):
+            self.notices.append(EXPOSED.format(agent, others))
 
     def _take_unseen(self, cell: Cell) -> list[str]:
         told = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
