@@ -34,6 +34,8 @@ from .slots import MOST_QUESTIONS, OpenQuestion
 if TYPE_CHECKING:
     from ..chat import Turn
 
+_LONGEST_TITLE = 200
+
 _log = logging.getLogger(__name__)
 
 
@@ -119,7 +121,7 @@ class Display:
 
     def _check(self, reason: str, title: str) -> None:
         if reason == UNSEEN:
-            self.unseen.append(visible_text(one_line(title)))
+            self.unseen.append(visible_text(one_line(title)[:_LONGEST_TITLE]))
 
     def finish(self, turn: Turn) -> None:
         """The turn is over: send what waits, and the footer, if there is anything to say."""
