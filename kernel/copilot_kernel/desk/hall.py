@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from ..acp.exposure import exposed_to
 from ..cells.cell import Cell
 from ..cells.presence import NOTICE
 from .desk import Desk
@@ -88,6 +87,8 @@ class Hall:
         if agent == self._checked:
             return
         self._checked = agent
+        from ..acp.exposure import exposed_to
+
         if others := await asyncio.to_thread(exposed_to, agent):
             self.notices.append(EXPOSED.format(agent, others))
 
