@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +59,10 @@ class Lab:
         path = f"/lab/tree/{notebook}" if notebook else "/lab"
         return f"{self.url}{path}?token={self.token}&reset"
 
-    def add_kernel(self, name: str, **environment: str) -> None:
-        """One more kernel to choose: Copilot with these settings."""
+    def add_kernel(self, name: str, argv: Sequence[str] = (), **environment: str) -> None:
+        """One more kernel to choose: Copilot with these settings, started by `argv` if it is given."""
         spec = json.loads((Path(__file__).parents[2] / "kernelspec" / "kernel.json").read_text())
-        spec |= {"display_name": name, "env": environment}
+        spec |= {"display_name": name, "env": environment} | ({"argv": list(argv)} if argv else {})
         folder = self.root.parent / "private" / "_data_dir" / "kernels" / name
         folder.mkdir(parents=True)
         (folder / "kernel.json").write_text(json.dumps(spec))

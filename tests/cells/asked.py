@@ -50,6 +50,21 @@ class Models:
         radio = next(key for key, state in self.open.items() if state["_model_name"] == "RadioButtonsModel")
         self._tell(radio, {"method": "update", "state": {"index": index}})
 
+    def probes(self) -> list[str]:
+        """The models whose views are counted and that nobody has drawn."""
+        return [key for key, state in self.open.items() if state.get("_view_count") == 0]
+
+    async def probed(self, count: int = 1) -> None:
+        """Until so many are there."""
+        async with asyncio.timeout(5):
+            while len(self.probes()) < count:
+                await asyncio.sleep(0)
+
+    def draw(self) -> None:
+        """As a page does that shows all widgets."""
+        for key in self.probes():
+            self._tell(key, {"method": "update", "state": {"_view_count": 1}})
+
     def disabled(self) -> list[str]:
         return [str(state["description"]) for state in self.open.values() if state.get("disabled") is True]
 

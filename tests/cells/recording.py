@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from copilot_kernel.acp.messages import Option
+from copilot_kernel.cells.presence import Clients
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
 from copilot_kernel.conversation.text import Growing
 from copilot_kernel.permissions.question import Question
@@ -69,6 +70,7 @@ class RecordingCell:
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
+        self.session, self.clients, self.others_before = "the page that runs the cell", Clients(), 0
         self.widgets, self.widgets_seen = live and cell_id is not None, seen
         self.sent: list[tuple[str, Bundle]] = []
         self.metadata: list[Any] = []

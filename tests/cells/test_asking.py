@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import Option
-from copilot_kernel.cells.asking import ATTEMPTS
+from copilot_kernel.cells.asking import ATTEMPTS, NO_RULE
 from copilot_kernel.permissions.question import Answer, Question
 from copilot_kernel.rendering.question import question_html, question_text, render_question
 from copilot_kernel.rendering.reasons import NO_BUTTONS
@@ -230,11 +230,8 @@ async def rejected(asked: Question) -> Answer:
     return answer
 
 
-BYPASS = "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"
-
-
 async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
-    reason = f"nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]' or {BYPASS}"
+    reason = "nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
     assert await rejected(replace(QUESTION, rules=("Edit",))) == Answer(REJECT, "nobody", reason)
 
 
@@ -243,14 +240,13 @@ async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() ->
     answer = await rejected(replace(QUESTION, rules=(rule,)))
     words = shlex.split(answer.reason.split("set ")[1])
     assert json.loads(words[0].removeprefix("COPILOT_KERNEL_ALLOW=")) == [rule]
-    assert words[1:] == ["or", BYPASS]
+    assert words[1:] == []
     assert "\u202e" not in answer.reason
 
 
 async def test_where_no_rule_would_allow_it_none_is_named() -> None:
     odd = call(1, "waiting", "Dance", kind="dance")
-    reason = f"nobody can be asked here; to allow it, set {BYPASS}"
-    assert await rejected(question(odd)) == Answer(REJECT, "nobody", reason)
+    assert await rejected(question(odd)) == Answer(REJECT, "nobody", f"nobody can be asked here{NO_RULE}")
 
 
 async def test_without_a_way_to_reject_it_is_cancelled() -> None:

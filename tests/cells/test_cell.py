@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import zmq
 from copilot_kernel.cells.cell import Cell, Request
+from copilot_kernel.cells.presence import Clients
 from copilot_kernel.jupyter.comms import KernelComm
 from jupyter_client.session import Session
 
@@ -34,12 +35,17 @@ class Wire:
             stdin_socket=self.ours,
             iopub_socket=None,
             widgets_work=True,
-            comm_manager=SimpleNamespace(widgets_seen=False),
+            comm_manager=SimpleNamespace(widgets_seen=False, clients=Clients()),
             _topic=str.encode,
             get_parent=lambda channel: {"header": {"msg_id": "another"}},
         )
         self.kernel = kernel
-        return Cell(kernel, Request([b"front end"], {"header": {"msg_id": "this cell"}}), live=live, cell_id=cell_id)
+        return Cell(
+            kernel,
+            Request([b"front end"], {"header": {"msg_id": "this cell", "session": "page"}}),
+            live=live,
+            cell_id=cell_id,
+        )
 
     def send(self, socket: Any, msg_type: str, content: Any, parent: Any, **more: Any) -> Any:
         if socket is self.ours:
@@ -82,7 +88,7 @@ async def test_an_answer_is_taken_whether_or_not_it_says_what_it_answers(wire: W
     assert [*answers, await within(second)] == ["1", "2"]
     assert (question["content"], question["parent_header"]) == (
         {"prompt": "Two? ", "password": False},
-        {"msg_id": "this cell"},
+        {"msg_id": "this cell", "session": "page"},
     )
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from copilot_kernel.desk.hall import Hall
+from copilot_kernel.cells.display import Display
+from copilot_kernel.chat import Turn
+from copilot_kernel.desk.hall import EXPOSED, Hall
 
 from ..cells.recording import RecordingCell
 
@@ -35,3 +39,47 @@ def test_a_problem_is_told_in_the_first_cell_and_a_warning_where_somebody_watche
 
 def test_what_was_told_is_not_told_again(hall: Hall) -> None:
     assert (told(hall, live=True) != "", told(hall, live=True)) == (True, "")
+
+
+# -- an agent that others can use -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listening(monkeypatch: pytest.MonkeyPatch) -> Hall:
+    """Whose agent listens on a port of a machine with another user; no prompt is sent."""
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "tcp://127.0.0.1:3000")
+    monkeypatch.setattr("copilot_kernel.acp.exposure.other_users", lambda: iter(["ada"]))
+    hall = Hall()
+
+    async def ask(*_: object) -> Turn:
+        return Turn(1, "end_turn", "", (), "session", "agent")
+
+    monkeypatch.setattr(hall.home, "ask", ask)
+    return hall
+
+
+async def prompted(hall: Hall, live: bool = True) -> str:
+    cell = RecordingCell(live=live)
+    await hall.prompt(cell, "Hello", lambda cell, asking, cwd: Display(cell, asking, cwd=cwd))  # type: ignore[arg-type]
+    return cell.printed
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_other_users_can_use_is_warned_about_once(listening: Hall) -> None:
+    first, second = await prompted(listening), await prompted(listening)
+    assert EXPOSED.format("tcp://127.0.0.1:3000", "other users of this machine (ada)") in first
+    assert "Careful" not in second
+    listening.desk.settings = replace(listening.desk.settings, agent="tcp://127.0.0.1:4000")
+    assert "tcp://127.0.0.1:4000" in await prompted(listening)
+
+
+@pytest.mark.anyio
+async def test_a_run_without_a_person_says_nothing_of_the_machine_it_runs_on(listening: Hall) -> None:
+    assert "Careful" not in await prompted(listening, live=False)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("agent", ["demo", "copilot --acp"])
+async def test_an_agent_on_a_pipe_is_not_warned_about(listening: Hall, agent: str) -> None:
+    listening.desk.settings = replace(listening.desk.settings, agent=agent)
+    assert "Careful" not in await prompted(listening)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from .asked import Asked
-from .front_end import FrontEnd, connected
+from .front_end import FrontEnd, connected, kernel_process
+
+HASTY = (
+    "import copilot_kernel.cells.presence as presence; presence.GRACE_SECONDS = 0.1; from runpy import run_module; "
+    "run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
+)
 
 
 def test_a_page_without_widgets_closes_them_for_nobody(front_end: FrontEnd) -> None:
@@ -22,3 +30,15 @@ def test_a_front_end_closes_what_a_front_end_has_opened(front_end: FrontEnd) -> 
     asked = front_end.comm("control", {"method": "request_states"})
     front_end.idle(asked)
     assert [m["msg_type"] for m in front_end.published if m["parent_header"]["msg_id"] == asked] == ["status", "status"]
+
+
+def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp_path: Path) -> None:
+    argv = (sys.executable, "-P", "-c", HASTY, "-f", "{connection_file}")
+    with kernel_process(tmp_path, {}, argv) as front_end:
+        front_end.open_control()
+        asked = Asked(front_end, "demo: ask Something")
+        with connected(front_end.manager, front_end.log) as page:
+            page.open_control()
+            assert "Cancelled: no open page showed this question" in asked.finish().text
+            assert "A question was cancelled" in page.run("demo: say Next.").text
+        assert front_end.complaints() == []

@@ -49,3 +49,8 @@ def test_a_recorded_output_can_be_read_without_a_kernel(path: Path) -> None:
         for output in cell.get("outputs", []):
             assert output.output_type == "error" or (output.get("text") or output.data["text/plain"]).strip()
             assert "application/vnd.jupyter.widget-view+json" not in output.get("data", {})
+
+
+@pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
+def test_nobody_is_told_to_allow_everything(path: Path) -> None:
+    assert "bypassPermissions" not in path.read_text()

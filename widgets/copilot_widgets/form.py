@@ -29,6 +29,7 @@ from .card_style import CLASS, STYLE
 from .parts import close
 from .permission import WIDGET_VIEW
 from .picker import unlike
+from .probe import probe
 
 Entered = str | bool | tuple[int, ...]
 """A text, whether a box is ticked, or which of the choices are taken, by place."""
@@ -95,6 +96,10 @@ class Form:
         """What is wrong with each input, in their order; an empty text takes back what was said before."""
         for shown, complaint in zip(self._complaints, complaints, strict=True):
             shown.value = f'<b role="alert">⚠ {html.escape(complaint)}</b>' if complaint else ""
+
+    def probe(self, on_drawn: Callable[[], None]) -> None:
+        """See `probe.py`."""
+        probe(self._box, on_drawn)
 
     def close(self) -> None:
         """Take it out of the front end. Clicks that are on their way find nobody; closing twice is closing once."""

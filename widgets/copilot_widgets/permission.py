@@ -16,6 +16,7 @@ from .button import Choice, button
 from .card_style import CLASS, STYLE
 from .entry import Editor, Entry
 from .parts import close
+from .probe import probe
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -66,6 +67,10 @@ class PermissionQuestion:
     def release(self) -> None:
         """From now on they count."""
         self._set_held(False)
+
+    def probe(self, on_drawn: Callable[[], None]) -> None:
+        """See `probe.py`."""
+        probe(self._box, on_drawn)
 
     def close(self) -> None:
         """Take it out of the front end. Clicks that are on their way find nobody; closing twice is closing once."""

@@ -25,6 +25,7 @@ from .button import shortened
 from .field import Field, Picks
 from .parts import close
 from .permission import WIDGET_VIEW
+from .probe import probe
 
 FEW, MOST_ROWS = 4, 10
 SHORT = 60
@@ -60,6 +61,10 @@ class Picker:
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
         return {WIDGET_VIEW: {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}}
+
+    def probe(self, on_drawn: Callable[[], None]) -> None:
+        """See `probe.py`."""
+        probe(self._box, on_drawn)
 
     def close(self) -> None:
         """Take it out of the front end; closing twice is closing once."""

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-import anyio
+from collections.abc import Callable
 
 from ..permissions import policy
 from ..permissions.question import Answer, Question
@@ -19,10 +16,9 @@ from ..rendering.reasons import NO_BUTTONS, settings_for
 from ..rendering.typed import prompt, typed_answer
 from .card import Card
 from .cell import Bundle, Cell
+from .first import first
+from .presence import UNSEEN, while_shown
 from .slots import OpenQuestion
-
-T = TypeVar("T")
-
 
 Show = Callable[[OpenQuestion], None]
 """Takes what is to stand in the cell while a question is open."""
@@ -30,6 +26,8 @@ Show = Callable[[OpenQuestion], None]
 
 ATTEMPTS = 10
 """So many answers may be none of the options before a typed question counts as not answered."""
+
+NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
 _NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
 
@@ -57,9 +55,10 @@ class Asking:
         buttons = {**card.bundle(), "text/plain": NO_BUTTONS}
         show(OpenQuestion(self._static(question), card.close, buttons, card.shifted))
         self._opened(card)
+        answer = while_shown(self._cell, card, card.answer, Answer(None, "cancel", UNSEEN))
         if self._cell.widgets_seen:
-            return await card.answer
-        return await first(card.answer, self._typed(question), decides=lambda answer: answer.option is not None)
+            return await answer
+        return await first(answer, self._typed(question), decides=_decides)
 
     def _card(self, question: Question) -> Card | None:
         """None where ipywidgets does not work."""
@@ -103,26 +102,18 @@ class Asking:
 
 
 def nobody(question: Question) -> Answer:
-    """The answer where nobody can be asked, with the settings that would allow it."""
-    ways = " or ".join([*settings_for(question.rules), "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions"])
-    return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here; to allow it, set {ways}")
+    """The answer where nobody can be asked, with the narrowest settings that would allow it.
+
+    Never the mode that allows everything: what is allowed here, nobody sees before it is done.
+    """
+    ways = " or ".join(settings_for(question.rules))
+    how = f"; to allow it, set {ways}" if ways else NO_RULE
+    return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here{how}")
 
 
-async def first(*ways: Awaitable[T], decides: Callable[[T], bool]) -> T:
-    """The first answer that decides; the other ways are withdrawn. A way that gives up leaves it to the others."""
-    answers: list[T] = []
-
-    async def go(way: Awaitable[T], rivals: anyio.CancelScope) -> None:
-        answer = await way
-        if not rivals.cancel_called:
-            answers.append(answer)
-        if decides(answer):
-            rivals.cancel()
-
-    async with anyio.create_task_group() as tasks:
-        for way in ways:
-            tasks.start_soon(go, way, tasks.cancel_scope)
-    return answers[-1]
+def _decides(answer: Answer) -> bool:
+    """Not the end of input: the buttons are still there."""
+    return answer is not _NOT_ANSWERED
 
 
 def _nothing() -> None:

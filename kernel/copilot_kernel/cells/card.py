@@ -67,6 +67,10 @@ class Card:
         """The buttons and fields, where there are widgets; what is asked stands above them."""
         return self._widget.bundle()
 
+    def probe(self, on_drawn: Callable[[], None]) -> None:
+        """Find out whether a client draws the buttons; `on_drawn` may be called on another thread."""
+        self._widget.probe(on_drawn)
+
     def guard(self) -> None:
         """It has just appeared, or moved."""
         self._stop_timer()

@@ -12,6 +12,7 @@ import zmq
 
 from .clean import clean
 from .owner import Message, owned_by
+from .presence import Clients
 
 Bundle = dict[str, Any]
 
@@ -31,6 +32,7 @@ class Seen(Protocol):
     """What knows of the front ends' widgets."""
 
     widgets_seen: bool
+    clients: Clients
 
 
 class Kernel(Protocol):
@@ -63,11 +65,18 @@ class Cell:
         """Questions that were withdrawn while somebody may have been typing: so many answers may be for those."""
         self.live, self.cell_id = live, cell_id
         self.widgets = live and cell_id is not None and kernel.widgets_work
+        self.others_before = self.clients.others(self.session)
+        """Connections of other clients before the cell began."""
 
     @property
     def session(self) -> str:
         """The front end that runs it: the `session` in the header of its messages."""
         return str(self._request.parent["header"]["session"])
+
+    @property
+    def clients(self) -> Clients:
+        """The clients with widgets that have connected to the kernel."""
+        return self._kernel.comm_manager.clients
 
     @property
     def widgets_seen(self) -> bool:

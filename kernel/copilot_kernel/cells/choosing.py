@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from copilot_widgets.field import Field, Picks
 
@@ -17,10 +17,15 @@ from ..conversation.model import Notice
 from ..errors import CopilotError
 from ..rendering.notice import render_notice
 from ..rendering.typed import named
-from .asking import ATTEMPTS, Show, first
+from .asking import ATTEMPTS, Show
 from .cell import Bundle, Cell
+from .first import first
 from .page import Page
+from .presence import while_shown
 from .slots import OpenQuestion
+
+if TYPE_CHECKING:
+    from copilot_widgets.picker import Picker
 
 T = TypeVar("T")
 
@@ -84,8 +89,8 @@ async def _outcome(cell: Cell, menu: Menu, put: Show) -> Outcome[Picks]:
     return await first(clicked, _typed(cell, menu.fields), decides=lambda outcome: outcome[0])
 
 
-def _clicked(cell: Cell, menu: Menu, put: Show) -> asyncio.Future[Outcome[Picks]] | None:
-    """Show the picker: the future is the click. None where ipywidgets does not work."""
+def _clicked(cell: Cell, menu: Menu, put: Show) -> Awaitable[Outcome[Picks]] | None:
+    """Show the picker: what is awaited is the click. None where ipywidgets does not work."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Outcome[Picks]] = loop.create_future()
 
@@ -97,24 +102,25 @@ def _clicked(cell: Cell, menu: Menu, put: Show) -> asyncio.Future[Outcome[Picks]
         loop.call_soon_threadsafe(settle, picks)
 
     try:
-        bundle, close = _widget(cell, menu, done)
+        widget = _widget(cell, menu, done)
     except Exception:
         _log.exception("no picker, the choice is asked in words")
         return None
-    put(OpenQuestion({**menu.static, **bundle}, close))
-    return outcome
-
-
-def _widget(cell: Cell, menu: Menu, done: Callable[[Picks | None], None]) -> tuple[Bundle, Callable[[], None]]:
-    from copilot_widgets.picker import Picker
 
     def close() -> None:
         with cell.owning():
             widget.close()
 
+    put(OpenQuestion({**menu.static, **widget.bundle()}, close))
+    nothing: Outcome[Picks] = (True, None)
+    return while_shown(cell, widget, outcome, nothing)
+
+
+def _widget(cell: Cell, menu: Menu, done: Callable[[Picks | None], None]) -> Picker:
+    from copilot_widgets.picker import Picker
+
     with cell.owning():
-        widget = Picker(menu.fields, menu.button, done)
-    return widget.bundle(), close
+        return Picker(menu.fields, menu.button, done)
 
 
 async def _typed(cell: Cell, fields: Sequence[Field]) -> Outcome[Picks]:

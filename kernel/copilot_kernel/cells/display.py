@@ -21,7 +21,7 @@ from ..errors import trace
 from ..permissions.question import Answer, Question
 from ..rendering.elicitation import answer_line
 from ..rendering.footer import render_footer
-from ..rendering.plain import visible_line
+from ..rendering.plain import one_line, visible_line, visible_text
 from .activity import kept_active
 from .asking import Asking
 from .batch import Batch
@@ -29,10 +29,13 @@ from .cell import Cell
 from .console import Console
 from .eliciting import Eliciting
 from .page import Page
+from .presence import UNSEEN
 from .slots import MOST_QUESTIONS, OpenQuestion
 
 if TYPE_CHECKING:
     from ..chat import Turn
+
+_LONGEST_TITLE = 200
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,8 @@ class Display:
         self._seats = anyio.Semaphore(MOST_QUESTIONS)
         self._places = count(-1, -1)
         """What is no entry of the conversation has a negative number."""
+        self.unseen: list[str] = []
+        """What was asked in questions that were cancelled because no client showed them."""
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed; what the user said is the cell itself, but for a replay."""
@@ -93,6 +98,7 @@ class Display:
             answer = await self._asking.ask(question, put)
             return answer
         finally:
+            self._check(answer.reason, question.call.best_title)
             line = Notice(
                 -question.key, question.call.turn, "info", answer.words, visible_line(question.call.best_title)
             )
@@ -116,9 +122,14 @@ class Display:
             answer = await self._eliciting.elicit(request, put)
             return answer
         finally:
+            self._check(answer.reason, request.message)
             line = Notice(place, 0, "info", answer_line(request, answer), request.message)
             for close in closing or [self._page.put]:
                 close(line)
+
+    def _check(self, reason: str, title: str) -> None:
+        if reason == UNSEEN:
+            self.unseen.append(visible_text(one_line(title)[:_LONGEST_TITLE]))
 
     def finish(self, turn: Turn) -> None:
         """The turn is over: send what waits, and the footer, if there is anything to say."""

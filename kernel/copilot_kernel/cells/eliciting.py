@@ -17,8 +17,10 @@ from ..rendering.elicitation import choice_text, elicitation_text, hint, render_
 from ..rendering.interview import NOT_ANSWERED, Interview
 from ..rendering.plain import one_line, visible_text
 from ..rendering.reasons import NO_BUTTONS
-from .asking import Show, first
+from .asking import Show
 from .cell import Bundle, Cell
+from .first import first
+from .presence import UNSEEN, while_shown
 from .slots import OpenQuestion
 
 NOBODY = ElicitationAnswer("decline", reason="nobody can be asked here")
@@ -35,6 +37,8 @@ class _Shown(Protocol):
     def bundle(self) -> Bundle: ...
 
     def close(self) -> None: ...
+
+    def probe(self, on_drawn: Callable[[], None]) -> None: ...
 
 
 class Eliciting:
@@ -56,7 +60,7 @@ class Eliciting:
         return await first(clicked, self._typed(request), decides=_is_decided)
 
     def _widgets(self, request: Elicitation, show: Show) -> Awaitable[ElicitationAnswer] | None:
-        """Show inputs and buttons: the future is what comes of them. None where ipywidgets does not work."""
+        """Show inputs and buttons: what is awaited is what comes of them. None where ipywidgets does not work."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[ElicitationAnswer] = loop.create_future()
 
@@ -72,7 +76,7 @@ class Eliciting:
             return None
         buttons = {**bundle, "text/plain": NO_BUTTONS}
         show(OpenQuestion(render_elicitation(request), lambda: self._close(widget), buttons))
-        return answer
+        return while_shown(self._cell, widget, answer, ElicitationAnswer("cancel", reason=UNSEEN))
 
     def _close(self, widget: _Shown) -> None:
         with self._cell.owning():
@@ -147,7 +151,8 @@ def _first_value(field: Field) -> Entered:
 
 
 def _is_decided(answer: ElicitationAnswer) -> bool:
-    return answer.action != "cancel"
+    """Not the end of input: the buttons are still there."""
+    return answer is not NOT_ANSWERED
 
 
 def _nothing() -> None:

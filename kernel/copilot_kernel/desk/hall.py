@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Protocol
 
 from ..cells.cell import Cell
+from ..cells.presence import NOTICE
 from .desk import Desk
 from .home import Home
 
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from ..cells.display import Display
     from ..chat import Chat, Left, Turn
     from ..config import Settings
+
+
+EXPOSED = (
+    "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
+    "it. Let the kernel start the agent instead, with its command line: %agent copilot --acp\n"
+)
 
 
 class MakeDisplay(Protocol):
@@ -35,6 +43,10 @@ class Hall:
         self.watched = False
         self.notices: list[str] = []
         """Lines that the next cell tells, whoever watches."""
+        self._unseen: list[tuple[str, str]] = []
+        """The session of a client that has gone, and a question that it alone showed: for a cell of another client."""
+        self._checked = ""
+        """The agent that was last looked at for who else can use it."""
         self._warnings: list[str] = []
         """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
 
@@ -51,6 +63,8 @@ class Hall:
 
         settings = self.desk.settings
         folder = settings.folder
+        if cell.live:
+            await self._check_exposure()
         self.tell_notices(cell)
         display = make_display(cell, Asking(cell, folder), cwd=folder, activity_timeout=settings.activity_timeout)
         try:
@@ -58,15 +72,32 @@ class Hall:
             display.finish(turn)
         finally:
             display.close()
+            self._unseen += [(cell.session, title) for title in display.unseen]
         return turn
 
     def tell_notices(self, cell: Cell) -> None:
         """Tell each once, on the cell's stderr."""
-        notices, self.notices = self.notices, []
+        notices, self.notices = [*self.notices, *self._take_unseen(cell)], []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
             cell.stream(notice, "stderr")
+
+    async def _check_exposure(self) -> None:
+        """Only where somebody watches: the outputs of a run in batch do not depend on the machine."""
+        agent = self.desk.settings.agent
+        if agent == self._checked:
+            return
+        self._checked = agent
+        from ..acp.exposure import exposed_to
+
+        if others := await asyncio.to_thread(exposed_to, agent):
+            self.notices.append(EXPOSED.format(agent, others))
+
+    def _take_unseen(self, cell: Cell) -> list[str]:
+        told = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
+        self._unseen = [each for each in self._unseen if each[0] == cell.session]
+        return told
 
     def _make_chat(self) -> Chat:
         from ..chat import Chat

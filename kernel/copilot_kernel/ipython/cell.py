@@ -71,6 +71,11 @@ class ShellCell(Cell):
         self._asking = asyncio.Lock()
         self.live, self.cell_id, self.widgets = live, None, False
 
+    @property
+    def session(self) -> str:
+        """A terminal has none."""
+        return ""
+
     @contextmanager
     def owning(self) -> Iterator[None]:
         """There are no widgets."""

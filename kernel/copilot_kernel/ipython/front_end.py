@@ -20,6 +20,7 @@ from typing import Any
 from comm import get_comm_manager
 
 from ..cells.cell import Cell, Request
+from ..cells.presence import Clients
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 
@@ -30,6 +31,7 @@ PULSE = 1.0
 """Seconds between two words that a waiting cell is busy."""
 
 _COMMS = ("comm_open", "comm_msg", "comm_close")
+_CONTROL = "jupyter.widget.control"
 
 
 def clicks_arrive(kernel: Any) -> bool:
@@ -45,10 +47,13 @@ def request(kernel: Any) -> Request:
 
 
 @contextmanager
-def attended(kernel: Any, cell: Request) -> Iterator[None]:
-    """`cell` waits inside: comm messages have their busy and idle, and then the cell is busy again."""
+def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
+    """`cell` waits inside: comm messages have their busy and idle, and then the cell is busy again.
+
+    `clients` counts those that connect.
+    """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
-    ours = {name: partial(_handle, kernel, cell, handler) for name, handler in handlers.items()}
+    ours = {name: partial(_handle, kernel, cell, clients, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
     pulse = _Pulse(partial(_publish, kernel, "busy", cell.parent))
     try:
@@ -76,7 +81,9 @@ class _Pulse:
         self._timer = self._loop.call_later(PULSE, self._beat)
 
 
-async def _handle(kernel: Any, cell: Request, handler: Handler, stream: Any, ident: Any, message: Any) -> None:
+async def _handle(
+    kernel: Any, cell: Request, clients: Clients, handler: Handler, stream: Any, ident: Any, message: Any
+) -> None:
     """Other threads are subshells, which publish both themselves."""
     publishes = threading.current_thread() is threading.main_thread()
     if publishes:
@@ -85,10 +92,17 @@ async def _handle(kernel: Any, cell: Request, handler: Handler, stream: Any, ide
         result = None if _is_refused_elsewhere(cell, message) else handler(stream, ident, message)
         if isawaitable(result):
             await result
+        if _is_connection(message):
+            clients.connected(message["header"]["session"])
     finally:
         if publishes:
             _publish(kernel, "idle", message)
             _publish(kernel, "busy", cell.parent)
+
+
+def _is_connection(message: Any) -> bool:
+    """Whether a front end asks for the state of all widgets, as a page does that has just loaded."""
+    return bool(message["content"].get("target_name") == _CONTROL)
 
 
 def _is_refused_elsewhere(cell: Request, message: Any) -> bool:
@@ -146,6 +160,7 @@ class Widgets:
 
     def __init__(self) -> None:
         self.widgets_seen = False
+        self.clients = Clients()
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:

@@ -23,7 +23,7 @@ async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
     cell = NotebookCell(kernel, door.widgets, asyncio.get_running_loop())
     _warn(cell, note)
     door.begin()
-    with attended(kernel, cell.request), _interrupts(door.interrupt):
+    with attended(kernel, cell.request, door.widgets.clients), _interrupts(door.interrupt):
         working = asyncio.wrap_future(door.engine.submit(door.run(cell, text)))
         try:
             return await asyncio.shield(working)

@@ -11,6 +11,7 @@ from comm.base_comm import BaseComm, CommManager
 
 from ..cells.clean import clean
 from ..cells.owner import Message, owner
+from ..cells.presence import Clients
 
 
 class KernelComm(BaseComm):
@@ -42,6 +43,7 @@ class Comms(CommManager):
     def __init__(self) -> None:
         super().__init__()
         self.widgets_seen = False
+        self.clients = Clients()
         self.register_target("jupyter.widget", partial(_to_widget_class, "handle_comm_opened"))
         self.register_target("jupyter.widget.control", self._control_opened)
 
@@ -59,6 +61,7 @@ class Comms(CommManager):
 
     def _control_opened(self, opened: BaseComm, message: Message) -> None:
         self.widgets_seen = True
+        self.clients.connected(str(message["header"]["session"]))
         _to_widget_class("handle_control_comm_opened", opened, message)
 
 
