@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import anyio
+if TYPE_CHECKING:
+    import anyio
 
 T = TypeVar("T")
 
 
 async def first(*ways: Awaitable[T], decides: Callable[[T], bool]) -> T:
     """The first answer that decides; the other ways are withdrawn. A way that gives up leaves it to the others."""
+    import anyio
+
     answers: list[T] = []
 
     async def go(way: Awaitable[T], rivals: anyio.CancelScope) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from .. import config
 from .first import first
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ async def _unseen(cell: Cell, widgets: Widgets, result: T) -> T:
 def _is_saved(widgets: Widgets) -> bool:
     """The notebook on disk shows them. Unknown where the notebook is on another machine."""
     from copilot_widgets.permission import WIDGET_VIEW
+
+    from .. import config
 
     model_id = str(widgets.bundle()[WIDGET_VIEW]["model_id"])
     try:
