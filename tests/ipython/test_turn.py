@@ -34,6 +34,11 @@ def test_the_rest_is_what_the_turn_says() -> None:
     assert (turn.model, turn.session_id) == ("scripted", "s1")
 
 
+def test_an_interrupted_turn_keeps_what_was_said() -> None:
+    turn = Turn(SAID).cancelled()
+    assert (turn.stop_reason, turn.text) == ("cancelled", TEXT)
+
+
 @pytest.mark.parametrize(
     ("turn", "said"),
     [
