@@ -1,4 +1,4 @@
-"""What all rooms' tests share."""
+"""What all tests share: which of them run, and in which order."""
 
 import os
 from collections.abc import Generator
@@ -9,9 +9,6 @@ from hypothesis import HealthCheck, settings
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
 PLAYED = "tests/real/"
-WITH_PROCESSES = tuple(f"tests/{room}/" for room in ("browser", "cli", "ipython", "jupyter", "real", "server"))
-MOST_OF_A_FAILURE = 3000
-"""Characters."""
 
 # A busy machine is no fault of what is tested.
 settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,22 +32,20 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--all`, which lifts the selection by markers in `pyproject.toml`."""
+    parser.addoption("--all", action="store_true", help="also run the tests that need a browser or real agents")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Apply `--all`."""
+    if config.option.all:
+        config.option.markexpr = ""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end.
-
-    In CI, what waits for other processes is tried a second time, with a word about the first.
-    """
+    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
-    for item in items:
-        if os.environ.get("CI") and item.nodeid.startswith(WITH_PROCESSES):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What a test failed with that passed when it was tried again is a failure to be looked at."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.section(f"first try of {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext[-MOST_OF_A_FAILURE:])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""The house as a whole: what is shipped, who may import whom, what no file may hold, and the tools' own checks."""
+"""The project as a whole: what is shipped, what packages import, what no file may contain, and how tests are selected."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ pytestmark = pytest.mark.skipif(not (ROOT / "kernelspec").is_dir(), reason="thes
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | environment
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110)
-
-
-def is_content(name: str, *arguments: str) -> None:
-    done = run(str(Path(sys.executable).with_name(name)), *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def tracked() -> list[Path]:
@@ -105,10 +100,6 @@ def test_the_change_notes_know_this_version():
 
 
 # -- who may import whom ---------------------------------------------------------------------------------
-
-
-def test_imports_run_downwards_only():
-    is_content("lint-imports", "--no-cache")
 
 
 WALL = """
@@ -226,35 +217,28 @@ def test_that_needs_nothing():
 
 
 def collect(folder: Path, test: str, *options: str, **environment: str) -> list[str]:
-    """What pytest says of one file of tests, under our conftest and our settings."""
+    """What pytest prints for one file of tests, with our conftest and settings and no plugin that they do not need."""
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
     (folder / "test_it.py").write_text(test, "utf-8")
-    config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}")
+    config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}", "-p", "pytest_timeout")
     command = (sys.executable, "-m", "pytest", *config, str(folder), "-q", *options)
-    return run(*command, PYTEST_ADDOPTS="", **environment).stdout.splitlines()
+    environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return run(*command, **environment).stdout.splitlines()
 
 
 def test_browser_tests_come_last(tmp_path):
     test = "import pytest\n@pytest.mark.browser\ndef test_page(): ...\ndef test_one(): ...\ndef test_two(): ...\n"
-    names = [line.rpartition("::")[2] for line in collect(tmp_path, test, "--collect-only") if "::" in line]
-    assert names == ["test_one", "test_two", "test_page"]
+    lines = collect(tmp_path, test, "--collect-only", "--all")
+    assert [line.rpartition("::")[2] for line in lines if "::" in line] == ["test_one", "test_two", "test_page"]
+
+
+def test_what_takes_long_runs_only_with_all(tmp_path):
+    marked = "".join(f"@pytest.mark.{mark}\ndef test_{mark}(): ...\n" for mark in ("browser", "real_agent", "soak"))
+    test = f"import pytest\n{marked}def test_other(): ...\n"
+    assert "1 passed, 3 deselected in" in collect(tmp_path, test)[-1]
+    assert "4 passed in" in collect(tmp_path, test, "--all")[-1]
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "3 skipped"), ("true", "1 failed, 1 skipped, 1 error")])
 def test_in_ci_a_skipped_browser_or_agent_test_fails(tmp_path, ci, outcome):
-    assert f"{outcome} in" in collect(tmp_path, SKIPPED, CI=ci)[-1]
-
-
-# -- the tools' own checks -------------------------------------------------------------------------------
-
-
-def test_types():
-    is_content("mypy")
-
-
-def test_lint():
-    is_content("ruff", "check", "--quiet")
-
-
-def test_format():
-    is_content("ruff", "format", "--check")
+    assert f"{outcome} in" in collect(tmp_path, SKIPPED, "--all", CI=ci)[-1]
