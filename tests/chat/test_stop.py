@@ -151,7 +151,7 @@ async def test_an_agent_that_stops_reading_a_prompt_is_ended(
     (tmp_path / "deaf.py").write_text(DEAF)
     async with opened(agent=f"{sys.executable} {tmp_path}/deaf.py", cancel_grace=grace) as chat:
         await chat.ready()
-        [agent] = psutil.Process().children()
+        [agent] = [child for child in psutil.Process().children() if "deaf.py" in child.cmdline()[-1]]
         turns = []
 
         async def run() -> None:

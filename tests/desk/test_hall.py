@@ -60,7 +60,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> Hall:
 
 async def prompted(hall: Hall, live: bool = True) -> str:
     cell = RecordingCell(live=live)
-    await hall.prompt(cell, "Hello", lambda cell, asking, cwd: Display(cell, asking, cwd=cwd))  # type: ignore[arg-type]
+    await hall.prompt(cell, "Hello", lambda cell, asking, **more: Display(cell, asking, **more))  # type: ignore[arg-type]
     return cell.printed
 
 

@@ -84,7 +84,7 @@ async def test_an_agent_that_takes_its_time_to_delete_keeps_nobody_waiting(api: 
 async def test_who_stops_waiting_for_the_end_of_a_session_is_stopped(api: Api) -> None:
     """The conversation ends all the same."""
     async with scripted(api, initialize=CAN, session_close={}, session_delete=never) as script:
-        home = await api.app.pool.home(api.app.http_settings)
+        home = await api.app.pool.home(api.app.http_settings, "a test")
         await home.do(lambda chat: chat.ready())
         forgetting = asyncio.create_task(api.app.pool.forget(home))
         await until(lambda: "session/delete" in dict(ended(script)))
