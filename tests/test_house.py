@@ -1,4 +1,4 @@
-"""The project as a whole: what is shipped, what packages import, what no file may contain, and how tests are selected."""
+"""The project as a whole: what it ships and imports, what no file may contain, and how tests are selected."""
 
 from __future__ import annotations
 
