@@ -16,6 +16,7 @@ import anyio
 
 from ..acp.doors import Doors
 from ..acp.jsonrpc import EXPIRED, NOT_FOUND
+from ..acp.locate import deny_patterns
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
@@ -25,7 +26,6 @@ from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, AgentExited, AgentRefused, AuthRequired, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
-from ..permissions.secondline import expressed
 from ..servers import secrets
 from . import choosing
 from .agent import Agent
@@ -370,7 +370,7 @@ class Chat:
         await self.agent.end()
 
     def _denied(self) -> Sequence[str]:
-        return expressed(self.book.rules.deny, self.settings.folder, os.path.expanduser("~"))
+        return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
 
     def _another(self) -> None:
         before = self.book

@@ -10,13 +10,13 @@ from typing import Any, Self
 from ..acp.doors import Doors, Service
 from ..acp.jsonrpc import method_not_found
 from ..acp.link import Link
+from ..acp.locate import deny_patterns
 from ..acp.mcp import Offered
 from ..acp.messages import ConfigUpdate, Json, Option, PermissionRequest, Update
 from ..acp.wirelog import WireLog
 from ..config import Settings
 from ..permissions import policy
 from ..permissions.rulebook import Rulebook
-from ..permissions.secondline import expressed
 from .agent import Agent, Serving
 from .services import COMMANDS, FILES
 
@@ -62,7 +62,7 @@ class Shared:
 
     def _denied(self) -> tuple[str, ...]:
         settings = self.agent.settings
-        return expressed(Rulebook.of(settings).rules.deny, settings.folder, os.path.expanduser("~"))
+        return deny_patterns(Rulebook.of(settings).texts("deny"), settings.folder, os.path.expanduser("~"))
 
     # -- what comes from the agent --------------------------------------------------------------------------------
 

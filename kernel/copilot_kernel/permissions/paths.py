@@ -1,0 +1,273 @@
+"""Paths: where they lead, and which files are protected because they hold secrets, run by themselves or steer agents.
+
+Paths are compared part by part, never as strings. Nothing here touches the disk: the caller has resolved links before.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+MAX_PATH = 4096
+MAX_DEPTH = 100
+MAX_NAME = 255
+# The file in which users save rules.
+SETTINGS_FILE = "copilot_kernel.json"
+
+
+@lru_cache(maxsize=4096)
+def parts_of(path: str) -> tuple[str, ...]:
+    """The parts of an absolute path. A `..` must not follow a link."""
+    return tuple(part for part in posixpath.normpath(path).split("/") if part)
+
+
+def below(path: str, folder: str) -> tuple[str, ...] | None:
+    """The parts of `path` under `folder`, empty for the folder itself; None if it is elsewhere or not absolute."""
+    if not (path.startswith("/") and folder.startswith("/")):
+        return None
+    parts, start = parts_of(path), parts_of(folder)
+    return parts[len(start) :] if parts[: len(start)] == start else None
+
+
+def unusable(text: str) -> str | None:
+    """Why it is uncertain where a path with this spelling leads."""
+    parts = text.split("/")
+    if not text or len(text) > MAX_PATH or "\0" in text or is_too_deep(parts):
+        return f"`{text[:100]}` is not a usable path."
+    if "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\":
+        return f"`{text}` is not a path inside the project or from the root of the file system."
+    if ".." in parts:
+        return f"`{text}` contains `..`, and where that leads depends on links."
+    return None
+
+
+def is_too_deep(parts: Sequence[str]) -> bool:
+    """No disk has such a path, and comparing it would take long."""
+    return len(parts) > MAX_DEPTH or any(len(part) > MAX_NAME for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPath:
+    """A path as the agent wrote it, made absolute, and with links followed (`real`; None if that is not known)."""
+
+    text: str
+    written: str
+    real: str | None
+    # Why no rule can allow it.
+    problem: str | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Every location that it may lead to."""
+        return (self.written, self.real) if self.real else (self.written,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Folders that decisions depend on. `real` maps each path of `policy.paths()` to where its links lead."""
+
+    # The project.
+    root: str = ""
+    # Where relative paths and commands start.
+    cwd: str = ""
+    home: str = ""
+    real: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def real_root(self) -> str:
+        return self.real.get(self.root, self.root)
+
+    def absolute(self, text: str, folder: str = "") -> str:
+        """The best guess where a path of the agent leads; this is its key in `real`."""
+        path = text.removeprefix("file://")
+        if self.home and (path == "~" or path.startswith("~/")):
+            path = self.home + path[1:]
+        return posixpath.join(folder or self.cwd, path)
+
+    def resolve(self, text: str, folder: str = "") -> ResolvedPath:
+        """What is known of the path `text`, relative to `folder` (default: `cwd`)."""
+        path = self.absolute(text, folder)
+        real = self.real.get(path)
+        unknown = None if real else f"It is not known where `{text}` leads."
+        return ResolvedPath(text, path, real, unusable(text) or unknown)
+
+    def inner(self, path: str) -> tuple[str, ...] | None:
+        """The parts of an absolute path under the project; None if it is outside."""
+        found = (below(path, root) for root in (self.root, self.real_root))
+        return next((parts for parts in found if parts is not None), None)
+
+    def is_inside(self, path: ResolvedPath, *, or_root: bool = False) -> bool:
+        """Both the written and the real path are in the project; with `or_root`, the project's folder itself counts."""
+        if path.problem or path.real is None:
+            return False
+        written, real = self.inner(path.written), below(path.real, self.real_root)
+        if written is None or real is None:
+            return False
+        return or_root or bool(written and real)
+
+    def protection(self, path: ResolvedPath, *, changes: bool) -> str | None:
+        """Why the path is protected. Names above the project do not count."""
+        inner = (self.inner(place) or parts_of(place) for place in path.places if place.startswith("/"))
+        return next((why for names in inner if (why := protection(names, changes=changes))), None)
+
+
+_GIT = "belongs to Git"
+_RULES = "configures agents"
+_SECRET = "may hold secrets"
+_RUN = "runs by itself"
+_STEER = "instructs agents"
+
+_KEYS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk")
+_SECRETS = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials"),
+    *(".my.cnf", ".pgpass", ".vault-token", ".password-store", ".huggingface", ".terraform.d", ".mozilla"),
+    *(".kaggle", ".databrickscfg", ".s3cfg", ".boto", "credentials.json", "jupyter_cookie_secret", ".envrc"),
+    *(*_KEYS, "kernel-*.json", "jpserver-*.json", ".env", ".env[.~-]*"),
+)
+# These contain names only.
+_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template"})
+_SHELLS = (".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout")
+_AGENTS = (".copilot", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json")
+_TOOLS = (".vscode", ".idea", ".devcontainer", ".husky", ".pre-commit-config.yaml", ".gitconfig", ".gdbinit")
+_PYTHON = (".ipython", ".jupyter", "jupyter_*config.*", "sitecustomize.py", "usercustomize.py", "*.pth", ".lldbinit")
+# Patterns for one name, wherever it stands in a path; the first that matches counts.
+_NAMES = {
+    ".git": _GIT,
+    SETTINGS_FILE: _RULES,
+    **dict.fromkeys(_SECRETS, _SECRET),
+    **dict.fromkeys((*_SHELLS, *_TOOLS, *_PYTHON), _RUN),
+    **dict.fromkeys(_AGENTS, _RULES),
+}
+_SECRET_ROWS = """
+    .config/gh .config/github-copilot .config/gcloud .config/rclone .config/op .config/hub .config/anthropic .config/git
+    jupyter/runtime .cargo/credentials .cargo/credentials.toml .gem/credentials .cache/huggingface/token
+    .cache/huggingface/stored_tokens .config/containers/auth.json .dbt/profiles.yml .streamlit/secrets.toml
+    .local/share/keyrings
+"""
+_STEERING_ROWS = """
+    agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md copilot-instructions.md
+    .agents .cursorrules .windsurfrules .clinerules .goosehints .opencode opencode.json opencode.jsonc .qwen .kiro .roo
+    .github/hooks .github/agents .github/instructions .github/prompts .github/skills .github/chatmodes
+"""
+_RUNNING_ROWS = """
+    .config .local .cargo/config .cargo/config.toml .yarnrc .yarnrc.yml .githooks lefthook.yml .lefthook.yml
+    mise.toml .mise.toml .rprofile .renviron .pdbrc .inputrc .pythonrc .bazelrc .zed ipython_config.py
+    .venv/bin .venv/scripts .venv/pyvenv.cfg venv/bin venv/scripts venv/pyvenv.cfg
+"""
+
+
+def _rows(listed: str, why: str) -> dict[tuple[str, ...], str]:
+    return {tuple(row.split("/")): why for row in listed.split()}
+
+
+_READ_ROWS = _rows(_SECRET_ROWS, _SECRET)
+_CHANGE_ROWS = {**_READ_ROWS, **_rows(_STEERING_ROWS, _STEER), **_rows(_RUNNING_ROWS, _RUN)}
+# Those that are only in the second table may be read, but whoever changes them steers an agent or a program.
+_FIRST = frozenset(row[0] for row in _CHANGE_ROWS)
+# A file of this name makes Git take its folder for a repository, and run what ordinary files in it say.
+_GIT_HEAD = "head"
+
+
+def protection(names: Iterable[str], *, changes: bool) -> str | None:
+    """Why a path with these parts is protected, in words that follow its name.
+
+    With `changes`, files count too that may be read but not changed.
+    """
+    plain = tuple(plain_name(name).strip() for name in names)
+    if found := next((why for name in plain if (why := _name_protection(name))), None):
+        return found
+    if changes and plain and plain[-1] == _GIT_HEAD:
+        return _RUN
+    if _FIRST.isdisjoint(plain):
+        return None
+    rows = _CHANGE_ROWS if changes else _READ_ROWS
+    return next((why for row, why in rows.items() if _contains(plain, row, changes=changes)), None)
+
+
+def _contains(names: tuple[str, ...], row: tuple[str, ...], *, changes: bool) -> bool:
+    """For changes, the folder of a row counts as well, with which the rest would come or go."""
+    if changes and len(row) > 1 and names[-1] == row[0]:
+        return True
+    return any(names[at : at + len(row)] == row for at, name in enumerate(names) if name == row[0])
+
+
+def is_never_written(names: Iterable[str]) -> bool:
+    """Git's hooks and settings run programs, and our settings allow them."""
+    return any(plain_name(name).strip() in (".git", SETTINGS_FILE) for name in names)
+
+
+def plain_name(name: str) -> str:
+    """The name as a file system sees it that ignores case and invisible characters."""
+    if name.isascii():
+        return name.lower()
+    visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return "".join(visible).casefold()
+
+
+@lru_cache(maxsize=4096)
+def _name_protection(name: str) -> str | None:
+    if name in _EXAMPLES:
+        return None
+    return next((why for pattern, why in _NAMES.items() if fnmatchcase(name, pattern)), None)
+
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MAX_ALTERNATIVES, _MAX_GLOB = 50, 300
+_EXACT_NAMES = {name: why for name, why in _NAMES.items() if "*" not in name} | {".env.local": _SECRET}
+_EXACT_CHANGED = _EXACT_NAMES | {row[-1]: why for row, why in _CHANGE_ROWS.items() if len(row) == 1}
+
+
+@lru_cache(maxsize=1024)
+def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | None:
+    """Why a file that `glob` may match is protected. Generic globs such as `*.py` count only if something `changes`.
+
+    `hidden`: wildcards match a leading dot, as they do in searches but not in shells.
+    """
+    if len(glob) > _MAX_GLOB:
+        return "is too long to check"
+    spellings = [spelled for each in (glob, glob.replace("\\", "")) for spelled in _alternatives(each)]
+    names = {name for each in spellings for name in re.split(r"[\s,/\\]+", plain_name(each)) if name}
+    if len(names) > _MAX_ALTERNATIVES:
+        return "has too many alternatives to check"
+    return next(
+        (why for name in sorted(names) if (why := _name_glob_protection(name, changes=changes, hidden=hidden))), None
+    )
+
+
+def is_generic(glob: str) -> bool:
+    """A glob such as `*` or `*.py`, which means ordinary files."""
+    return re.fullmatch(r"\*+(\.\w+)?", glob) is not None
+
+
+def _name_glob_protection(name: str, *, changes: bool, hidden: bool) -> str | None:
+    if not re.search(r"[*?\[]", name):
+        return protection((name,), changes=changes)
+    if is_generic(name) and not changes:
+        return None
+    pattern = name.replace("[^", "[!")
+    fitting = (
+        why
+        for each, why in (_EXACT_CHANGED if changes else _EXACT_NAMES).items()
+        if (hidden or each[0] != "." or name[0] in ".[")
+        and not (is_generic(name) and why == _RUN)
+        and fnmatchcase(each, pattern)
+    )
+    return next(fitting, None)
+
+
+def _alternatives(glob: str) -> list[str]:
+    """Each reading of what stands in braces; if these are too many, one that fits all hidden files."""
+    found: list[str] = []
+    waiting = [glob]
+    while waiting and len(found) + len(waiting) <= _MAX_ALTERNATIVES:
+        each = waiting.pop()
+        if braces := _BRACES.search(each):
+            waiting += [each[: braces.start()] + word + each[braces.end() :] for word in braces[1].split(",")]
+        else:
+            found.append(each)
+    return [".*"] if waiting else found
