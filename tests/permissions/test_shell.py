@@ -7,16 +7,15 @@ import subprocess
 import time
 
 import pytest
-from copilot_kernel.permissions.shell import MOST_PARTS, MOST_TOKENS, Line, read
-from copilot_kernel.permissions.unseen import LONGEST, unseen
+from copilot_kernel.permissions.shell import MAX_CHARS, MAX_COMMANDS, MAX_TOKENS, CommandLine, invisible, parse_line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
 def parts(text: str) -> tuple[tuple[str, ...], ...]:
-    line = read(text)
+    line = parse_line(text)
     assert line.unclear == ""
-    return line.parts
+    return line.commands
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_what_may_stand_around_a_command(text: str) -> None:
     "tail", [">/dev/null", "2>/dev/null", "2>&1", "&>/dev/null", "</dev/null", "> /dev/null 2>&1", ">&2", "1>&2"]
 )
 def test_null_redirections_change_nothing(tail: str) -> None:
-    assert read(f"a {tail} b") == Line(parts=(("a", "b"),))
+    assert parse_line(f"a {tail} b") == CommandLine(commands=(("a", "b"),))
 
 
 @pytest.mark.parametrize(
@@ -84,13 +83,13 @@ def test_null_redirections_change_nothing(tail: str) -> None:
     ],
 )
 def test_output_into_a_file_is_a_write(text: str, writes: tuple[str, ...]) -> None:
-    line = read(text)
+    line = parse_line(text)
     assert (line.writes, line.unclear) == (writes, "")
 
 
 def test_what_bash_may_replace_by_names_is_marked() -> None:
-    assert read("a *.py 'b*' ./c? d[1] ~/e [") == Line(
-        parts=(("a", "*.py", "b*", "./c?", "d[1]", "~/e", "["),), globs=frozenset({"*.py", "./c?", "d[1]", "~/e"})
+    assert parse_line("a *.py 'b*' ./c? d[1] ~/e [") == CommandLine(
+        commands=(("a", "*.py", "b*", "./c?", "d[1]", "~/e", "["),), globs=frozenset({"*.py", "./c?", "d[1]", "~/e"})
     )
 
 
@@ -147,12 +146,12 @@ def test_what_bash_may_replace_by_names_is_marked() -> None:
             ("a b=~", "inside a word"),
         ),
         *(("*", "not written out"), ("~/a", "not written out"), ("''", "not written out"), ("a -*", "another option")),
-        *(("a" * (LONGEST + 1), "longer than 10,000"), ("a;" * (MOST_PARTS + 1), "more than 50 parts")),
-        *(("a " * (MOST_TOKENS + 1), "more than 600 words"), ("a\rb", "cannot be seen"), ("a\0", "U+0000")),
+        *(("a" * (MAX_CHARS + 1), "longer than 10,000"), ("a;" * (MAX_COMMANDS + 1), "more than 50 parts")),
+        *(("a " * (MAX_TOKENS + 1), "more than 600 words"), ("a\rb", "cannot be seen"), ("a\0", "U+0000")),
     ],
 )
 def test_everything_else_is_unclear_and_says_why(text: str, word: str) -> None:
-    assert word in read(text).unclear
+    assert word in parse_line(text).unclear
 
 
 @pytest.mark.parametrize(
@@ -168,7 +167,7 @@ def test_everything_else_is_unclear_and_says_why(text: str, word: str) -> None:
     ],
 )
 def test_a_refused_quote_names_its_first_cause(text: str, word: str) -> None:
-    assert word in read(text).unclear
+    assert word in parse_line(text).unclear
 
 
 INVISIBLE = [
@@ -233,13 +232,13 @@ INVISIBLE = [
 
 @pytest.mark.parametrize("code", INVISIBLE, ids=hex)
 def test_what_cannot_be_seen_is_named(code: int) -> None:
-    assert f"U+{code:04X}" in unseen(f"ls {chr(code)}")
-    assert f"U+{code:04X}" in read(f"ls 'a{chr(code)}b'").unclear
+    assert f"U+{code:04X}" in invisible(f"ls {chr(code)}")
+    assert f"U+{code:04X}" in parse_line(f"ls 'a{chr(code)}b'").unclear
 
 
 @pytest.mark.parametrize("text", ["naïve", "模型", "модель", "ñandú", "🎉", "→", "a\tb\nc", "½ °C €"])
 def test_letters_and_signs_of_all_languages_are_seen(text: str) -> None:
-    assert unseen(text) == ""
+    assert invisible(text) == ""
 
 
 BOUNDS = settings(deadline=None, database=None, max_examples=150)
@@ -248,8 +247,8 @@ BOUNDS = settings(deadline=None, database=None, max_examples=150)
 @given(st.text(max_size=200))
 @BOUNDS
 def test_it_never_raises(text: str) -> None:
-    line = read(text)
-    assert line.unclear or all(part and all(isinstance(word, str) for word in part) for part in line.parts)
+    line = parse_line(text)
+    assert line.unclear or all(part and all(isinstance(word, str) for word in part) for part in line.commands)
 
 
 @given(
@@ -267,8 +266,8 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     "unit", ["a ", "''", "\\-", "x*", "a;", "a~", "'a ", '"a!', "a>b ", "{a}", "# a\n", "$(", "a\n\n", "é", "\\"]
 )
 def test_time_is_bounded(unit: str) -> None:
-    text = (unit * LONGEST)[:LONGEST]
+    text = (unit * MAX_CHARS)[:MAX_CHARS]
     start = time.perf_counter()
     for _ in range(10):
-        read(text)
+        parse_line(text)
     assert (time.perf_counter() - start) / 10 < 0.05  # 2 ms each where nothing else runs

@@ -73,15 +73,11 @@ def compile_command(text: str) -> CommandPattern:
 
 @dataclass(frozen=True, slots=True)
 class CommandVerdict:
-    """Whether rules allow a line: by `rules`, or not, for `reason`. `uncovered` are commands without a rule."""
+    """The `rules` that allow a line; or the `reason` why they do not. `uncovered` are commands without a rule."""
 
     reason: str | None
     rules: tuple[str, ...] = ()
     uncovered: tuple[Words, ...] = ()
-
-    @property
-    def allowed(self) -> bool:
-        return self.reason is None
 
 
 def judge_line(line: CommandLine, allow: Sequence[CommandPattern], places: Places, folder: str) -> CommandVerdict:
@@ -127,9 +123,8 @@ def is_free(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]
 def _is_known_cd(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]) -> bool:
     """`cd` into one literal folder of the project, in the shell itself."""
     words = line.commands[at]
-    if len(words) != 2 or words[1] in line.globs or words[1][:1] == "-":
-        return False
-    if line.is_piped(at) or line.operators[at] in ("|", "|&", "&"):
+    is_literal = len(words) == 2 and words[1] not in line.globs and words[1][:1] != "-"
+    if not is_literal or line.is_piped(at) or line.operators[at] in ("|", "|&", "&"):
         return False
     found = [places.resolve(words[1], folder) for folder in folders]
     return all(places.is_inside(path, or_root=True) and not places.protection(path, changes=True) for path in found)
@@ -164,14 +159,14 @@ def _objection(
         return None
     if reason := questionable(words, spelled, globs):
         return reason
-    program, shows = program_name(words[0]), only_shows(words, globs)
+    shows = only_shows(words, globs)
     named = [(piece, at) for at in free for piece in path_pieces(words[at])]
     if len(named) > MAX_PIECES:
         return f"`{words[0]}` has too many words to check where each of them leads."
     for piece, at in named:
         if why := _protected(piece, words, at, globs, places, folders, shows=shows):
             return f"`{_short(words[at])}` {why}; only a rule that spells it out allows `{words[0]}` to use it."
-        if not shows and program not in ("echo", "printf") and _leads_out(piece, places, folders):
+        if not shows and _leads_out(piece, places, folders):
             return f"`{_short(words[at])}` leads out of the project."
     return None
 
@@ -183,7 +178,7 @@ _GLOB_OPTIONS = frozenset({"-g", "--glob", "--iglob", "--include"})
 @lru_cache(maxsize=2048)
 def path_pieces(word: str) -> tuple[str, ...]:
     """Whatever in the word may be a path: also what is glued to an option, or follows `=`, `:`, `,` or `@`."""
-    if _URL.match(word):
+    if _URL.match(word) and ".." not in word.split("/"):
         return (re.split(r"[?#]", word)[0].rpartition("/")[2],)
     found = [] if word[:1] == "-" else [word]
     if word[:1] == "-" and word[1:2] != "-":

@@ -9,14 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import lru_cache
 
 from .commands import CommandPattern, Words
 from .paths import SETTINGS_FILE, ResolvedPath, is_generic, parts_of, plain_name
 from .programs import is_option, program_name, starts_programs, wrapper_length
-from .request import PolicyContext, Request
+from .request import Request
 from .rulebook import KINDS_OF, Rule
 
 _HARMLESS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
@@ -34,75 +33,41 @@ def matching_rule(rules: Iterable[Rule], request: Request) -> Rule | None:
 
 def possible_rule(rules: Iterable[Rule], request: Request) -> tuple[Rule, str] | None:
     """The first rule that may match the call, with the reason."""
-    for rule in rules:
-        if reason := _may_match(rule, request):
-            return rule, reason
-    return None
+    found = ((rule, reason) for rule in rules if (reason := _may_match(rule, request)))
+    return next(found, None)
 
 
 def changed_settings(request: Request) -> str | None:
     """Which of our own settings the call would change, as far as can be told."""
-    own = _OwnFiles(request.context)
-    paths = [*((*request.paths, *request.other_paths) if request.may_change_files else ()), *request.written]
-    is_tree = request.call.kind in _TREES or any(map(_MOVING.search, request.claimed_tools))
-    for path in paths:
-        if any(own.touched(place, is_tree=is_tree) for place in path.places):
-            return path.text
     if request.given.is_too_large and request.may_change_files:
-        return "more files than can be checked"
-    return own.named_in(request)
+        return "among more files than can be checked"
+    real = request.context.real
+    own = [_plain_parts(each) for path in request.context.protected for each in {path, real.get(path, path)}]
+    is_tree = request.call.kind in _TREES or any(map(_MOVING.search, request.claimed_tools))
+    named = (*request.written, *((*request.paths, *request.other_paths) if request.may_change_files else ()))
+    paths = [(place, is_tree) for path in named for place in path.places]
+    changing = [] if all(command.only_shows for command in request.commands) else request.commands
+    paths += [(path, bool(changing)) for command in request.commands for path in command.paths]
+    found: list[str] = [path for path, is_tree in paths if _is_own(path, own, is_tree=is_tree)]
+    found += [glob for command in changing for glob in command.globs if _may_become_own(glob, own)]
+    return found[0] if found else _mentioned_settings(request, own)
 
 
-@dataclass(frozen=True)
-class _OwnFiles:
-    context: PolicyContext
+Parts = tuple[str, ...]
 
-    @cached_property
-    def files(self) -> frozenset[tuple[str, ...]]:
-        real = self.context.real
-        paths = {*self.context.protected, *(real.get(path, path) for path in self.context.protected)}
-        return frozenset(_plain_parts(path) for path in paths)
 
-    @cached_property
-    def folders(self) -> frozenset[tuple[str, ...]]:
-        """Every folder that holds one of the files."""
-        return frozenset(parts[:length] for parts in self.files for length in range(len(parts)))
+def _is_own(path: str, own: Sequence[Parts], *, is_tree: bool) -> bool:
+    """`path` is one of our files, or lies in one; with `is_tree`, also if it holds one."""
+    parts = _plain_parts(path)
+    is_near = any(parts[: len(each)] == each or (is_tree and each[: len(parts)] == parts) for each in own)
+    return is_near or SETTINGS_FILE in parts
 
-    def touched(self, path: str, *, is_tree: bool) -> bool:
-        """`path` is one of the files, or lies in one; with `is_tree`, also if it holds one."""
-        parts = _plain_parts(path)
-        if SETTINGS_FILE in parts or (is_tree and parts in self.folders):
-            return True
-        return any(parts[:length] in self.files for length in range(1, len(parts) + 1))
 
-    def named_in(self, request: Request) -> str | None:
-        """By name in a line that was not understood; otherwise by a word of a command."""
-        for line, text in zip(request.lines, request.texts, strict=True):
-            plain = plain_name(text.translate(_QUOTES))
-            is_hidden = line.unclear or any(starts_programs(words) for words in line.commands)
-            found = next((hint for hint in self._hints if hint in plain), None) if is_hidden else None
-            if found or SETTINGS_FILE in plain:
-                return found or SETTINGS_FILE
-        is_shown = all(command.only_shows for command in request.commands)
-        for command in request.commands:
-            if found := next((path for path in command.paths if self.touched(path, is_tree=not is_shown)), None):
-                return found
-            if found := next((glob for glob in command.globs if not is_shown and self._may_become(glob)), None):
-                return found
-        return None
-
-    @property
-    def _hints(self) -> list[str]:
-        names = [parts[-1] if parts[-1][:1] == "." else "/".join(parts[-2:]) for parts in self.files if parts]
-        above = [parts[-2] for parts in self.files if len(parts) > 1 and parts[-2][:1] == "."]
-        return ["copilot_kernel", *names, *above]
-
-    def _may_become(self, glob: str) -> bool:
-        """A shell may replace it by one of the files, or by a folder that holds one."""
-        wanted = _plain_parts(glob)
-        if not is_generic(wanted[-1]) and _may_be(wanted[-1], SETTINGS_FILE):
-            return True
-        return any(all(map(_may_be, wanted, parts)) for parts in self.files)
+def _may_become_own(glob: str, own: Sequence[Parts]) -> bool:
+    """A shell may replace it by one of our files, or by a folder that holds one."""
+    wanted = _plain_parts(glob)
+    is_named = not is_generic(wanted[-1]) and _may_be(wanted[-1], SETTINGS_FILE)
+    return is_named or any(all(map(_may_be, wanted, parts)) for parts in own)
 
 
 def _may_be(glob: str, name: str) -> bool:
@@ -110,7 +75,20 @@ def _may_be(glob: str, name: str) -> bool:
     return fnmatchcase(name, glob) and (name[0] != "." or glob[0] == ".")
 
 
-def _plain_parts(path: str) -> tuple[str, ...]:
+def _mentioned_settings(request: Request, own: Sequence[Parts]) -> str | None:
+    """By name; in a line that was not understood, or is for another program, also by the name of the folder."""
+    names = {name for parts in own for name in (*parts[-2:], "/".join(parts[-2:])) if name[0] == "." or "/" in name}
+    for line, text in zip(request.lines, request.texts, strict=True):
+        plain = plain_name(text.translate(_QUOTES))
+        is_hidden = line.unclear or any(starts_programs(words) for words in line.commands)
+        hints: list[str] = [SETTINGS_FILE, *(sorted({*names, "copilot_kernel"}) if is_hidden else ())]
+        if found := next((hint for hint in hints if hint in plain), None):
+            return found
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _plain_parts(path: str) -> Parts:
     return tuple(map(plain_name, parts_of(path)))
 
 
@@ -251,21 +229,17 @@ def _possible_path(rule: Rule, request: Request) -> str | None:
 
 def _searched(rule: Rule, request: Request) -> str | None:
     """A search shows everything in its folder, unless it is limited to other names."""
-    glob, names, context = rule.path, request.given.searched, request.context
+    glob, context = rule.path, request.context
     last = glob.parts[-1] if glob else "*"
-    is_limited = bool(names) and all(re.fullmatch(r"[\w*.?/-]+", name) for name in names)
-    if is_limited and "." in last and not any(_names_meet(name, last) for name in names):
-        return None
-    places = {place for path in request.paths or (request.place,) for place in path.places}
-    near = [
-        place
-        for place in places
-        if glob and (glob.is_under(place, context, at_any_depth=True) or glob.touches(place, context))
+    names = [
+        plain_name(name.rpartition("/")[2]) for name in request.given.searched if re.fullmatch(r"[\w*.?/-]+", name)
     ]
-    return near[0] if near else None
-
-
-def _names_meet(name: str, wanted: str) -> bool:
-    last = plain_name(name.rpartition("/")[2])
-    both = all(re.search(r"[*?]", each) for each in (last, wanted))
-    return both or fnmatchcase(wanted, last) or fnmatchcase(last, wanted)
+    may_meet = any(
+        ("*" in last and "*" in name) or fnmatchcase(last, name) or fnmatchcase(name, last) for name in names
+    )
+    if len(names) == len(request.given.searched) > 0 and "." in last and not may_meet:
+        return None
+    for place in (place for path in request.paths or (request.place,) for place in path.places):
+        if glob and (glob.is_under(place, context, at_any_depth=True) or glob.touches(place, context)):
+            return place
+    return None

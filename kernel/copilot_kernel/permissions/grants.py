@@ -74,7 +74,7 @@ def _command_grant(request: Request) -> Grant:
         return Grant(("Bash",), problem)
     rules: dict[str, None] = {}
     for verdict in request.verdicts:
-        if not verdict.allowed:
+        if verdict.reason:
             return Grant(problem=verdict.reason)
         rules |= dict.fromkeys(f"Bash({text})" for text in verdict.rules)
     writes = _every(request, request.written, "edit")
@@ -155,12 +155,11 @@ def _protected(path: ResolvedPath, request: Request, *, changes: bool) -> str | 
     return f"`{path.text}` {why}, and no rule covers that." if why else None
 
 
+_VERBS = {"read": "reading", "search": "searching", "edit": "changing", "delete": "deleting", "move": "moving"}
+
+
 def _no_rule(request: Request, path: ResolvedPath, kind: str) -> str:
-    verb = {"read": "reading", "search": "searching", "edit": "changing", "delete": "deleting", "move": "moving"}[kind]
-    if _is_inside(request, path, kind):
-        return f"No rule covers {verb} `{path.text}`."
-    if request.context.is_inside(path, or_root=True):
-        return f"`{path.text}` is the project's folder itself."
-    if request.context.inner(path.written) is not None:
-        return f"`{path.text}` leads to `{path.real}`, which is outside the project."
-    return f"No rule covers {verb} `{path.text}`, which is outside the project."
+    is_linked = path.real and request.context.inner(path.written) is not None
+    link = f", which leads to `{path.real}`" if is_linked and not _is_inside(request, path, "read") else ""
+    outside = "" if _is_inside(request, path, "read") else ", outside the project"
+    return f"No rule covers {_VERBS[kind]} `{path.text}`{link}{outside}."

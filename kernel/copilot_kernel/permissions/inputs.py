@@ -5,7 +5,6 @@ Agents put these into `rawInput` under many names; this is the one list of them.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import shlex
@@ -20,104 +19,33 @@ from ..conversation.model import ToolCall
 COMMAND_NAMES = ("command", "commands", "cmd", "argv")
 FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
 PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
-SEARCH_NAMES = (
-    "glob",
-    "globs",
-    "include",
-    "includes",
-    "include_pattern",
-    "includePattern",
-    "file_pattern",
-    "filePattern",
-)
+_SEARCH = "glob globs include includes include_pattern includePattern file_pattern filePattern"
+SEARCH_NAMES = tuple(_SEARCH.split())
 URL_NAMES = ("url", "uri", "href", "address", "urls")
 SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
 TOOL_NAMES = ("tool", "toolName", "tool_name")
 
 # Members that may stand beside a command without changing what it does.
-HARMLESS_NAMES = frozenset(
-    [
-        "description",
-        "explanation",
-        "reason",
-        "goal",
-        "title",
-        "mode",
-        "async",
-        "detach",
-        "background",
-        "call_id",
-        "callId",
-        "sessionId",
-        "session_id",
-        "shellId",
-        "shell_id",
-        "isBackground",
-        "is_background",
-        "run_in_background",
-        "timeout",
-        "timeout_ms",
-        "timeoutMs",
-        "timeout_secs",
-        "timeoutSeconds",
-        "timeout_seconds",
-        "turn_id",
-        "turnId",
-        "initial_wait",
-        "initialWait",
-        "yield_time_ms",
-        "max_output_tokens",
-        "outputByteLimit",
-    ]
-)
+_HARMLESS = """
+description explanation reason goal title mode async detach background call_id callId sessionId session_id shellId
+shell_id isBackground is_background run_in_background timeout timeout_ms timeoutMs timeout_secs timeoutSeconds
+timeout_seconds turn_id turnId initial_wait initialWait yield_time_ms max_output_tokens outputByteLimit
+"""
+HARMLESS_NAMES = frozenset(_HARMLESS.split())
 
 # Members that may hold a command too. No rule allows them.
 SCRIPT_NAMES = ("script", "shell_command", "shellCommand", "bash", "cmdline")
 
-# Members, in lower case, that hold the content of a file or a description, and no path.
-TEXT_NAMES = frozenset(
-    [
-        "content",
-        "contents",
-        "text",
-        "old_text",
-        "new_text",
-        "oldtext",
-        "newtext",
-        "old_str",
-        "new_str",
-        "file_text",
-        "old_string",
-        "new_string",
-        "oldstring",
-        "newstring",
-        "new_source",
-        "insert_text",
-        "diff",
-        "patch",
-        "title",
-        "description",
-        "explanation",
-        "reason",
-    ]
+_TEXTS = """
+content contents text old_text new_text oldtext newtext old_str new_str file_text old_string new_string oldstring
+newstring new_source insert_text diff patch title description explanation reason
+"""
+_EDIT_TEXTS = (
+    "search replace replacement code code_edit old_code new_code old_content new_content instruction instructions"
 )
-
-# The same in a call that changes a file; elsewhere these may be something else.
-EDIT_TEXT_NAMES = TEXT_NAMES | frozenset(
-    [
-        "search",
-        "replace",
-        "replacement",
-        "code",
-        "code_edit",
-        "old_code",
-        "new_code",
-        "old_content",
-        "new_content",
-        "instruction",
-        "instructions",
-    ]
-)
+# Members, in lower case, that hold the content of a file or a description, and no path; the second also in edits.
+TEXT_NAMES = frozenset(_TEXTS.split())
+EDIT_TEXT_NAMES = TEXT_NAMES.union(_EDIT_TEXTS.split())
 
 _LINES = tuple(name for name in COMMAND_NAMES if name != "commands")
 _SHELLS = [
@@ -137,7 +65,6 @@ _MAX_FOLDERS = 2_000
 _MAX_SAMPLE = 20
 _MAX_ENDS = 10
 _MAX_PATH = 4096
-_NUMBER = "0123456789.,:%+-"
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
 _ENDS = frozenset({"source", "src", "destination", "dest", "target", "targets", "from", "to"})
@@ -187,7 +114,7 @@ def read(call: ToolCall) -> Input:
     leaves = tuple(dict.fromkeys(texts))
     found, many = _within(MAX_PATHS, _named(call, leaves))
     others, more = _within(MAX_PATHS, (value for key, value in leaves if key not in _NO_PATHS and _like_path(value)))
-    is_too_large = many or more or len(texts) > MAX_MEMBERS or _count_files(call.raw_input) > MAX_PATHS
+    is_too_large = many or more or len(texts) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
     listed = lines_under("commands", call.raw_input)
     lines = [line for name in _LINES for line in _run_by(name, call.raw_input)]
     return Input(
@@ -223,16 +150,11 @@ def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
     return named
 
 
-def _within(most: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
-    """As many of the paths as can be looked at, without repeats; True: there are more."""
-    kept: dict[str, None] = {}
-    folders = 0
-    for path in filter(None, paths):
-        folders += path.count("/") if path not in kept else 0
-        if folders > _MAX_FOLDERS or (len(kept) == most and path not in kept):
-            return tuple(kept), True
-        kept[path] = None
-    return tuple(kept), False
+def _within(limit: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """As many of the paths as are examined, without repeats, and whether there are more."""
+    kept = tuple(islice(dict.fromkeys(filter(None, islice(paths, 10 * limit))), limit + 1))
+    is_deep = sum(path.count("/") for path in kept) > _MAX_FOLDERS
+    return kept[: _MAX_SAMPLE if is_deep else limit], is_deep or len(kept) > limit
 
 
 def commands(raw_input: Any) -> tuple[str, ...]:
@@ -260,7 +182,7 @@ def lines_under(name: str, raw_input: Any) -> list[str]:
     value = member(raw_input, name)
     if isinstance(value, str):
         return [value] if value else []
-    words = [word if isinstance(word, str) else _as_json(word) for word in _sequence(value)]
+    words = [str(word) for word in value] if isinstance(value, list | tuple) else []
     return [shlex.join(words)] if name != "commands" and words else words
 
 
@@ -315,20 +237,17 @@ def _unknown_member(raw_input: Any) -> str | None:
 def _is_strange(name: object, value: Any) -> bool:
     """A member with an unknown name, or a value of another type than its name says; null does not count."""
     if name in COMMAND_NAMES:
-        return value is not None and not _is_flat(value)
+        words = value if isinstance(value, list | tuple) else [value]
+        return value is not None and not all(isinstance(word, str) for word in words)
     if name in FOLDER_NAMES:
         return value is not None and not (isinstance(value, str) and value)
     return bool(value) and not (name in HARMLESS_NAMES and isinstance(value, str | int | float))
 
 
-def _is_flat(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(word, str) for word in value))
-
-
 def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Texts with the names they stand under, at most one more than `MAX_MEMBERS`; but for those under the names in `texts`.
+    """Strings with the names they stand under, except those in `texts`; at most one more than `MAX_MEMBERS`.
 
-    Names that are paths themselves (as in `{"changes": {"/a": …}}`) count as texts.
+    Names that are paths themselves (as in `{"changes": {"/a": …}}`) count as strings.
     """
     todo, count = [("", raw)], 0
     while todo and count <= MAX_MEMBERS:
@@ -372,24 +291,13 @@ def _like_path(value: str) -> bool:
     """An absolute path, also with blanks in it, or one word with a slash or a dot; no address and no number."""
     if not 0 < len(value) <= _MAX_PATH or "\n" in value or ("://" in value and not value.startswith("file:")):
         return False
-    is_name = ("/" in value or "." in value) and " " not in value and "\t" not in value and value.strip(_NUMBER) != ""
+    is_name = ("/" in value or "." in value) and " " not in value and "\t" not in value
     return value[0] in "/~" or is_name
 
 
-def _sequence(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
-
-
 def _texts(value: Any) -> list[str]:
-    some = _sequence(value)[: MAX_MEMBERS + 1]
+    some = value[: MAX_MEMBERS + 1] if isinstance(value, list | tuple) else ()
     return [value] if isinstance(value, str) else [text for text in some if isinstance(text, str)]
-
-
-def _as_json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (RecursionError, TypeError, ValueError):
-        return f"({type(value).__name__})"
 
 
 # -- patches and diffs ----------------------------------------------------------------------------------------------
@@ -398,7 +306,7 @@ def _as_json(value: Any) -> str:
 def diffed(call: ToolCall) -> tuple[str, ...]:
     """The paths that unified diffs in the input name, as far as they are examined."""
     heads = (head for text in _diffs(call.raw_input) for head in _DIFFED.finditer(text))
-    named = (name.split("\t")[0] for head in islice(heads, MAX_PATHS) for name in head.groups() if name)
+    named = (name.split("\t")[0] for head in islice(heads, MAX_PATHS + 1) for name in head.groups() if name)
     return tuple(dict.fromkeys(name for name in named if name not in _NULL))
 
 
@@ -406,12 +314,6 @@ def patched(call: ToolCall) -> list[str]:
     """The files of a patch in the form that the `apply_patch` of some agents takes."""
     found = (match[1] for text in _patches(call.raw_input) for match in _PATCHED.finditer(text))
     return list(islice(found, 2 * MAX_PATHS))
-
-
-def _count_files(raw_input: Any) -> int:
-    """How many files the diffs and patches are about."""
-    in_diffs = sum(text.count("\n+++ ") for text in _diffs(raw_input))
-    return in_diffs + sum(text.count("\n*** ") // 2 for text in _patches(raw_input))
 
 
 def _patches(raw: Any) -> list[str]:

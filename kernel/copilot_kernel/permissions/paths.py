@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 MAX_PATH = 4096
 MAX_DEPTH = 100
@@ -37,13 +39,14 @@ def below(path: str, folder: str) -> tuple[str, ...] | None:
 def unusable(text: str) -> str | None:
     """Why it is uncertain where a path with this spelling leads."""
     parts = text.split("/")
-    if not text or len(text) > MAX_PATH or "\0" in text or is_too_deep(parts):
-        return f"`{text[:100]}` is not a usable path."
-    if "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\":
-        return f"`{text}` is not a path inside the project or from the root of the file system."
-    if ".." in parts:
-        return f"`{text}` contains `..`, and where that leads depends on links."
-    return None
+    is_broken = not text or len(text) > MAX_PATH or "\0" in text or is_too_deep(parts)
+    is_elsewhere = "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\"
+    problems = (
+        (is_broken, f"`{text[:100]}` is not a usable path."),
+        (is_elsewhere, f"`{text}` is not a path inside the project or from the root of the file system."),
+        (".." in parts, f"`{text}` contains `..`, and where that leads depends on links."),
+    )
+    return next((problem for is_problem, problem in problems if is_problem), None)
 
 
 def is_too_deep(parts: Sequence[str]) -> bool:
@@ -116,61 +119,30 @@ class Places:
         return next((why for names in inner if (why := protection(names, changes=changes))), None)
 
 
-_GIT = "belongs to Git"
-_RULES = "configures agents"
-_SECRET = "may hold secrets"
-_RUN = "runs by itself"
-_STEER = "instructs agents"
-
-_KEYS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk")
-_SECRETS = (
-    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials"),
-    *(".my.cnf", ".pgpass", ".vault-token", ".password-store", ".huggingface", ".terraform.d", ".mozilla"),
-    *(".kaggle", ".databrickscfg", ".s3cfg", ".boto", "credentials.json", "jupyter_cookie_secret", ".envrc"),
-    *(*_KEYS, "kernel-*.json", "jpserver-*.json", ".env", ".env[.~-]*"),
-)
-# These contain names only.
-_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template"})
-_SHELLS = (".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout")
-_AGENTS = (".copilot", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json")
-_TOOLS = (".vscode", ".idea", ".devcontainer", ".husky", ".pre-commit-config.yaml", ".gitconfig", ".gdbinit")
-_PYTHON = (".ipython", ".jupyter", "jupyter_*config.*", "sitecustomize.py", "usercustomize.py", "*.pth", ".lldbinit")
-# Patterns for one name, wherever it stands in a path; the first that matches counts.
-_NAMES = {
-    ".git": _GIT,
-    SETTINGS_FILE: _RULES,
-    **dict.fromkeys(_SECRETS, _SECRET),
-    **dict.fromkeys((*_SHELLS, *_TOOLS, *_PYTHON), _RUN),
-    **dict.fromkeys(_AGENTS, _RULES),
-}
-_SECRET_ROWS = """
-    .config/gh .config/github-copilot .config/gcloud .config/rclone .config/op .config/hub .config/anthropic .config/git
-    jupyter/runtime .cargo/credentials .cargo/credentials.toml .gem/credentials .cache/huggingface/token
-    .cache/huggingface/stored_tokens .config/containers/auth.json .dbt/profiles.yml .streamlit/secrets.toml
-    .local/share/keyrings
-"""
-_STEERING_ROWS = """
-    agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md copilot-instructions.md
-    .agents .cursorrules .windsurfrules .clinerules .goosehints .opencode opencode.json opencode.jsonc .qwen .kiro .roo
-    .github/hooks .github/agents .github/instructions .github/prompts .github/skills .github/chatmodes
-"""
-_RUNNING_ROWS = """
-    .config .local .cargo/config .cargo/config.toml .yarnrc .yarnrc.yml .githooks lefthook.yml .lefthook.yml
-    mise.toml .mise.toml .rprofile .renviron .pdbrc .inputrc .pythonrc .bazelrc .zed ipython_config.py
-    .venv/bin .venv/scripts .venv/pyvenv.cfg venv/bin venv/scripts venv/pyvenv.cfg
-"""
-
-
-def _rows(listed: str, why: str) -> dict[tuple[str, ...], str]:
-    return {tuple(row.split("/")): why for row in listed.split()}
-
-
-_READ_ROWS = _rows(_SECRET_ROWS, _SECRET)
-_CHANGE_ROWS = {**_READ_ROWS, **_rows(_STEERING_ROWS, _STEER), **_rows(_RUNNING_ROWS, _RUN)}
-# Those that are only in the second table may be read, but whoever changes them steers an agent or a program.
-_FIRST = frozenset(row[0] for row in _CHANGE_ROWS)
-# A file of this name makes Git take its folder for a repository, and run what ordinary files in it say.
+_RUNS = "runs by itself"
+# Globs such as `*.py` are not taken to be about files that run by themselves.
 _GIT_HEAD = "head"
+# A file of this name makes Git take its folder for a repository, and run what ordinary files in it say.
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Patterns for one name, wherever it stands in a path, with the reason; the first that matches counts."""
+    return {name: why for why, listed in _data()["names"].items() for name in listed.split()}
+
+
+@cache
+def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
+    """Names in a row, with the reason. Some may be read, but whoever changes them steers an agent or a program."""
+    tables = [_data()["read_paths"], *([_data()["changed_paths"]] if changes else [])]
+    return {tuple(row.split("/")): why for each in tables for why, listed in each.items() for row in listed.split()}
+
+
+def _data() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("policy.toml").read_text())[
+        "protected"
+    ]
+    return found
 
 
 def protection(names: Iterable[str], *, changes: bool) -> str | None:
@@ -182,11 +154,9 @@ def protection(names: Iterable[str], *, changes: bool) -> str | None:
     if found := next((why for name in plain if (why := _name_protection(name))), None):
         return found
     if changes and plain and plain[-1] == _GIT_HEAD:
-        return _RUN
-    if _FIRST.isdisjoint(plain):
-        return None
-    rows = _CHANGE_ROWS if changes else _READ_ROWS
-    return next((why for row, why in rows.items() if _contains(plain, row, changes=changes)), None)
+        return _RUNS
+    rows = _rows(changes=changes)
+    return next((why for row, why in rows.items() if row[0] in plain and _contains(plain, row, changes=changes)), None)
 
 
 def _contains(names: tuple[str, ...], row: tuple[str, ...], *, changes: bool) -> bool:
@@ -211,15 +181,10 @@ def plain_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _name_protection(name: str) -> str | None:
-    if name in _EXAMPLES:
-        return None
-    return next((why for pattern, why in _NAMES.items() if fnmatchcase(name, pattern)), None)
+    return next((why or None for pattern, why in _names().items() if fnmatchcase(name, pattern)), None)
 
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
 _MAX_ALTERNATIVES, _MAX_GLOB = 50, 300
-_EXACT_NAMES = {name: why for name, why in _NAMES.items() if "*" not in name} | {".env.local": _SECRET}
-_EXACT_CHANGED = _EXACT_NAMES | {row[-1]: why for row, why in _CHANGE_ROWS.items() if len(row) == 1}
 
 
 @lru_cache(maxsize=1024)
@@ -230,8 +195,9 @@ def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | 
     """
     if len(glob) > _MAX_GLOB:
         return "is too long to check"
-    spellings = [spelled for each in (glob, glob.replace("\\", "")) for spelled in _alternatives(each)]
-    names = {name for each in spellings for name in re.split(r"[\s,/\\]+", plain_name(each)) if name}
+    braces = re.sub(r"\{.*\}", "*", glob)
+    spellings = (glob, glob.replace("\\", ""), *([braces] if braces.strip("*/.") else []))
+    names = {name for each in spellings for name in re.split(r"[\s,/\\{}]+", plain_name(each)) if name}
     if len(names) > _MAX_ALTERNATIVES:
         return "has too many alternatives to check"
     return next(
@@ -250,24 +216,13 @@ def _name_glob_protection(name: str, *, changes: bool, hidden: bool) -> str | No
     if is_generic(name) and not changes:
         return None
     pattern = name.replace("[^", "[!")
+    known = {name: why for name, why in _names().items() if why and "*" not in name}
+    known |= {row[0]: why for row, why in _rows(changes=True).items() if changes}
     fitting = (
         why
-        for each, why in (_EXACT_CHANGED if changes else _EXACT_NAMES).items()
+        for each, why in known.items()
         if (hidden or each[0] != "." or name[0] in ".[")
-        and not (is_generic(name) and why == _RUN)
+        and not (is_generic(name) and why == _RUNS)
         and fnmatchcase(each, pattern)
     )
     return next(fitting, None)
-
-
-def _alternatives(glob: str) -> list[str]:
-    """Each reading of what stands in braces; if these are too many, one that fits all hidden files."""
-    found: list[str] = []
-    waiting = [glob]
-    while waiting and len(found) + len(waiting) <= _MAX_ALTERNATIVES:
-        each = waiting.pop()
-        if braces := _BRACES.search(each):
-            waiting += [each[: braces.start()] + word + each[braces.end() :] for word in braces[1].split(",")]
-        else:
-            found.append(each)
-    return [".*"] if waiting else found

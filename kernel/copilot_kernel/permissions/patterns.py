@@ -84,7 +84,11 @@ class Glob:
             inner = below(glob, folder)
             if inner is not None and _may_meet(self._wide, tuple(map(plain_name, inner))):
                 return True
-            if inner is None and below(folder, _literal_folder(glob)) is not None:
+            if (
+                inner is None
+                and below(folder, "/" + "/".join(takewhile(lambda part: not _has_wildcard(part), glob.split("/")[1:])))
+                is not None
+            ):
                 return True
         return False
 
@@ -101,8 +105,8 @@ def compile_glob(text: str) -> Glob:
     """Raises ValueError, with a message for the user, if `text` is not a path glob."""
     if problem := _problem(text):
         raise ValueError(problem)
-    base, rest = _based(text)
-    parts = PurePosixPath(rest).parts
+    base: Base = "system" if text[:1] == "/" else "home" if text[:1] == "~" else "root"
+    parts = PurePosixPath(text.removeprefix("~").lstrip("/")).parts
     if base == "root" and "/" not in text.rstrip("/") and parts[:1] != ("**",):
         parts = ("**", *parts)
     if text.endswith("/") or not parts:
@@ -113,27 +117,22 @@ def compile_glob(text: str) -> Glob:
 
 
 def _problem(text: str) -> str | None:
-    if not text.strip() or text != text.strip():
-        return "A path must not be empty or have spaces around it."
-    if len(text) > MAX_GLOB or invisible(text) or "\n" in text:
-        return f"A path has at most {MAX_GLOB} characters, all of them visible."
-    if any(char in text for char in "[]{}\\") or text.startswith("!") or "://" in text:
-        return "A path supports *, ** and ? only; not brackets, braces, backslashes, ! or addresses."
-    if ".." in PurePosixPath(text).parts:
-        return "A path must not contain ..; write it from the root of the file system."
-    if text.startswith("~") and text != "~" and not text.startswith("~/"):
-        return "A path supports only your own home folder, ~/."
-    if len(re.findall(r"\*+|\?", text)) > MAX_WILDCARDS or text.count("**") > MAX_GLOBSTARS:
-        return f"A path has at most {MAX_WILDCARDS} wildcards, {MAX_GLOBSTARS} of them **."
-    return None
-
-
-def _based(text: str) -> tuple[Base, str]:
-    if text.startswith("/"):
-        return "system", text.lstrip("/")
-    if text.startswith("~"):
-        return "home", text[2:]
-    return "root", text
+    is_odd = any(char in text for char in "[]{}\\") or text.startswith("!") or "://" in text
+    problems = (
+        (not text or text != text.strip(), "A path must not be empty or have spaces around it."),
+        (
+            len(text) > MAX_GLOB or invisible(text) or "\n" in text,
+            f"A path has at most {MAX_GLOB} characters, all of them visible.",
+        ),
+        (is_odd, "A path supports *, ** and ? only; not brackets, braces, backslashes, ! or addresses."),
+        (".." in text.split("/"), "A path must not contain ..; write it from the root of the file system."),
+        (text[:1] == "~" and text[1:2] not in ("", "/"), "A path supports only your own home folder, ~/."),
+        (
+            len(re.findall(r"\*+|\?", text)) > MAX_WILDCARDS or text.count("**") > MAX_GLOBSTARS,
+            f"A path has at most {MAX_WILDCARDS} wildcards, {MAX_GLOBSTARS} of them **.",
+        ),
+    )
+    return next((problem for is_problem, problem in problems if is_problem), None)
 
 
 def _has_wildcard(part: str) -> bool:
@@ -174,10 +173,6 @@ def _may_be_equal(name: str, glob: str) -> bool:
     return one.endswith(other) or other.endswith(one)
 
 
-def _literal_folder(glob: str) -> str:
-    return "/".join(takewhile(lambda part: not _has_wildcard(part), glob.split("/"))) or "/"
-
-
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _DOMAIN = re.compile(rf"(\*\.)?((?:{_LABEL}\.)*{_LABEL}|\[[0-9a-f:.]+\])(?::(\d{{1,5}}))?", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
@@ -210,7 +205,14 @@ class Domain:
     def touches(self, url: str) -> bool:
         """For denying and asking: any port, any spelling of the host, and every part that may be taken for it."""
         hosts = {_address(host) for host in _hosts(url)}
-        return any(self._is_host(host) or host == self.host or host.endswith("." + self.host) for host in hosts)
+        is_address = self.host[:1].isdecimal()
+        return any(
+            self._is_host(host)
+            or host == self.host
+            or host.endswith("." + self.host)
+            or (is_address and _is_old_address(host))
+            for host in hosts
+        )
 
     def _is_host(self, host: str) -> bool:
         return host.endswith("." + self.host) if self.with_subdomains else _address(host) == host == self.host
@@ -225,8 +227,8 @@ def compile_domain(text: str) -> Domain:
             "write international names in their ASCII form (xn--…)."
         )
     host = found[2].strip("[]").lower()
-    if _address(host) != host:
-        raise ValueError(f"Write this address as {_address(host)}.")
+    if _address(host) != host or _is_old_address(host):
+        raise ValueError("Write this address in its usual form, as in 127.0.0.1.")
     return Domain(text, host, bool(found[1]), int(found[3]) if found[3] else None)
 
 
@@ -266,24 +268,14 @@ def _hosts(url: str) -> set[str]:
 
 
 def _address(host: str) -> str:
-    """The canonical spelling of an IP address, also of the old forms that `inet_aton` takes (`0x7f.1`)."""
+    """The canonical spelling of an IP address; anything else as it is."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
-        return _old_address(host) or host
+        return host
 
 
-def _old_address(host: str) -> str | None:
-    if len(host) > 60 or not re.fullmatch(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", host):
-        return None
-    try:
-        *firsts, last = [_number(part) for part in host.split(".")]
-        return str(ipaddress.IPv4Address(sum(number << 8 * (3 - at) for at, number in enumerate(firsts)) + last))
-    except ValueError:
-        return None
-
-
-def _number(part: str) -> int:
-    if part.startswith("0x"):
-        return int(part[2:] or "0", 16)
-    return int(part, 8 if part.startswith("0") else 10)
+def _is_old_address(host: str) -> bool:
+    """An address in a form that only old resolvers take, such as `0x7f.1` or `2130706433`."""
+    is_number = re.fullmatch(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", host)
+    return bool(is_number) and not re.fullmatch(r"((0|[1-9]\d*)\.){3}(0|[1-9]\d*)", host)

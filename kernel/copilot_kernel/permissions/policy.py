@@ -14,7 +14,6 @@ from typing import Literal
 
 from ..acp.messages import Option
 from ..conversation.model import ToolCall
-from .commands import compile_command
 from .deny import changed_settings, matching_rule, possible_rule
 from .grants import ACCEPT_EDITS, BYPASS, grant, is_trusted
 from .paths import below
@@ -53,33 +52,19 @@ class Decision:
     suggestion: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    outcome: Outcome
-    by: DecidedBy
-    reason: str
-    rule: str | None = None
-    # Another rule that allows could have changed it.
-    is_open: bool = False
-
-
 def decide(
     call: ToolCall, options: Sequence[Option], context: PolicyContext, earlier: ToolCall | None = None
 ) -> Decision:
     """About the merged `call`. `earlier` is the same call as it was shown before it asked. Never raises."""
-    request = Request(call, context, earlier)
-    found = _find(request)
+    found = _find(Request(call, context, earlier))
     if found.outcome == "reject":
-        return Decision("reject", reject(options), found.by, found.reason, found.rule)
+        return replace(found, option=reject(options))
     once = _first(options, "allow_once")
-    if found.outcome == "allow" and once:
-        return Decision("allow", once, found.by, found.reason, found.rule)
-    if found.outcome == "allow":
-        reason = f"{found.reason} But the agent offers no answer that allows it only once."
-        return Decision("ask", None, found.by, reason, found.rule)
-    would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request)) if found.is_open else ()
-    narrow = next((rule for rule in would if not parse(rule).warning), None)
-    return Decision("ask", None, found.by, found.reason, found.rule, would, narrow)
+    if found.outcome == "allow" and not once:
+        return replace(
+            found, outcome="ask", reason=f"{found.reason} But the agent does not offer to allow it only once."
+        )
+    return replace(found, option=once) if found.outcome == "allow" else found
 
 
 def reject(options: Sequence[Option]) -> Option | None:
@@ -91,82 +76,79 @@ def _first(options: Sequence[Option], kind: str) -> Option | None:
     return next((option for option in options if option.kind == kind), None)
 
 
-def _find(request: Request) -> _Finding:
+def _find(request: Request) -> Decision:
     mode, rules = request.context.mode, request.context.rules
     if mode == PLAN:
-        return _Finding("reject", "mode", "The mode is plan: nothing is changed or run.")
+        return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
     if denied := matching_rule(rules.deny, request):
-        return _Finding("reject", "rule", f"The rule {denied.text} denies it.", denied.text)
+        return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", denied.text)
     if settings := changed_settings(request):
-        return _Finding("ask", "mode", f"It may change our own settings ({settings}), which always prompts.")
+        return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
     if asked := matching_rule(rules.ask, request):
-        return _Finding("ask", "rule", f"The rule {asked.text} asks about it.", asked.text)
+        return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", asked.text)
     limits = (*rules.deny, *rules.ask)
     if possible := possible_rule(limits, request):
-        return _Finding("ask", "rule", possible[1], possible[0].text)
+        return Decision("ask", None, "rule", possible[1], possible[0].text)
     if (mode == BYPASS or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
-        return _Finding("ask", "rule", f"{reason} What a rule denies or asks about may hide in it.")
+        return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
     if mode == BYPASS:
-        return _Finding("allow", "mode", f"The mode {BYPASS} allows everything.")
+        return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
     return _granted(request)
 
 
 def _hiding_places(limits: Sequence[Rule], request: Request) -> Iterator[str]:
     """Where everything is allowed: what a rule that denies or asks could not look into."""
     kind, given = request.call.kind, request.given
-    about_commands, about_paths = any(rule.command for rule in limits), any(rule.path for rule in limits)
-    if about_commands or about_paths or any(rule.domain for rule in limits):
+    commands, paths, hosts = (any(getattr(rule, part) for rule in limits) for part in ("command", "path", "domain"))
+    if commands or paths or hosts:
         yield from (line.unclear for line in request.lines if line.unclear)
-    if about_commands or about_paths:
+    if commands or paths:
         launching = (command.words[0] for command in request.commands if starts_programs(command.words))
         yield from (f"`{program}` can start another program." for program in launching)
-    if limits and given.is_too_large:
-        yield "The input is too large to check."
-    if about_commands and given.commands and given.unknown_member:
-        yield f"`{given.unknown_member[:40]}` stands beside the command."
-    if (about_commands or about_paths) and kind == "execute" and not given.commands:
-        yield "The call does not say which command it runs."
-    if about_paths and kind in ("read", "edit", "delete", "move") and not given.paths:
-        yield "The call does not say which files it is about."
-    if about_paths and kind == "move" and not request.has_two_ends:
-        yield "The call does not say where the file goes."
-    if about_paths:
-        unknown = (path for path in (*request.paths, *request.written) if not path.real)
-        yield from (f"It is not known where `{path.text[:200]}` leads." for path in unknown)
-    if any(rule.domain for rule in limits) and kind == "fetch" and not given.urls:
-        yield "The call does not say which address it fetches."
+    unknown = (path.text for path in (*request.paths, *request.written) if paths and not path.real)
+    yield from (f"It is not known where `{text[:200]}` leads." for text in unknown)
+    named_files = kind in ("read", "edit", "delete", "move")
+    gaps = (
+        (bool(limits) and given.is_too_large, "The input is too large to check."),
+        (commands and given.commands and given.unknown_member, f"`{given.unknown_member}` stands beside the command."),
+        ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
+        (paths and named_files and not given.paths, "The call does not name its files."),
+        (paths and kind == "move" and not request.has_two_ends, "The call does not say where the file goes."),
+        (hosts and kind == "fetch" and not given.urls, "The call does not name its address."),
+    )
+    yield from (reason for is_hidden, reason in gaps if is_hidden)
 
 
-def _granted(request: Request) -> _Finding:
+def _granted(request: Request) -> Decision:
     if reason := contradiction(request):
-        return _Finding("ask", "mode", reason)
+        return Decision("ask", None, "mode", reason)
     found = grant(request)
     if found.problem:
-        return _Finding("ask", "mode", found.problem, is_open=True)
+        would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
+        narrow = next((rule for rule in would if not parse(rule).warning), None)
+        return Decision("ask", None, "mode", found.problem, None, would, narrow)
     if not found.rules:
-        return _Finding("allow", "mode", f"The mode {ACCEPT_EDITS} allows it in the project.")
+        return Decision("allow", None, "mode", f"The mode {ACCEPT_EDITS} allows it in the project.")
     names = " and ".join(found.rules)
     words = f"The rule {names} allows it." if len(found.rules) == 1 else f"The rules {names} allow it."
-    return _Finding("allow", "rule", words, names)
+    return Decision("allow", None, "rule", words, names)
 
 
 # -- suggestions ----------------------------------------------------------------------------------------------------
 
 
-def _candidates(request: Request) -> tuple[str, ...]:
+def _candidates(request: Request) -> list[str]:
     """The narrowest rule first, then the bare name."""
     if sum(map(len, request.given.commands)) > MAX_SUGGESTED:
-        return ()
-    return tuple(filter(None, dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))))
+        return []
+    found = dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))
+    return [rule for rule in found if rule and not rule_problem(rule)]
 
 
 def _would_allow(text: str, request: Request) -> bool:
     rules = request.context.rules
-    try:
-        more = replace(rules, allow=(*rules.allow, parse(text)))
-    except ValueError:
-        return False
-    return grant(Request(request.call, replace(request.context, rules=more), request.earlier)).problem is None
+    context = replace(request.context, rules=replace(rules, allow=(*rules.allow, parse(text))))
+    return grant(Request(request.call, context, request.earlier)).problem is None
 
 
 def _suggestion(request: Request) -> str | None:
@@ -185,13 +167,7 @@ def _suggestion(request: Request) -> str | None:
 def _for_command(request: Request) -> str | None:
     """The one command that no rule covers yet, word for word."""
     uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
-    if len(uncovered) != 1:
-        return None
-    text = shlex.join(uncovered.pop())
-    try:
-        return f"Bash({text})" if compile_command(text).is_exact else None
-    except ValueError:
-        return None
+    return f"Bash({shlex.join(uncovered.pop())})" if len(uncovered) == 1 else None
 
 
 def _for_paths(request: Request, name: str) -> str | None:

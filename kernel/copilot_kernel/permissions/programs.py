@@ -1,4 +1,4 @@
-"""What is known about single programs: the table `prompts.toml`, and which words of a command it is about.
+"""What is known about single programs: the table `policy.toml`, and which words of a command it is about.
 
 The table lists words that require confirmation because they start another program, write elsewhere or change settings.
 It is not a sandbox: a rule such as `Bash(git *)` is trust in git, with any arguments but these.
@@ -28,7 +28,7 @@ _EFFECTS: dict[Effect, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table; `prompts.toml` describes its fields."""
+    """One row of the table; `policy.toml` describes its fields."""
 
     programs: tuple[str, ...]
     where: str
@@ -44,46 +44,29 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """What a pure filter may be given: option letters, letters that take a value, and the number of operands."""
-
-    flags: str
-    valued: str
-    operands: int
-    # `-5` is an option.
-    counts: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
-    """`prompts.toml`. `interpreters` and `launchers` are for warnings only."""
+    """`policy.toml`. `filters` has for each program its options, those whose value follows, and its operands."""
 
-    rows: tuple[Row, ...]
     by_program: dict[str, tuple[Row, ...]]
-    filters: dict[str, Filter]
-    viewers: frozenset[str]
-    interpreters: frozenset[tuple[str, ...]]
-    open_interpreters: frozenset[tuple[str, ...]]
-    launchers: frozenset[tuple[str, ...]]
+    filters: dict[str, tuple[re.Pattern[str], re.Pattern[str], int]]
+    names: dict[str, frozenset[str]]
 
 
 @cache
 def table() -> Table:
     """Read once, when the first command is judged."""
-    data = tomllib.loads(files(__package__).joinpath("prompts.toml").read_text("utf-8"))
-    rows = tuple(map(_row, data["row"]))
-    programs = {program for row in rows for program in row.programs}
-    prefixes = {
-        name: frozenset(tuple(each.split("+")) for each in data["names"][name].split())
-        for name in ("interpreters", "open_interpreters", "launchers")
-    }
-    return Table(
-        rows,
-        {program: tuple(row for row in rows if program in row.programs) for program in programs},
-        {program: Filter(**options) for program, options in data["filters"].items()},
-        frozenset(data["names"]["viewers"].split()),
-        **prefixes,
-    )
+    data = tomllib.loads(files(__package__).joinpath("policy.toml").read_text("utf-8"))
+    by_program: dict[str, tuple[Row, ...]] = {}
+    for row in map(_row, data["row"]):
+        by_program |= {program: (*by_program.get(program, ()), row) for program in row.programs}
+    names = {name: frozenset(listed.split()) for name, listed in data["names"].items()}
+    return Table(by_program, {name: _filter(**each) for name, each in data["filters"].items()}, names)
+
+
+def _filter(flags: str, valued: str, operands: int, counts: str = "") -> tuple[re.Pattern[str], re.Pattern[str], int]:
+    """From letters that stand alone, letters that take a value, and a pattern for numbers."""
+    value = rf"-[{flags}]*[{valued}]" if valued else "(?!)"
+    return re.compile(rf"-[{flags}]+|{value}.+|{counts or '(?!)'}", re.DOTALL), re.compile(value), operands
 
 
 def _row(data: dict[str, Any]) -> Row:
@@ -124,7 +107,7 @@ def only_shows(words: Words, globs: frozenset[str]) -> bool:
     """The program only shows what its words name, and no word of the table is among them."""
     name = program_name(words[0])
     rows = table().by_program.get(name, ())
-    return name in table().viewers and not any(True for row in rows for _ in _matches(row, words, globs))
+    return name in table().names["viewers"] and not any(True for row in rows for _ in _matches(row, words, globs))
 
 
 def starts_programs(words: Words) -> bool:
@@ -168,10 +151,8 @@ def _listed(row: Row, words: Words, start: int) -> Iterator[int]:
 
 def _subcommand_index(row: Row, words: Words) -> int:
     """The first word that is neither an option nor, as far as the row tells, the value of one."""
-    for at in range(1, len(words)):
-        if words[at][:1] != "-" and words[at - 1] not in row.words:
-            return at
-    return len(words)
+    found = (at for at in range(1, len(words)) if words[at][:1] != "-" and words[at - 1] not in row.words)
+    return next(found, len(words))
 
 
 def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
@@ -189,23 +170,12 @@ def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
 # -- sed ------------------------------------------------------------------------------------------------------------
 
 
-def _regex(ends: str) -> str:
-    """A regular expression up to `ends`, which all versions of sed end at the same place.
-
-    Some look for the end inside a bracket expression (`[/]`) too, and some do not: so none may contain it. `\\c` may
-    take the next character, whatever it is.
-    """
-    plain = rf"(?!{ends})[^\\\n\[\]]"
-    inner = rf"(?:\[(?!{ends}):\w+:\]|\\?{plain})"
-    return rf"(?:{plain}|\]|\\[^c\n]|\[\^?+\]?+{inner}*+\])*+"
-
-
-_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/(?!/){_regex('/')}/I?)"
+# Printing, deleting, quitting and substituting. Versions of sed disagree where brackets hold the delimiter.
+_ADDRESS = r"(?:\d+|\$|/[^/\\\[\n]+/I?)"
+_REGEX = r"(?:(?!(?P=mark))(?:[^\\\[\n]|\\[^c\n])|\[\^?(?:(?!(?P=mark))[^\[\]\\\n])+\])*+"
 _TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^c\n])*+"
-_SUBSTITUTE = rf"s(?P<mark>[/|,:@%#!]){_regex('(?P=mark)')}(?P=mark){_TEXT}(?P=mark)[gpIi0-9]*"
-_SED = re.compile(
-    rf"\s*(?:{_ADDRESS}(?:,[+]?{_ADDRESS})?)?\s*!?\s*(?:[pdq=DPhHgGxnNl]|{_SUBSTITUTE})?\s*(?:[;\n]|\Z)", re.ASCII
-)
+_COMMAND = rf"[pdq=]|s(?P<mark>[/|,:@%#!]){_REGEX}(?P=mark){_TEXT}(?P=mark)[gpI0-9]*"
+_PLAIN_SED = re.compile(rf"(?:\s*(?:{_ADDRESS}(?:,{_ADDRESS})?)?\s*(?:{_COMMAND})\s*(?:[;\n]|\Z))+", re.ASCII)
 _MAX_SCRIPT = 1_000
 
 
@@ -215,18 +185,10 @@ def _sed_scripts(words: Words, globs: frozenset[str]) -> Iterator[int]:
     first = next((at for at in range(1, len(words)) if words[at][:1] not in ("-", "")), len(words))
     yield from (at for at in range(1, len(words)) if re.match(r"-[^-]*?e.", words[at], re.DOTALL))
     for at in [*(at + 1 for at in options), *([first] if first < min(options, default=len(words)) else [])]:
-        if at < len(words) and (words[at] in globs or not _is_plain_sed(words[at])):
+        if at < len(words) and (
+            words[at] in globs or len(words[at]) > _MAX_SCRIPT or not _PLAIN_SED.fullmatch(words[at])
+        ):
             yield at
-
-
-def _is_plain_sed(script: str) -> bool:
-    at = 0
-    while at < len(script) <= _MAX_SCRIPT:
-        command = _SED.match(script, at)
-        if not command:
-            return False
-        at = command.end()
-    return at >= len(script)
 
 
 # -- filters and wrappers -------------------------------------------------------------------------------------------
@@ -234,22 +196,18 @@ def _is_plain_sed(script: str) -> bool:
 
 def is_filter(words: Words, globs: frozenset[str]) -> bool:
     """A pure filter: it reads its input, writes its output, and can do nothing else."""
-    known = table().filters.get(words[0])
-    if known is None or not globs.isdisjoint(words):
+    if words[0] not in table().filters or not globs.isdisjoint(words):
         return False
-    operands = known.operands
-    rest = iter(words[1:])
+    options, valued, wanted = table().filters[words[0]]
+    rest, operands = iter(words[1:]), 0
     for word in rest:
-        if word[:1] != "-":
-            operands -= 1
-        elif not (known.counts and word[1:].isdecimal()):
-            letters = word[1:].lstrip(known.flags)
-            if not letters and len(word) > 1:
-                continue
-            if letters[:1] == "" or letters[0] not in known.valued or (not letters[1:] and next(rest, None) is None):
+        if valued.fullmatch(word):
+            operands += words[0] == "grep" and word[-1] == "e"
+            if next(rest, None) is None:
                 return False
-            operands -= words[0] == "grep" and letters[0] == "e"
-    return operands == 0 or (words[0] == "tr" and operands == 1)
+        elif not options.fullmatch(word):
+            operands += 1 if word[:1] != "-" else len(words)
+    return operands == wanted or (words[0], operands) == ("tr", 1)
 
 
 _TIME, _BUFFER = r"\d+(\.\d+)?[smhd]?", r"-[ioe](0|L|\d+[KMG]?)"
@@ -284,37 +242,18 @@ def breadth_warning(words: Sequence[str | None], *, is_open: bool) -> str | None
     """Why a rule with these words (None: any word) allows much more, or less, than it seems to."""
     if not words or words[0] is None:
         return "This rule allows every program."
-    if is_open and None not in words:
-        inner = wrapper_length([*map(str, words), "program"])
-        always = next(
-            (row for row in table().by_program.get(program_name(words[0]), ()) if row.where == "program"), None
-        )
-        if always and not always.form and inner in (0, len(words)):
-            return (
-                f"`{words[0]}` always prompts unless a rule spells out the whole command, so this rule allows nothing."
-            )
-    named = (_unversioned(words[0]), *words[1:])
-    if _is_anything(named, is_open) or any(_is_anything(inner, is_open) for inner in _launched(named)):
-        shown = " ".join(word or "*" for word in words)
-        return f"`{shown}` can run any program or code, so this rule allows everything."
+    inner = wrapper_length([*(word or "*" for word in words), "program"])
+    rows = table().by_program.get(program_name(words[0]), ())
+    if is_open and inner in (0, len(words)) and any(row.where == "program" and not row.form for row in rows):
+        return f"`{words[0]}` always prompts unless a rule spells out the whole command, so this rule allows nothing."
+    kinds = ("interpreters", "open_interpreters") if is_open or None in words else ("interpreters",)
+    named = [re.sub(r"(?<=\w)[\d.]+$", "", posixpath.basename(word)) if word else None for word in words[inner:]]
+    for length in range(1, len(named) + 1):
+        prefix = "+".join(map(str, named[:length]))
+        if any(prefix in table().names[kind] for kind in kinds) and _is_left_open(words[inner + length :]):
+            shown = " ".join(word or "*" for word in words)
+            return f"`{shown}` can run any program or code, so this rule allows everything."
     return None
-
-
-def _is_anything(named: Sequence[str | None], is_open: bool) -> bool:
-    known = table()
-    prefixes = known.interpreters | known.open_interpreters if is_open or None in named else known.interpreters
-    return any(tuple(named[: len(prefix)]) == prefix and _is_left_open(named[len(prefix) :]) for prefix in prefixes)
-
-
-def _launched(named: tuple[str | None, ...]) -> Iterator[tuple[str | None, ...]]:
-    """From each word behind a launcher on: which of them is the program depends on the launcher's options."""
-    starts = [*table().launchers, *((name,) for shape in _WRAPPERS for name in shape[:1])]
-    if any(named[: len(prefix)] == prefix for prefix in starts):
-        yield from ((_unversioned(word), *named[at + 1 :]) for at, word in enumerate(named) if at and word)
-
-
-def _unversioned(word: str) -> str:
-    return re.sub(r"[\d.]+$", "", posixpath.basename(word)) or word
 
 
 def _is_left_open(rest: Sequence[str | None]) -> bool:

@@ -166,20 +166,18 @@ def wanted_paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | Non
     return tuple(dict.fromkeys(path for path in found if len(path) <= 2 * MAX_PATH))
 
 
-_TREE_PROGRAMS = frozenset({"find", "fd", "rg", "ag", "ack", "grep", "egrep", "zgrep"})
+_TREE_PROGRAMS = frozenset({"fd", "rg", "ag", "ack", "grep", "egrep", "zgrep"})
 _TREE_SUBCOMMANDS = frozenset({"clean", "stash", "reset", "checkout", "switch"})
 
 
 def _works_on_folder(words: Words) -> bool:
     """The command reads or changes whatever is in its folder, although no word says so."""
     name = posixpath.basename(words[0]).lower()
-    if "git" in words and not _TREE_SUBCOMMANDS.isdisjoint(words):
-        return True
-    if name not in _TREE_PROGRAMS:
-        return False
     if name == "find":
-        return words[1:2] == () or words[1][0] in "-(!"
-    return sum(word[:1] != "-" for word in words[1:]) <= 1
+        return words[1:2] == () or words[1][:1] in ("-", "(", "!")
+    if name in _TREE_PROGRAMS:
+        return sum(word[:1] != "-" for word in words[1:]) <= 1
+    return "git" in words and not _TREE_SUBCOMMANDS.isdisjoint(words)
 
 
 # -- contradictions -------------------------------------------------------------------------------------------------
@@ -212,20 +210,24 @@ def _named_files(call: ToolCall, cwd: str) -> set[str]:
 
 def _with_kind(request: Request) -> Iterator[str]:
     kind, given = request.call.kind, request.given
-    if given.is_gate:
-        yield "The agent asks to leave its trusted folders, which opens more than this call names."
-    if kind in FILE_KINDS | _READING | {"execute"} and given.scripts:
-        yield "The input contains a script that is not declared as a command."
-    if given.commands and given.unknown_member and not (kind == "other" and given.tool):
-        yield f"`{given.unknown_member[:40]}` stands beside the command and may change what it does."
-    if kind in FILE_KINDS | _READING and given.commands:
-        yield f"The call is of kind {kind}, but it contains a command."
-    if kind in _READING | {"execute"} and given.changes_files:
-        yield f"The call is of kind {kind}, but it changes a file."
-    if kind == "fetch" and (given.paths or len(given.urls) > 1):
-        yield "The call names more than one address."
-    if kind in FILE_KINDS and given.folder and any(not path.startswith("/") for path in given.paths):
-        yield "The call names a folder of its own, so it is not clear where its paths begin."
+    is_known = kind in FILE_KINDS | _READING | {"execute"}
+    has_own_folder = given.folder and any(not path.startswith("/") for path in given.paths)
+    signs = (
+        (given.is_gate, "The agent asks to leave its trusted folders, which opens more than this call names."),
+        (is_known and given.scripts, "The input contains a script that is not declared as a command."),
+        (
+            given.commands and given.unknown_member and not (kind == "other" and given.tool),
+            f"`{(given.unknown_member or '')[:40]}` stands beside the command and may change what it does.",
+        ),
+        (kind in FILE_KINDS | _READING and given.commands, f"The call is of kind {kind}, but it contains a command."),
+        (
+            kind in _READING | {"execute"} and given.changes_files,
+            f"The call is of kind {kind}, but it changes a file.",
+        ),
+        (kind == "fetch" and (given.paths or len(given.urls) > 1), "The call names more than one address."),
+        (kind in FILE_KINDS and has_own_folder, "The call names a folder of its own, so its paths are not clear."),
+    )
+    yield from (sign for is_given, sign in signs if is_given)
 
 
 def _with_diffs(request: Request) -> Iterator[str]:
@@ -239,22 +241,22 @@ def _with_diffs(request: Request) -> Iterator[str]:
 
 
 def _with_earlier(request: Request) -> Iterator[str]:
-    call, given, earlier = request.call, request.given, request.earlier
+    call, given, earlier, cwd = request.call, request.given, request.earlier, request.context.cwd
     if earlier is None:
         return
-    before, cwd = inputs.read(earlier), request.context.cwd
-    if not before.is_gate and "other" not in (earlier.kind, call.kind) and earlier.kind != call.kind:
-        yield f"The call was of kind {earlier.kind} before, and now of kind {call.kind}."
-    if before.commands and (before.commands, before.folder or "") != (
-        given.commands,
-        given.folder or before.folder or "",
-    ):
-        yield "The command or its folder has changed since the call was shown."
-    whole = {_whole(path, cwd) for path in before.paths}
-    if call.kind in FILE_KINDS and whole and whole != {_whole(path, cwd) for path in given.paths}:
-        yield "The paths have changed since the call was shown."
-    if (before.urls and before.urls != given.urls) or (before.tool and before.tool != given.tool):
-        yield "The address or the tool has changed since the call was shown."
+    before = inputs.read(earlier)
+    was = {_whole(path, cwd) for path in before.paths}
+    is_moved = bool(before.folder and given.folder and before.folder != given.folder)
+    changes = {
+        "kind": not before.is_gate and "other" not in (earlier.kind, call.kind) and earlier.kind != call.kind,
+        "command": bool(before.commands) and (before.commands != given.commands or is_moved),
+        "path": call.kind in FILE_KINDS and bool(was) and was != {_whole(path, cwd) for path in given.paths},
+        "address": bool(before.urls) and before.urls != given.urls,
+        "tool": before.tool not in (None, given.tool),
+    }
+    yield from (
+        f"The {part} of the call has changed since it was shown." for part, is_changed in changes.items() if is_changed
+    )
 
 
 def _whole(path: str, cwd: str) -> str:

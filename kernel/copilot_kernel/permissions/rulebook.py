@@ -73,13 +73,17 @@ class Rule:
         """Why a rule that allows allows more, or less, than it seems to."""
         if self.command:
             return self.command.warning
-        if self.is_bare and self.tool == "Bash":
-            return "This rule allows every command."
-        if self.is_bare and self.tool == "WebFetch":
-            return "This rule allows every address, also those of this computer and its network."
-        if self.path and self.path.is_everything:
-            return f"This rule allows {'every file' if self.path.base == 'system' else 'all of your files'}."
-        return "This rule allows every host under it." if self.domain and self.domain.is_everything else None
+        files = "every file" if self.path and self.path.base == "system" else "all of your files"
+        warnings = (
+            (self.is_bare and self.tool == "Bash", "This rule allows every command."),
+            (
+                self.is_bare and self.tool == "WebFetch",
+                "This rule allows every address, also those of this computer and its network.",
+            ),
+            (self.path and self.path.is_everything, f"This rule allows {files}."),
+            (self.domain and self.domain.is_everything, "This rule allows every host under it."),
+        )
+        return next((warning for is_meant, warning in warnings if is_meant), None)
 
 
 def parse(text: str) -> Rule:

@@ -65,14 +65,6 @@ def invisible(text: str) -> str | None:
     return f"The command contains an invisible character (U+{ord(char):04X}, {name})."
 
 
-def special_file(path: str) -> str | None:
-    """Why writing to `path` would not write an ordinary file."""
-    plain = "/" + posixpath.normpath(path).lstrip("/") + "/"
-    is_special = path[:1] == "/" and plain.startswith(_DEVICES)
-    return f"The command writes to `{path}`, which is not an ordinary file." if is_special else None
-
-
-# Rendered as nothing, although the Unicode category of some says otherwise.
 _NO_INK = re.compile(
     "[\u034f"  # combining grapheme joiner
     "\u115f\u1160\u3164\uffa0"  # Hangul fillers
@@ -85,7 +77,7 @@ _NO_INK = re.compile(
 
 
 def _unprintable(text: str) -> str | None:
-    """The first control, format, surrogate, private or unassigned character, or a blank at which bash does not split."""
+    """The first control, format, surrogate, private or unassigned character, or unusual blank."""
     plain = text.replace("\n", " ").replace("\t", " ")
     return None if plain.isprintable() else next(char for char in plain if not char.isprintable())
 
@@ -105,7 +97,7 @@ _TOKEN = re.compile(
       (?P<comment>(?<![^\n])[ \t]*\#[^\n]*)
     | (?P<blank>[ \t]+)
     | (?P<plain>[A-Za-z0-9_@%+=:,./^\]\x80-\U0010ffff-]+[ \t]*)
-    | (?P<single>'[^']*')
+    | (?P<quote>'[^']*')
     | (?P<double>["]"""
     + _QUOTED
     + r"""["])
@@ -126,6 +118,8 @@ _COMMENT = re.compile(r"[^!`$;|&<>\\]*")
 
 # Supported redirections, with the file descriptors that may precede them.
 _DESCRIPTORS = {"<": ("", "0"), "&>": ("",), "&>>": ("",)} | dict.fromkeys((">", ">>", ">|", ">&"), ("", "1", "2"))
+
+_PLAIN_TARGETS = {">&": ("1", "2"), "<": ("/dev/null",)}  # the only words that may follow these
 
 _REFUSED = {
     "$": "The command uses a variable or command substitution (`$`).",
@@ -151,7 +145,7 @@ class _Unclear(Exception):
 
 @dataclass(slots=True)
 class _Word:
-    """A word being read. `holds` names what it contains besides plain characters: quote, glob, braces, tilde."""
+    """A word being read. `holds` names the kinds of tokens in it besides plain characters."""
 
     text: str = ""
     holds: set[str] = field(default_factory=set)
@@ -175,11 +169,6 @@ class _Lexer:
     globs: set[str] = field(default_factory=set)
     command: _Command = field(default_factory=_Command)
 
-    @property
-    def operator(self) -> str:
-        """The last operator."""
-        return self.operators[-1] if self.operators else ""
-
     def line(self, unclear: str | None) -> CommandLine:
         commands, operators = tuple(self.commands), tuple(self.operators)
         return CommandLine(commands, operators, tuple(self.writes), frozenset(self.globs), unclear)
@@ -190,7 +179,11 @@ class _Lexer:
             token = _TOKEN.match(text, at)
             if not token:
                 break
-            _STEPS[token.lastgroup or ""](self, token[0])
+            kind = token.lastgroup or ""
+            if kind in _LITERALS:
+                self.add(_LITERALS[kind](token[0]), kind)
+            else:
+                _STEPS[kind](self, token[0])
             at = token.end()
         else:
             raise _Unclear(f"The command has more than {MAX_TOKENS:,} words and operators.")
@@ -198,20 +191,17 @@ class _Lexer:
             cause = _cause_in_quotes(text, at + 1) if text[at] == '"' else text[at]
             raise _Unclear(_REFUSED.get(cause, f"The command contains {text[at]!r} where bash would interpret it."))
         self.finish_command("\n")
-        if self.operator in _WANT_MORE:
-            raise _Unclear(f"Nothing follows the last `{self.operator}`.")
+        if _WANT_MORE.intersection(self.operators[-1:]):
+            raise _Unclear(f"Nothing follows the last `{self.operators[-1]}`.")
 
-    def add(self, text: str, *holds: str) -> None:
+    def add(self, text: str, kind: str | None = None) -> None:
         word = self.command.word = self.command.word or _Word()
         word.text += text
-        word.holds.update(holds)
+        word.holds |= {kind} if kind else set()
 
     def comment(self, text: str) -> None:
         if not _COMMENT.fullmatch(text):
             raise _Unclear("The command has a comment that contains shell syntax.")
-
-    def blank(self, _: str) -> None:
-        self.finish_word()
 
     def plain(self, text: str) -> None:
         if text[0] in "^%" and not self.command.words:
@@ -220,30 +210,12 @@ class _Lexer:
         if text[-1] in " \t":
             self.finish_word()
 
-    def single(self, text: str) -> None:
-        self.add(text[1:-1], "quote")
-
-    def double(self, text: str) -> None:
-        self.add(re.sub(r'\\([\\"$`])', r"\1", text[1:-1]), "quote")
-
-    def escape(self, text: str) -> None:
-        self.add(text[1], "quote")
-
-    def glob(self, text: str) -> None:
-        self.add(text, "glob")
-
-    def braces(self, text: str) -> None:
-        self.add(text, "braces")
-
-    def bang(self, text: str) -> None:
-        self.add(text)
-
     def tilde(self, text: str) -> None:
         """A home folder at the start of a word, perhaps also after `=` and `:`; elsewhere an ordinary character."""
         word = self.command.word
         if word and word.text.endswith(("=", ":")):
             raise _Unclear("A word contains `~` where bash may expand it.")
-        self.add(text, *(() if word else ("tilde",)))
+        self.add(text, None if word else "tilde")
 
     def hash(self, text: str) -> None:
         if not self.command.word:
@@ -281,12 +253,16 @@ class _Lexer:
 
     def finish_redirect(self, word: _Word) -> None:
         redirect, self.command.redirect = self.command.redirect, ""
-        if redirect == ">&" and word.text not in ("1", "2"):
-            raise _Unclear("The command uses a redirection (`>&`) that is not supported.")
-        if redirect == "<" and word.text != "/dev/null":
-            raise _Unclear("The command reads its input from a file (`<`).")
-        if redirect != ">&" and word.text != "/dev/null":
-            self.writes.append((len(self.commands), _checked_target(word)))
+        if word.text in _PLAIN_TARGETS.get(redirect, ("/dev/null",)):
+            return
+        if redirect in _PLAIN_TARGETS:
+            raise _Unclear(f"The command uses a redirection (`{redirect}`) that is not supported.")
+        if not word.text or word.holds - _QUOTES:
+            raise _Unclear("The file of a redirection is not written out.")
+        plain = "/" + posixpath.normpath(word.text).lstrip("/") + "/"
+        if word.text[0] == "/" and plain.startswith(_DEVICES):
+            raise _Unclear(f"The command writes to `{word.text}`, which is not an ordinary file.")
+        self.writes.append((len(self.commands), word.text))
 
     def finish_command(self, operator: str) -> None:
         self.finish_word()
@@ -296,7 +272,7 @@ class _Lexer:
         if operator in (";;", ";&"):
             raise _Unclear(f"The command uses `{operator}`, which belongs to a script.")
         if command.words:
-            if command.words[0] == "time" and self.operator in ("|", "|&"):
+            if command.words[0] == "time" and self.operators[-1:] in (["|"], ["|&"]):
                 raise _Unclear("After a pipe, `time` is another program.")
             self.commands.append(_checked_command(tuple(command.words)))
             self.operators.append(operator)
@@ -306,9 +282,17 @@ class _Lexer:
             raise _Unclear(f"The line has more than {MAX_COMMANDS} commands.")
 
 
+# What each kind of literal token adds to a word.
+_LITERALS: dict[str, Callable[[str], str]] = {
+    "quote": lambda text: text[1:-1],
+    "double": lambda text: re.sub(r'\\([\\"$`])', r"\1", text[1:-1]),
+    "escape": lambda text: text[1],
+    **dict.fromkeys(("glob", "braces", "bang"), str),
+}
+_QUOTES = {"quote", "double", "escape", "bang"}
 _STEPS: dict[str, Callable[[_Lexer, str], None]] = {
-    **{name: getattr(_Lexer, name) for name in ("comment", "blank", "plain", "single", "double", "escape")},
-    **{name: getattr(_Lexer, name) for name in ("glob", "braces", "bang", "tilde", "hash")},
+    **{name: getattr(_Lexer, name) for name in ("comment", "plain", "tilde", "hash")},
+    "blank": lambda lexer, _: lexer.finish_word(),
     "redirect": _Lexer.begin_redirect,
     "separator": _Lexer.finish_command,
 }
@@ -323,21 +307,13 @@ def _cause_in_quotes(text: str, at: int) -> str:
 def _checked_word(word: _Word, *, is_program: bool) -> str:
     """A glob may become any file name, which is harmless unless that name is read as an option."""
     text = word.text
-    if is_program and (not text or word.holds - {"quote"}):
+    if is_program and (not text or word.holds - _QUOTES):
         raise _Unclear("The name of a program is not written out.")
     if "tilde" in word.holds and not (text == "~" or text.startswith("~/")):
         raise _Unclear("The command names a home folder (`~name`).")
     if "glob" in word.holds and text[0] == "-" and "=" not in re.split(r"[*?\[]", text)[0]:
         raise _Unclear(f"`{text}` may become another option, by the name of a file.")
     return text
-
-
-def _checked_target(word: _Word) -> str:
-    if not word.text or word.holds - {"quote"}:
-        raise _Unclear("The file of a redirection is not written out.")
-    if reason := special_file(word.text):
-        raise _Unclear(reason)
-    return word.text
 
 
 def _checked_command(words: tuple[str, ...]) -> tuple[str, ...]:
