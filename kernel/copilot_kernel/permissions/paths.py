@@ -195,8 +195,9 @@ def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | 
     """
     if len(glob) > _MAX_GLOB:
         return "is too long to check"
-    braces = re.sub(r"\{.*\}", "*", glob)
-    spellings = (glob, glob.replace("\\", ""), *([braces] if braces.strip("*/.") else []))
+    inner = re.search(r"\{([^{}]*)\}", glob)
+    words = inner[1].split(",")[:_MAX_ALTERNATIVES] if inner else []
+    spellings = (glob, glob.replace("\\", ""), *(glob.replace(inner[0], word) for word in words if inner))
     names = {name for each in spellings for name in re.split(r"[\s,/\\{}]+", plain_name(each)) if name}
     if len(names) > _MAX_ALTERNATIVES:
         return "has too many alternatives to check"
@@ -213,7 +214,8 @@ def is_generic(glob: str) -> bool:
 def _name_glob_protection(name: str, *, changes: bool, hidden: bool) -> str | None:
     if not re.search(r"[*?\[]", name):
         return protection((name,), changes=changes)
-    if is_generic(name) and not changes:
+    is_quiet = is_generic(name) and not changes  # then, only what is certainly no ordinary file counts
+    if is_quiet and (not hidden or name.strip("*") == ""):
         return None
     pattern = name.replace("[^", "[!")
     known = {name: why for name, why in _names().items() if why and "*" not in name}
@@ -221,8 +223,7 @@ def _name_glob_protection(name: str, *, changes: bool, hidden: bool) -> str | No
     fitting = (
         why
         for each, why in known.items()
-        if (hidden or each[0] != "." or name[0] in ".[")
-        and not (is_generic(name) and why == _RUNS)
-        and fnmatchcase(each, pattern)
+        if (hidden or each[0] != "." or name[0] in ".[") and fnmatchcase(each, pattern)
+        if not (is_generic(name) and why == _RUNS) and (not is_quiet or (each[0] == "." and why == "may hold secrets"))
     )
     return next(fitting, None)
