@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from .commands import CommandPattern, Words
-from .paths import SETTINGS_FILE, ResolvedPath, is_generic, parts_of, plain_name
+from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, parts_of, plain_name
 from .programs import is_option, program_name, starts_programs, wrapper_length
 from .request import Request
 from .rulebook import KINDS_OF, Rule
@@ -72,7 +72,7 @@ def _may_become_own(glob: str, own: Sequence[Parts]) -> bool:
 
 def _may_be(glob: str, name: str) -> bool:
     """A wildcard does not match a leading dot."""
-    return fnmatchcase(name, glob) and (name[0] != "." or glob[0] == ".")
+    return name_fits(name, glob) and (name[0] != "." or glob[0] == ".")
 
 
 def _mentioned_settings(request: Request, own: Sequence[Parts]) -> str | None:

@@ -206,6 +206,11 @@ def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | 
     )
 
 
+def name_fits(name: str, glob: str) -> bool:
+    """Whether a shell may replace `glob` by `name`; a glob that is too long to check always fits."""
+    return len(glob) > MAX_NAME or fnmatchcase(name, re.sub(r"[*?]{2,}", "*", glob).replace("[^", "[!"))
+
+
 def is_generic(glob: str) -> bool:
     """A glob such as `*` or `*.py`, which means ordinary files."""
     return re.fullmatch(r"\*+(\.\w+)?", glob) is not None
@@ -217,13 +222,12 @@ def _name_glob_protection(name: str, *, changes: bool, hidden: bool) -> str | No
     is_quiet = is_generic(name) and not changes  # then, only what is certainly no ordinary file counts
     if is_quiet and (not hidden or name.strip("*") == ""):
         return None
-    pattern = name.replace("[^", "[!")
     known = {name: why for name, why in _names().items() if why and "*" not in name}
     known |= {row[0]: why for row, why in _rows(changes=True).items() if changes}
     fitting = (
         why
         for each, why in known.items()
-        if (hidden or each[0] != "." or name[0] in ".[") and fnmatchcase(each, pattern)
+        if (hidden or each[0] != "." or name[0] in ".[") and name_fits(each, name)
         if not (is_generic(name) and why == _RUNS) and (not is_quiet or (each[0] == "." and why == "may hold secrets"))
     )
     return next(fitting, None)

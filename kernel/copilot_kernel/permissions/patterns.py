@@ -9,14 +9,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from .paths import Places, below, is_too_deep, plain_name
+from .paths import Places, below, is_too_deep, name_fits, plain_name
 from .shell import invisible
 
 # Characters of a glob.
@@ -168,7 +167,7 @@ def _may_be_equal(name: str, glob: str) -> bool:
     if name[:1] == "." and glob[:1] in ("*", "?", "["):
         return False
     if not (_has_wildcard(name) and _has_wildcard(glob)):
-        return fnmatchcase(name, glob) or fnmatchcase(glob, name)
+        return name_fits(name, glob) or name_fits(glob, name)
     one, other = (re.split(r"[*?\]]", each)[-1] for each in (name, glob))
     return one.endswith(other) or other.endswith(one)
 
