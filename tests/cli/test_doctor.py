@@ -167,7 +167,7 @@ def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, man
 def test_rules_that_match_nothing_or_mean_everything_are_told():
     unread, foo, bash = checks.check_settings(Settings(allow=("Bash",), deny=("Foo",), problems=("x: y",)))
     assert unread == Check("settings", "broken", "x: y", "The default is used.")
-    assert (foo.state, foo.message.startswith("deny: 'Foo' is no rule and matches nothing")) == ("broken", True)
+    assert (foo.state, foo.message.startswith("deny: 'Foo' is not a rule and matches nothing")) == ("broken", True)
     assert (bash.state, bash.message) == ("unknown", "careful: allow: Bash: this rule allows every command")
 
 

@@ -35,3 +35,22 @@ def test_a_problem_is_told_in_the_first_cell_and_a_warning_where_somebody_watche
 
 def test_what_was_told_is_not_told_again(hall: Hall) -> None:
     assert (told(hall, live=True) != "", told(hall, live=True)) == (True, "")
+
+
+def test_after_an_upgrade_rules_that_may_allow_more_are_named_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
+    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)", "Bash(npm test)", "Read", "Bash(pytest *)"]')
+    first, second = Hall(), Hall()
+    assert first.desk.settings
+    assert "may now allow more: Bash(git *), Bash(pytest *). Review" in told(first, live=False)
+    assert second.desk.settings
+    assert told(second, live=True) == ""
+
+
+def test_a_first_installation_is_no_upgrade(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path / "new"))
+    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)"]')
+    for _ in range(2):
+        hall = Hall()
+        assert hall.desk.settings
+        assert told(hall, live=True) == ""

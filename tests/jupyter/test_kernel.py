@@ -152,7 +152,7 @@ def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
     ("setting", "value", "words"),
     [
         ("COPILOT_KERNEL_START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
-        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is no rule"),
+        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is not a rule"),
         ("COPILOT_KERNEL_DENY", '[""]', "Setting ignored: deny: a rule is empty, and matches nothing"),
         (
             "COPILOT_KERNEL_PERMISSION_MODE",

@@ -79,9 +79,12 @@ class Hall:
     def _load_settings(self) -> Settings:
         from .. import config
         from ..permissions.rulebook import Rulebook
+        from ..store.upgrade import upgrade_notice
 
         settings = config.load()
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
+        notice = upgrade_notice(config.state_folder(settings), book)
+        self.notices += [notice] if notice else []
         return settings
