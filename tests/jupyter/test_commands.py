@@ -77,7 +77,8 @@ def test_even_in_the_first_cell_a_slash_is_the_agents(fresh: FrontEnd) -> None:
         (
             "%permissions allow Shell(ls)",
             "UsageError",
-            "'Shell(ls)' is not a rule and matches nothing. Rules begin with Read, Grep, Edit, Bash, WebFetch or mcp__.",
+            "'Shell(ls)' is not a rule and matches nothing. "
+            "Rules begin with Read, Grep, Edit, Bash, WebFetch or mcp__.",
         ),
         ("%permissions remove Read", "UsageError", "No such rule: Read."),
         ("%permissions what", "UsageError", "%permissions what means nothing."),

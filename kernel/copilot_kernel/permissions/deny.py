@@ -26,9 +26,24 @@ _TOKEN = re.compile(r"[\w.+-]+")
 _QUOTES = str.maketrans("", "", "'\"\\")
 
 
-def matching_rule(rules: Iterable[Rule], request: Request) -> Rule | None:
-    """The first rule that certainly matches the call."""
-    return next((rule for rule in rules if _matches(rule, request)), None)
+def matches(rule: Rule, request: Request) -> bool:
+    """Whether the rule certainly matches the call."""
+    kind, given = request.call.kind, request.given
+    match rule.tool:
+        case "mcp":
+            return _matches_tool(rule, request)
+        case "Bash" if rule.command:
+            return any(_matches_command(rule.command, words) for words in _simple_commands(request))
+        case "Bash":
+            return kind == "execute" or bool(given.commands)
+        case "WebFetch" if rule.domain:
+            return any(map(rule.domain.touches, (*given.urls, *given.inner_urls)))
+        case "WebFetch":
+            return kind == "fetch"
+    paths = _changed_paths(request) if rule.tool == "Edit" else _read_paths(rule, request)
+    if rule.path is None:
+        return kind in KINDS_OF[rule.tool] or (rule.tool == "Edit" and bool(paths) and kind != "other")
+    return any(_touches(rule, path, request) for path in paths)
 
 
 def possible_rule(rules: Iterable[Rule], request: Request) -> tuple[Rule, str] | None:
@@ -95,31 +110,12 @@ def _plain_parts(path: str) -> Parts:
 # -- certain matches ------------------------------------------------------------------------------------------------
 
 
-def _matches(rule: Rule, request: Request) -> bool:
-    kind, given = request.call.kind, request.given
-    match rule.tool:
-        case "mcp":
-            return _matches_tool(rule, request)
-        case "Bash" if rule.command:
-            return any(_matches_command(rule.command, words) for words in _simple_commands(request))
-        case "Bash":
-            return kind == "execute" or bool(given.commands)
-        case "WebFetch" if rule.domain:
-            return any(map(rule.domain.touches, (*given.urls, *given.inner_urls)))
-        case "WebFetch":
-            return kind == "fetch"
-    paths = _changed_paths(request) if rule.tool == "Edit" else _read_paths(rule, request)
-    if rule.path is None:
-        return kind in KINDS_OF[rule.tool] or (rule.tool == "Edit" and bool(paths) and kind != "other")
-    return any(_touches(rule, path, request) for path in paths)
-
-
 def _matches_tool(rule: Rule, request: Request) -> bool:
     """Also by a bare name, as some agents show it, whatever the server."""
     names = set(request.claimed_tools)
     joined = {f"{rule.server}{joint}{rule.server_tool}" for joint in ["_", "-", "/", ".", ":", "__"]}
     is_named = bool(rule.server_tool) and not names.isdisjoint({rule.server_tool, *joined})
-    return is_named or any(map(rule.covers_tool, names)) or rule.covers_titles(request.first_title, request.call.title)
+    return is_named or any(map(rule.covers_tool, names)) or rule.covers_titles(request.earlier, request.call)
 
 
 def _simple_commands(request: Request) -> Iterator[Words]:
@@ -144,12 +140,10 @@ def _matches_command(pattern: CommandPattern, words: Words) -> bool:
 
 
 def _has_option(wanted: str, words: Sequence[str]) -> bool:
-    if wanted in words:
-        return True
     if wanted[:2] == "--":
         return any(word[:2] == "--" and is_option(word, wanted.partition("=")[0]) for word in words)
     letters = {letter for word in words if re.fullmatch(r"-\w+", word) for letter in word}
-    return letters.issuperset(wanted)
+    return wanted in words or letters.issuperset(wanted)
 
 
 def _changed_paths(request: Request) -> list[ResolvedPath]:

@@ -52,7 +52,7 @@ def _tool_rule(request: Request) -> Rule | None:
         (
             rule
             for rule in request.context.rules.allow
-            if (name and rule.covers_tool(name)) or (by_title and rule.covers_titles(request.first_title, call.title))
+            if (name and rule.covers_tool(name)) or (by_title and rule.covers_titles(request.earlier, call))
         ),
         None,
     )
@@ -94,15 +94,13 @@ def _address_grant(request: Request) -> Grant:
     if not request.given.urls:
         return Grant(problem="The call does not say which address it fetches.")
     for rule in request.context.rules.allow:
-        if rule.tool == "WebFetch" and all(_covers_url(rule, url) for url in request.given.urls):
+        if rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _is_http, request.given.urls)):
             return Grant((rule.text,))
     return Grant(problem="No rule covers this address.")
 
 
-def _covers_url(rule: Rule, url: str) -> bool:
-    if rule.domain is None:
-        return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
-    return rule.domain.matches(url)
+def _is_http(url: str) -> bool:
+    return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
 
 
 def _file_grant(request: Request) -> Grant:

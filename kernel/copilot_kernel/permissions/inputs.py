@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -79,6 +79,7 @@ _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERV
 _URL = re.compile(r"\w+://\S{1,8000}")
 _PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)
+_DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
 
 
@@ -122,12 +123,12 @@ def read(call: ToolCall) -> Input:
         scripts=_scripts(call.raw_input, leaves),
         folder=folder(call.raw_input) or None,
         paths=found[:_MAX_SAMPLE] if is_too_large else found,
-        urls=tuple(dict.fromkeys(text for name in URL_NAMES for text in _texts(member(call.raw_input, name)))),
+        urls=tuple(dict.fromkeys(_strings(call.raw_input, URL_NAMES))),
         tool=tool(call),
         changes_files=any(isinstance(item, Diff) for item in call.content) or any(patched(call)),
         is_gate=GATE in call.title.lower(),
         is_too_large=is_too_large,
-        searched=tuple(text for name in SEARCH_NAMES for text in _texts(member(call.raw_input, name))),
+        searched=tuple(_strings(call.raw_input, SEARCH_NAMES)),
         unknown_member=_unknown_member(call.raw_input),
         other_paths=others[:_MAX_SAMPLE] if is_too_large else others,
         inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:MAX_PATHS],
@@ -152,7 +153,7 @@ def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def _within(limit: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
     """As many of the paths as are examined, without repeats, and whether there are more."""
-    kept = tuple(islice(dict.fromkeys(filter(None, islice(paths, 10 * limit))), limit + 1))
+    kept = tuple(islice(dict.fromkeys(filter(None, paths)), limit + 1))
     is_deep = sum(path.count("/") for path in kept) > _MAX_FOLDERS
     return kept[: _MAX_SAMPLE if is_deep else limit], is_deep or len(kept) > limit
 
@@ -164,8 +165,7 @@ def commands(raw_input: Any) -> tuple[str, ...]:
 
 def _scripts(raw_input: Any, leaves: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Also what stands deeper in the input under a name for commands."""
-    named = [text for name in SCRIPT_NAMES for text in _texts(member(raw_input, name))]
-    known = {text for name in COMMAND_NAMES for text in _texts(member(raw_input, name))}
+    named, known = _strings(raw_input, SCRIPT_NAMES), set(_strings(raw_input, COMMAND_NAMES))
     deeper = [value for key, value in leaves if key in COMMAND_NAMES + SCRIPT_NAMES and value not in known]
     return tuple(dict.fromkeys((*named, *deeper)))
 
@@ -193,10 +193,8 @@ def folder(raw_input: Any) -> str:
 
 def paths(call: ToolCall) -> tuple[str, ...]:
     """Every path that the call names as such, without repeats."""
-    found = {location.path: None for location in call.locations}
-    for name in PATH_NAMES:
-        found |= dict.fromkeys(_texts(member(call.raw_input, name)))
-    return tuple(path for path in found if path)
+    found = (*(location.path for location in call.locations), *_strings(call.raw_input, PATH_NAMES))
+    return tuple(path for path in dict.fromkeys(found) if path)
 
 
 def tool(call: ToolCall) -> str | None:
@@ -221,13 +219,12 @@ def claimed_tools(call: ToolCall) -> tuple[str, ...]:
 
 
 def _invoked(raw_input: Any) -> list[tuple[str, str]]:
-    servers = [text for name in SERVER_NAMES for text in _texts(member(raw_input, name))][:9]
-    tools = [text for name in TOOL_NAMES for text in _texts(member(raw_input, name))][:9]
+    servers, tools = _strings(raw_input, SERVER_NAMES)[:9], _strings(raw_input, TOOL_NAMES)[:9]
     return [(server, name) for server in servers for name in tools]
 
 
 def _unknown_member(raw_input: Any) -> str | None:
-    members = raw_input.items() if isinstance(raw_input, Mapping) else ()
+    members = raw_input.items() if isinstance(raw_input, dict) else ()
     strange = next((str(name) for name, value in members if _is_strange(name, value)), None)
     folders = {name: value for name, value in members if name in FOLDER_NAMES and value is not None}
     is_clear = len({str(value) for value in folders.values()}) <= 1
@@ -295,9 +292,13 @@ def _like_path(value: str) -> bool:
     return value[0] in "/~" or is_name
 
 
-def _texts(value: Any) -> list[str]:
-    some = value[: MAX_MEMBERS + 1] if isinstance(value, list | tuple) else ()
-    return [value] if isinstance(value, str) else [text for text in some if isinstance(text, str)]
+def _strings(raw_input: Any, names: Iterable[str]) -> list[str]:
+    """What stands under one of the names, if it is a string or a list of them."""
+    values = [raw_input[name] for name in names if name in raw_input] if isinstance(raw_input, dict) else []
+    some = chain.from_iterable(
+        value[: MAX_MEMBERS + 1] if isinstance(value, list | tuple) else [value] for value in values
+    )
+    return [text for text in some if isinstance(text, str)]
 
 
 # -- patches and diffs ----------------------------------------------------------------------------------------------
@@ -305,27 +306,18 @@ def _texts(value: Any) -> list[str]:
 
 def diffed(call: ToolCall) -> tuple[str, ...]:
     """The paths that unified diffs in the input name, as far as they are examined."""
-    heads = (head for text in _diffs(call.raw_input) for head in _DIFFED.finditer(text))
+    heads = (head for text in _strings(call.raw_input, _DIFF_NAMES) for head in _DIFFED.finditer(text))
     named = (name.split("\t")[0] for head in islice(heads, MAX_PATHS + 1) for name in head.groups() if name)
     return tuple(dict.fromkeys(name for name in named if name not in _NULL))
 
 
 def patched(call: ToolCall) -> list[str]:
     """The files of a patch in the form that the `apply_patch` of some agents takes."""
-    found = (match[1] for text in _patches(call.raw_input) for match in _PATCHED.finditer(text))
+    texts = (call.raw_input, *_strings(call.raw_input, ("input", "patch", "patchText", "diff")))
+    found = (match[1] for text in texts if isinstance(text, str) for match in _PATCHED.finditer(text))
     return list(islice(found, 2 * MAX_PATHS))
-
-
-def _patches(raw: Any) -> list[str]:
-    found = (raw, *(member(raw, name) for name in ("input", "patch", "patchText", "diff")))
-    return [text for text in found if isinstance(text, str) and "*** " in text]
-
-
-def _diffs(raw: Any) -> list[str]:
-    found = (member(raw, name) for name in ("diff", "patch", "unified_diff", "unifiedDiff"))
-    return [text for text in found if isinstance(text, str)]
 
 
 def member(value: Any, name: str) -> Any:
     """A member of an object; None if it is missing or `value` is not an object."""
-    return value.get(name) if isinstance(value, Mapping) else None
+    return value.get(name) if isinstance(value, dict) else None

@@ -106,12 +106,8 @@ class Places:
 
     def is_inside(self, path: ResolvedPath, *, or_root: bool = False) -> bool:
         """Both the written and the real path are in the project; with `or_root`, the project's folder itself counts."""
-        if path.problem or path.real is None:
-            return False
-        written, real = self.inner(path.written), below(path.real, self.real_root)
-        if written is None or real is None:
-            return False
-        return or_root or bool(written and real)
+        inner = (self.inner(path.written), below(path.real or "", self.real_root))
+        return not path.problem and None not in inner and (or_root or all(inner))
 
     def protection(self, path: ResolvedPath, *, changes: bool) -> str | None:
         """Why the path is protected. Names above the project do not count."""

@@ -14,13 +14,12 @@ from typing import Literal
 
 from ..acp.messages import Option
 from ..conversation.model import ToolCall
-from .deny import changed_settings, matching_rule, possible_rule
+from .deny import changed_settings, matches, possible_rule
 from .grants import ACCEPT_EDITS, BYPASS, grant, is_trusted
-from .paths import below
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
-from .request import PolicyContext, Request, contradiction, wanted_paths
+from .request import PolicyContext, Request, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
@@ -31,8 +30,6 @@ MAX_SUGGESTED = 1_000
 
 Outcome = Literal["allow", "ask", "reject"]
 DecidedBy = Literal["rule", "mode"]
-
-paths = wanted_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +77,11 @@ def _find(request: Request) -> Decision:
     mode, rules = request.context.mode, request.context.rules
     if mode == PLAN:
         return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
-    if denied := matching_rule(rules.deny, request):
+    if denied := next((rule for rule in rules.deny if matches(rule, request)), None):
         return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", denied.text)
     if settings := changed_settings(request):
         return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
-    if asked := matching_rule(rules.ask, request):
+    if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
         return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", asked.text)
     limits = (*rules.deny, *rules.ask)
     if possible := possible_rule(limits, request):
@@ -159,8 +156,7 @@ def _suggestion(request: Request) -> str | None:
         return _for_command(request)
     if name == "WebFetch":
         hosts = {host_of(url) for url in request.given.urls}
-        host = hosts.pop() if len(hosts) == 1 else None
-        return f"WebFetch(domain:{host})" if host else None
+        return f"WebFetch(domain:{hosts.pop()})" if len(hosts) == 1 and None not in hosts else None
     return _for_paths(request, name) if name else None
 
 
@@ -181,11 +177,10 @@ def _for_paths(request: Request, name: str) -> str | None:
 
 def _as_in_rule(request: Request, path: str) -> str:
     """Relative to the project; a name without a slash would match at any depth."""
-    for root in (request.context.root, request.context.real_root):
-        inner = below(path, root)
-        if inner is not None:
-            return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
-    return posixpath.normpath(path)
+    inner = request.context.inner(path)
+    if inner is None:
+        return posixpath.normpath(path)
+    return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
 
 
 # -- rules that a person writes while a call waits ------------------------------------------------------------------

@@ -142,11 +142,10 @@ def _matches(row: Row, words: Words, globs: frozenset[str]) -> Iterator[int]:
 
 
 def _listed(row: Row, words: Words, start: int) -> Iterator[int]:
-    has_bundle = row.programs[0] == "tar"
-    for at in range(start, len(words)):
-        bundle = "-" * (has_bundle and at == 1 and words[at][:1] != "-")
-        if row.matches(bundle + words[at]):
-            yield at
+    given = list(words)
+    if row.programs[0] == "tar" and words[1:2] and words[1][:1] != "-":
+        given[1] = f"-{words[1]}"
+    yield from (at for at in range(start, len(words)) if row.matches(given[at]))
 
 
 def _subcommand_index(row: Row, words: Words) -> int:

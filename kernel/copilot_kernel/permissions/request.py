@@ -63,11 +63,6 @@ class Request:
         """Names that the tool may have; for denying and asking."""
         return inputs.claimed_tools(self.call)
 
-    @property
-    def first_title(self) -> str | None:
-        """The title under which the call was shown before it asked."""
-        return self.earlier.title if self.earlier else None
-
     @cached_property
     def folder(self) -> str:
         """Where commands start, absolute."""
@@ -152,7 +147,7 @@ class _AsWritten(dict[str, str]):
         return key
 
 
-def wanted_paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | None = None) -> tuple[str, ...]:
+def paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | None = None) -> tuple[str, ...]:
     """Every absolute path for which `PolicyContext.real` must say where it leads, before a decision."""
     request = Request(call, replace(context, real=_AsWritten()), earlier)
     own = (context.root, context.cwd, context.home, *context.protected, request.folder)
@@ -195,12 +190,10 @@ def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
     What was not named then may be named now: agents add details while a call runs.
     """
     after, before = inputs.read(now), inputs.read(allowed)
-    if after.commands and after.commands != before.commands:
-        return True
-    if after.commands and after.folder and _whole(after.folder, cwd) != _whole(before.folder or cwd, cwd):
-        return True
+    is_moved = bool(after.folder) and _whole(after.folder or "", cwd) != _whole(before.folder or cwd, cwd)
     known = _named_files(allowed, cwd)
-    return now.kind in CHANGING and bool(known) and not _named_files(now, cwd) <= known
+    is_elsewhere = now.kind in CHANGING and bool(known) and not _named_files(now, cwd) <= known
+    return is_elsewhere or (bool(after.commands) and (is_moved or after.commands != before.commands))
 
 
 def _named_files(call: ToolCall, cwd: str) -> set[str]:

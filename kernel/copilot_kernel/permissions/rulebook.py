@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..config import PERMISSION_MODES, Settings
+from ..conversation.model import ToolCall
 from ..errors import UsageError
 from .commands import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
@@ -62,11 +63,11 @@ class Rule:
         start = f"mcp__{self.server}__"
         return name == start + self.server_tool if self.server_tool else name.startswith(start)
 
-    def covers_titles(self, first: str | None, title: str) -> bool:
+    def covers_titles(self, earlier: ToolCall | None, call: ToolCall) -> bool:
         """GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`."""
-        server, tool = f"{self.server}-", (first or "").removeprefix(f"{self.server}-")
-        is_named = self.tool == "mcp" and bool(tool) and (first or "").startswith(server) and title in (tool, first)
-        return is_named and self.server_tool in (None, tool)
+        first, tool = (earlier or call).title, (earlier or call).title.removeprefix(f"{self.server}-")
+        is_named = self.tool == "mcp" and earlier is not None and tool not in ("", first)
+        return is_named and call.title in (tool, first) and self.server_tool in (None, tool)
 
     @property
     def warning(self) -> str | None:
@@ -119,8 +120,7 @@ def _with_pattern(text: str, tool: str, inner: str) -> Rule:
 def _unknown(text: str, found: re.Match[str] | None) -> str:
     if not text.strip():
         return "A rule is empty and matches nothing."
-    near = next((name for name in KINDS_OF if found and found[1].lower() == name.lower()), None)
-    meant = f" Write {near}." if near else ""
+    meant = next((f" Write {name}." for name in KINDS_OF if found and found[1].lower() == name.lower()), "")
     return f"{text!r} is not a rule and matches nothing.{meant} Rules begin with {', '.join(KINDS_OF)} or mcp__."
 
 

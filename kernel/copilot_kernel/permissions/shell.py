@@ -58,9 +58,10 @@ def invisible(text: str) -> str | None:
     if len(text) > MAX_CHARS:
         return f"The command is longer than {MAX_CHARS:,} characters."
     found = _NO_INK.search(text)
-    char = found[0] if found else _unprintable(text)
-    if char is None:
+    plain = text.replace("\n", " ").replace("\t", " ")
+    if not found and plain.isprintable():
         return None
+    char = found[0] if found else next(char for char in plain if not char.isprintable())
     name = unicodedata.name(char, "a control character").lower()
     return f"The command contains an invisible character (U+{ord(char):04X}, {name})."
 
@@ -74,12 +75,6 @@ _NO_INK = re.compile(
     "\U0001d159"  # null notehead
     "\U000e0000-\U000e0fff]"  # tags, more variation selectors
 )
-
-
-def _unprintable(text: str) -> str | None:
-    """The first control, format, surrogate, private or unassigned character, or unusual blank."""
-    plain = text.replace("\n", " ").replace("\t", " ")
-    return None if plain.isprintable() else next(char for char in plain if not char.isprintable())
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=", re.DOTALL)
