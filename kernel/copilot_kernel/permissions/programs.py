@@ -158,7 +158,7 @@ def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
     """Behind global options, which may have values, the subcommand is any word of its name."""
     places = range(1, len(words)) if words[1:2] and words[1][:1] == "-" else range(1, 2)
     start = next((at for at in places if words[at : at + 1] and words[at] == row.where), None)
-    if start is None or not set(row.unless).isdisjoint(words):
+    if start is None or (not set(row.unless).isdisjoint(words[start + 1 : start + 3]) and "--" not in words):
         return
     if row.words:
         yield from _listed(row, words, start + 1)
