@@ -1,7 +1,7 @@
 """How long the policy takes to decide, over the tests' tables and over slow inputs; and whether it is ever wrong.
 
-The floor is what a policy would need that compares texts: `fnmatch` of every rule with the command or path. The random
-command lines that are approved are really run by bash (`tests/permissions/fuzz.py`).
+The floor is a policy that compares texts: `fnmatch` of every rule with the command or path. Random command lines
+that are allowed are run by bash (`tests/permissions/fuzz.py`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from fnmatch import fnmatch
 from statistics import median
 
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.policy import Circumstances, decide
+from copilot_kernel.permissions.policy import PolicyContext, decide
 
-from tests.permissions import calls, lines, lines_asked
+from tests.permissions import calls, test_commands
 from tests.permissions.fuzz import LEAST_SHARE
 from tests.permissions.fuzz import run as fuzz
 from tests.permissions.making import OPTIONS, around, edit, fetch, make
@@ -26,7 +26,7 @@ from .report import Report, percentile
 ROUNDS = 8
 FUZZED = 2_000
 
-Case = tuple[ToolCall, Circumstances, ToolCall | None]
+Case = tuple[ToolCall, PolicyContext, ToolCall | None]
 
 _ALLOW = "Bash(git *); Bash(cat *); Edit(**/*.py); Edit(*a*a*a*b); Read(**/a/**/b); WebFetch(domain:*.example.com)"
 _DENY = "Read(**/a/**/b); Edit(*a*a*b); Bash(rm *)"
@@ -41,7 +41,7 @@ def run(scale: float = 1.0) -> Report:
     floor = [_timed(_floor(case)) for _ in range(rounds) for case in usual]
     report = Report("permissions", f"{len(usual)} calls of the tables and {len(hostile)} hostile ones, {rounds} rounds")
     report.add("decisions per second", len(ours) / sum(ours), "/s")
-    report.add("a decision, median", median(ours) * 1000, "ms")
+    report.add("a decision, median", median(ours) * 1000, "ms", bound=0.2)
     report.add("a decision, p99", percentile(ours, 0.99) * 1000, "ms", bound=5)
     report.add("a decision about a hostile call, median", median(slow) * 1000, "ms")
     report.add("a decision about a hostile call, slowest", max(slow) * 1000, "ms")
@@ -64,11 +64,8 @@ def _calls() -> Iterator[Case]:
 
 
 def _lines() -> Iterator[Case]:
-    for row in (*lines.MUST_ALLOW, *lines_asked.MUST_ASK, *lines.MUST_DENY):
-        allow, deny = (
-            "; ".join(f"Bash({rule})" for rule in rules.split("; ") if rule) for rules in (row.rules, row.limits)
-        )
-        yield command(row.line), around(command(row.line), allow, "", deny), None
+    for line in (*test_commands.LINES, *test_commands.split(test_commands.STARTS_PROGRAMS)):
+        yield command(line), around(command(line), test_commands.EVERY, "", "Bash(dd *)"), None
 
 
 def _hostile() -> Iterator[Case]:
@@ -90,13 +87,13 @@ def _hostile() -> Iterator[Case]:
 
 
 def _decision(case: Case) -> Callable[[], object]:
-    call, circumstances, earlier = case
-    return lambda: decide(call, OPTIONS, circumstances, earlier)
+    call, context, earlier = case
+    return lambda: decide(call, OPTIONS, context, earlier)
 
 
 def _floor(case: Case) -> Callable[[], object]:
-    call, circumstances, _ = case
-    rules = circumstances.rules
+    call, context, _ = case
+    rules = context.rules
     patterns = [rule.text.partition("(")[2].rstrip(")") for rule in (*rules.deny, *rules.ask, *rules.allow)]
     text = str(call.raw_input)
     return lambda: [fnmatch(text, f"*{pattern}*") for pattern in patterns]

@@ -176,9 +176,9 @@ def test_of_what_asks_and_denies_the_rest_holds_if_one_entry_is_no_text(tmp_path
     assert getattr(settings, name) == ("Edit(data/**)", "Bash(rm *)")
     assert settings.origins[name] == f"{path}, environment"
     assert settings.problems == (
-        f"{path}: {name}: None is no rule and matches nothing; rules are texts",
-        f"{path}: {name}: ['Read'] is no rule and matches nothing; rules are texts",
-        f"environment: {name}: 5 is no rule and matches nothing; rules are texts",
+        f"{path}: {name}: None is not a rule and matches nothing; rules are strings",
+        f"{path}: {name}: ['Read'] is not a rule and matches nothing; rules are strings",
+        f"environment: {name}: 5 is not a rule and matches nothing; rules are strings",
     )
 
 
@@ -212,8 +212,8 @@ def test_what_is_no_rule_in_such_a_text_is_told_and_the_rest_holds() -> None:
     settings = load({"COPILOT_KERNEL_DENY": "Bash(rm *), mv x, Edit(data/**"}, [])
     assert settings.deny == ("Bash(rm *)",)
     assert settings.problems == (
-        "environment: deny: 'mv x' is no rule and matches nothing",
-        "environment: deny: 'Edit(data/**' is no rule and matches nothing",
+        "environment: deny: 'mv x' is not a rule and matches nothing",
+        "environment: deny: 'Edit(data/**' is not a rule and matches nothing",
     )
 
 
@@ -239,7 +239,7 @@ def test_the_mode_stays_where_something_else_cannot_be_read_and_a_plan_stays_in_
 @pytest.mark.parametrize("text", ["rm x", "rm *, mv *", '{"a": 1}'])
 def test_what_cannot_deny_says_what_to_write(text: str) -> None:
     (problem,) = load({"COPILOT_KERNEL_DENY": text}, []).problems
-    assert "matches nothing; it must be a JSON list of texts" in problem
+    assert "matches nothing; it must be a JSON array of strings" in problem
     assert problem.endswith("""write COPILOT_KERNEL_DENY='["Bash(rm *)", "Edit(data/**)"]'""")
 
 

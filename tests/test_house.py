@@ -220,7 +220,15 @@ def collect(folder: Path, test: str, *options: str, **environment: str) -> list[
     """What pytest prints for one file of tests, with our conftest and settings and no plugin that they do not need."""
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
     (folder / "test_it.py").write_text(test, "utf-8")
-    config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}", "-p", "pytest_timeout")
+    config = (
+        f"--config-file={ROOT / 'pyproject.toml'}",
+        f"--rootdir={folder}",
+        "-p",
+        "pytest_timeout",
+        "-p",
+        "xdist",
+        "-n0",
+    )
     command = (sys.executable, "-m", "pytest", *config, str(folder), "-q", *options)
     environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return run(*command, **environment).stdout.splitlines()

@@ -239,7 +239,7 @@ def _limits(raw: Any) -> tuple[str, ...]:
 def _known(rules: tuple[str, ...], strange: list[Any]) -> tuple[str, ...]:
     if strange:
         told = (
-            f"{item!r:.80} is no rule and matches nothing{'' if isinstance(item, str) else _NO_TEXT}"
+            f"{item!r:.80} is not a rule and matches nothing{'' if isinstance(item, str) else _NO_TEXT}"
             for item in strange
         )
         raise _Partly(rules, tuple(told))
@@ -281,10 +281,10 @@ def _up_to_a_week(raw: Any) -> float:
     return value
 
 
-_NO_LIST = "must be a JSON list of texts, such as {}"
+_NO_LIST = "must be a JSON array of strings, such as {}"
 _EXAMPLE = '["Bash(rm *)", "Edit(data/**)"]'
 _LOST = "does not begin while what denies or asks cannot be read; default is used"
-_NO_TEXT = "; rules are texts"
+_NO_TEXT = "; rules are strings"
 _PIECE = re.compile(r"(?:[^,;\n()]|\([^()]*\)?|\))+")
 """Between commas, semicolons and ends of lines; a bracket that is not closed ends with the text or at the next one."""
 _ONE_RULE = re.compile(r"\w[\w.*-]*(\([^()]*\))?")

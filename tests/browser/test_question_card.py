@@ -197,7 +197,7 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
     notebook.button(0, "Back").click()
     expect(notebook.button(0, "Always allow by a rule…")).to_be_focused()
     notebook.button(0, "Always allow by a rule…").click()
-    for rule, words in (("Bash(", "is no rule"), ("Bash(cat *)", "does not allow this call")):
+    for rule, words in (("Bash(", "is not a rule"), ("Bash(cat *)", "does not allow this call")):
         field.fill(rule)
         save.click()
         expect(output.get_by_role("alert")).to_contain_text(words)

@@ -141,7 +141,7 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     asked.task.cancel()
 
 
-@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "no rule"), ("Sudo(x)", "no rule")])
+@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "not a rule"), ("Sudo(x)", "not a rule")])
 async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: str) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)

@@ -52,18 +52,3 @@ def test_our_own_are_the_config_files_the_memory_and_the_kernelspecs_that_start_
     found = places.protected(Settings(state=str(tmp_path / "state")))
     assert {str(tmp_path / "config" / "copilot_kernel.json"), str(tmp_path / "state")} <= set(found)
     assert [Path(each).name for each in found if "kernels" in each and str(tmp_path) in each] == ["ours"]
-
-
-async def test_the_remotes_of_the_repository_around_the_folder_are_known(tmp_path: Path) -> None:
-    settings = '[remote "upstream"]\n\turl = https://example.org/a.git\n[remote "near"]\n\turl = ../near\n'
-    (tmp_path / ".git" / "worktrees" / "w").mkdir(parents=True)
-    (tmp_path / ".git" / "config").write_text(settings, "utf-8")
-    (tmp_path / ".git" / "worktrees" / "w" / "commondir").write_text("../..\n", "utf-8")
-    for name in ("sub", "tree", "odd"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path}/.git/worktrees/w\n", "utf-8")
-    (tmp_path / "odd" / ".git").write_text("no repository", "utf-8")
-    found = {name: await places.remotes(str(tmp_path / name)) for name in ("", "sub", "tree", "odd")}
-    assert found == {"": {"upstream"}, "sub": {"upstream"}, "tree": {"upstream"}, "odd": frozenset()}
-    (tmp_path / ".git" / "config").write_text(settings + "#" * 300_000, "utf-8")
-    assert await places.remotes(str(tmp_path)) == frozenset()

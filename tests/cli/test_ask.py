@@ -87,8 +87,8 @@ def test_where_no_rule_would_allow_it_none_is_named(program):
 def test_rules_that_match_nothing_or_mean_everything_are_told_and_not_obeyed(program):
     done = program("ask", "demo: say hi", COPILOT_KERNEL_ALLOW='["Foo", "Bash(python *)"]')
     assert (done.returncode, done.stdout) == (0, "hi\n")
-    assert "copilot-kernel: allow: 'Foo' is no rule and matches nothing" in done.stderr
-    assert "copilot-kernel: allow: Bash(python *): python can run any other program" in done.stderr
+    assert "copilot-kernel: allow: 'Foo' is not a rule and matches nothing" in done.stderr
+    assert "copilot-kernel: allow: Bash(python *): `python` can run any program" in done.stderr
 
 
 def test_what_it_says_to_set_allows_it(program, tmp_path):

@@ -169,8 +169,8 @@ def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, man
 def test_rules_that_match_nothing_or_mean_everything_are_told():
     unread, foo, bash = checks.check_settings(Settings(allow=("Bash",), deny=("Foo",), problems=("x: y",)))
     assert unread == Check("settings", "broken", "x: y", "The default is used.")
-    assert (foo.state, foo.message.startswith("deny: 'Foo' is no rule and matches nothing")) == ("broken", True)
-    assert (bash.state, bash.message) == ("unknown", "careful: allow: Bash: this rule allows every command")
+    assert (foo.state, foo.message.startswith("deny: 'Foo' is not a rule and matches nothing")) == ("broken", True)
+    assert (bash.state, bash.message) == ("unknown", "careful: allow: Bash: This rule allows every command.")
 
 
 def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):

@@ -121,7 +121,7 @@ def test_permissions_are_the_mode_and_the_rules_with_their_origins() -> None:
 
 def test_a_rule_that_is_none_or_means_everything_is_warned_of() -> None:
     _, rules = permissions(Situation(Settings(allow=("Nothing", "Bash(python *)")), Conversation()))
-    assert (rules.warns, "'Nothing' is no rule" in rules.note, "Bash(python *)" in rules.note) == (True, True, True)
+    assert (rules.warns, "'Nothing' is not a rule" in rules.note, "Bash(python *)" in rules.note) == (True, True, True)
     _, none = permissions(Situation(Settings(), Conversation()))
     assert (none.rows, none.note.startswith("No rule is set.")) == ((), True)
 

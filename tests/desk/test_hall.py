@@ -83,3 +83,22 @@ async def test_a_run_without_a_person_says_nothing_of_the_machine_it_runs_on(lis
 async def test_an_agent_on_a_pipe_is_not_warned_about(listening: Hall, agent: str) -> None:
     listening.desk.settings = replace(listening.desk.settings, agent=agent)
     assert "Careful" not in await prompted(listening)
+
+
+def test_after_an_upgrade_rules_that_may_allow_more_are_named_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
+    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)", "Bash(npm test)", "Read", "Bash(pytest *)"]')
+    first, second = Hall(), Hall()
+    assert first.desk.settings
+    assert "may now allow more: Bash(git *), Bash(pytest *). Review" in told(first, live=False)
+    assert second.desk.settings
+    assert told(second, live=True) == ""
+
+
+def test_a_first_installation_is_no_upgrade(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path / "new"))
+    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)"]')
+    for _ in range(2):
+        hall = Hall()
+        assert hall.desk.settings
+        assert told(hall, live=True) == ""

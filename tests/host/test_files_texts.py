@@ -253,7 +253,7 @@ async def test_git_and_our_own_settings_can_be_read_but_not_written(root):
     (root / ".git/config").write_text("[core]")
     own = Files(root)
     place = await own.locate(f"{root}/.git/config")
-    assert (await own.read(place), place.sensitive) == ("[core]", "belongs to Git itself")
+    assert (await own.read(place), place.sensitive) == ("[core]", "belongs to Git")
     for act in (own.write(place, "x"), own.locate(f"{root}/copilot_kernel.json", to_write=True)):
         with pytest.raises(HostRefused, match="not written for agents"):
             await act

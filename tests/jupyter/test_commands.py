@@ -72,17 +72,17 @@ def test_even_in_the_first_cell_a_slash_is_the_agents(fresh: FrontEnd) -> None:
         (
             "%permissions deny Bash()",
             "UsageError",
-            "Bash(): nothing is in the brackets; write Bash for everything that it stands for.",
+            "Bash(): The parentheses are empty; write Bash to allow everything of that kind.",
         ),
         (
             "%permissions allow Shell(ls)",
             "UsageError",
-            "'Shell(ls)' is no rule and matches nothing; rules begin with "
-            "Read, Grep, Edit, Bash, WebFetch, mcp__server__tool.",
+            "'Shell(ls)' is not a rule and matches nothing. "
+            "Rules begin with Read, Grep, Edit, Bash, WebFetch or mcp__.",
         ),
-        ("%permissions remove Read", "UsageError", "There is no rule Read."),
+        ("%permissions remove Read", "UsageError", "No such rule: Read."),
         ("%permissions what", "UsageError", "%permissions what means nothing."),
-        ("%permissions mode bypass", "UsageError", "There is no permission mode bypass."),
+        ("%permissions mode bypass", "UsageError", 'Unknown permission mode "bypass".'),
         ("%sessions what", "UsageError", "%sessions what means nothing."),
         ("%resume zzz", "UsageError", "There is no session zzz."),
         ("%delete", "UsageError", "Say which conversation is to be deleted."),

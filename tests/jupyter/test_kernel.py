@@ -159,14 +159,14 @@ def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
     ("setting", "value", "words"),
     [
         ("COPILOT_KERNEL_START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
-        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is no rule"),
-        ("COPILOT_KERNEL_DENY", '[""]', "Setting ignored: deny: a rule is empty, and matches nothing"),
+        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is not a rule"),
+        ("COPILOT_KERNEL_DENY", '[""]', "Setting ignored: deny: A rule is empty and matches nothing"),
         (
             "COPILOT_KERNEL_PERMISSION_MODE",
             "yolo",
             "Setting ignored: environment: permission_mode: 'yolo' is not one of",
         ),
-        ("COPILOT_KERNEL_ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): npx can run any other program"),
+        ("COPILOT_KERNEL_ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): `npx` can run any program"),
     ],
 )
 def test_settings_that_cannot_be_read_are_named_in_the_first_cell_before_its_answer(

@@ -59,5 +59,5 @@ def test_a_rule_can_be_kept_in_the_config_file(start_kernel: StartKernel, tmp_pa
 
 def test_a_rule_that_means_everything_is_set_with_a_warning(fresh: FrontEnd) -> None:
     outcome = fresh.run("%permissions allow Bash(python *)")
-    assert "Careful: Bash(python *): python can run any other program" in outcome.text
+    assert "Careful: Bash(python *): `python` can run any program" in outcome.text
     assert "Bash(python *)" in fresh.run("%status").text

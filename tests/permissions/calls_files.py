@@ -36,7 +36,6 @@ FILES = [
         (make("read", {"path": {"a": 1}}), "an input of another shape"),
         (make("read", {"path": "a.txt", "cwd": "/srv"}), "a folder of its own"),
         (make("read", {"path": "a.txt", "cwd": f"{ROOT}/src"}), "a folder of its own makes the path unclear"),
-        (make("read", {"path": NOTES}, f"{ROOT}/b.txt"), "its title is another path"),
         (make("read", {f"k{at}": "x" for at in range(3000)} | {"path": NOTES}), "more than can be looked at"),
         (view(".env"), "it may hold secrets"),
         (view(".ssh/id_rsa"), "it may hold secrets"),
@@ -74,8 +73,6 @@ FILES = [
         allow="Grep; Read",
     ),
     *rows(
-        (make("search", {"pattern": ".", "path": ROOT, "glob": ".env"}), "the denied name"),
-        (make("search", {"pattern": ".", "glob": ".env"}), "the denied name, where the agent works"),
         (make("search", {"pattern": "."}), "it is among all that is searched"),
         (make("search", {"pattern": ".", "path": "src", "glob": "!*.py"}), "what is left out is another"),
         allow="Grep",
@@ -104,11 +101,6 @@ FILES = [
         (move("/tmp/a.py", "a.py"), "into the project, from elsewhere"),
         (make("move", {"from": NOTES, "to": "../b"}), "out of the project"),
         (make("edit", {"path": NOTES}, content=(Diff("/etc/passwd", "a", "b"),)), "its diff is of another file"),
-        (
-            make("edit", {"path": NOTES}, content=(Diff(f"{ROOT}/b", "a", "b"),)),
-            "its diff is of another file, inside too",
-        ),
-        (make("edit", {"path": NOTES}, locations=(Location(f"{ROOT}/b"),)), "its location is another file, inside too"),
         (edit("notes.txt", diff=git_diff("/etc/passwd")), "the diff in its input is of another file"),
         (
             edit("notes.txt", diff=git_diff(f"{ROOT}/src/notes.txt")),

@@ -17,6 +17,7 @@ from .making import ROOT, delete, edit, fetch, make, move, run, tool, view
 
 INSIDE = (
     {"path": f"{ROOT}/exams/x"},
+    {"where": "exams/x"},
     {"where": f"{ROOT}/exams/x"},
     {"target": "exams/x"},
     {"files": [{"to": f"{ROOT}/exams"}]},
@@ -44,7 +45,6 @@ MUST_REJECT = [
         (run("git status && rm x"), "a denied part"),
         (run("ls; rm -rf x"), "a denied part"),
         (run("/bin/rm x"), "the same program by its path"),
-        (run("x=$(rm x)"), "a denied part, also where it is not clear"),
         (run(["rm", "x"]), "the denied command as arguments"),
         (run(["bash", "-lc", "rm x"]), "the denied command in a shell"),
         (make("other", {"command": "rm x"}), "whatever it calls itself"),

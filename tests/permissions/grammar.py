@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from .hostile import BEFORE, INSERTED, TRICKS
+from .hostile import BEFORE, INSERTED
 
 _PLAIN = """
 git status ¦ git status -sb ¦ git log --oneline -5 ¦ git diff HEAD~1 -- src/a.py ¦ git add src/a.py
@@ -20,7 +20,9 @@ awk '{print $1}' b.csv ¦ awk -F, '{s+=$2} END {print s}' b.csv ¦ sort -u b.csv
 uniq -c a.txt ¦ tar tzf x.tgz ¦ jq -r .name x.json ¦ jq '.a[] | .b' x.json ¦ echo done ¦ echo "all done: 3 files"
 printf '%s,' a b ¦ tee out.txt ¦ make test ¦ diff -u a.txt b.csv ¦ cut -d, -f1 b.csv ¦ test -f a.txt ¦ true ¦ pwd
 mkdir -p out ¦ timeout 60 npm test ¦ nice pytest -q ¦ time python train.py ¦ nohup python train.py
-stdbuf -oL python train.py ¦ cat ~/notes.md
+stdbuf -oL python train.py ¦ cat ~/notes.md ¦ pytest 2>&1 | tail -5 ¦ ls | wc -l ¦ cat a.txt | sort -rn | head -3
+git log | grep -i fix ¦ cat b.csv | cut -d, -f1 | uniq -c
+cd src && ls ¦ cd src && git status ¦ ls | tr a b
 """
 PLAIN = [line for row in _PLAIN.strip().splitlines() for line in row.split(" ¦ ")]
 SEPARATORS = (" && ", " || ", " | ", "; ", " & ", "\n", " |& ", ";", "&&", " &&\n  ")
@@ -52,7 +54,7 @@ def _command(chance: random.Random) -> str:
 
 def mutated(chance: random.Random, line: str) -> str:
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        line = chance.choices((_insert, _put_before, _trick, _edit, _requote), (6, 2, 2, 3, 1))[0](chance, line)
+        line = chance.choices((_insert, _put_before, _edit, _requote), (6, 3, 3, 1))[0](chance, line)
     return line
 
 
@@ -66,12 +68,6 @@ def _put_before(chance: random.Random, line: str) -> str:
     begins = [0, *(match.end() for match in re.finditer(r"[;&|\n]+ *", line))]
     at = chance.choice(begins)
     return line[:at] + chance.choice(BEFORE) + line[at:]
-
-
-def _trick(chance: random.Random, line: str) -> str:
-    program = chance.choice(list(TRICKS))
-    trick = f"{program} {chance.choice(TRICKS[program])}"
-    return trick if chance.random() < 0.5 else f"{line}{chance.choice(SEPARATORS)}{trick}"
 
 
 def _edit(chance: random.Random, line: str) -> str:

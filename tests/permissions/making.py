@@ -8,7 +8,7 @@ from typing import Any
 
 from copilot_kernel.acp.messages import Diff, Location, Option
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.policy import Circumstances, Decision, Rules, decide, paths
+from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, paths
 
 ROOT = "/home/me/project"
 HOME = "/home/me"
@@ -90,11 +90,11 @@ def around(
     mode: str = "default",
     links: Mapping[str, str] | None = None,
     cwd: str = ROOT,
-) -> Circumstances:
+) -> PolicyContext:
     """The circumstances of a call; rules are separated by `; `."""
     rules, problems, _ = Rules.read(*(_split(texts) for texts in (allow, ask, deny)))
     assert not problems, problems
-    before = Circumstances(mode, rules, ROOT, cwd, {}, PROTECTED, HOME)
+    before = PolicyContext(mode=mode, rules=rules, root=ROOT, cwd=cwd, protected=PROTECTED, home=HOME)
     real = {path: (links or {}).get(path, path) for path in paths(call, before)}
     return replace(before, real={path: leads for path, leads in real.items() if leads})
 

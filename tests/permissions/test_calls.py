@@ -1,5 +1,7 @@
 """The table of calls: what must be allowed, asked about and rejected, each with its reason."""
 
+import re
+
 import pytest
 from copilot_kernel.permissions.policy import Decision
 
@@ -37,9 +39,9 @@ def test_it_is_rejected(row: Row) -> None:
 @pytest.mark.parametrize("row", [*MUST_ALLOW, *MUST_ASK, *MUST_REJECT], ids=_named)
 def test_the_reason_is_a_sentence_and_what_would_allow_it_does(row: Row) -> None:
     decision = _judged(row)
-    assert decision.reason.strip(" .")
+    assert re.match(r"[A-Z`]", decision.reason)
     assert decision.reason.endswith(".")
-    assert decision.suggestion in ("", *decision.would)
+    assert decision.suggestion in (None, *decision.would)
     for rule in decision.would:
         assert _judged(row._replace(allow="; ".join(filter(None, (row.allow, rule))))).outcome == "allow"
 

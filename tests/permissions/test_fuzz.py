@@ -1,15 +1,12 @@
-"""The property test against real bash, and that it would see a bad policy."""
+"""The property test against real bash, and that it would catch a bad policy."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-import shlex
 import shutil
 
 import pytest
-from copilot_kernel.permissions.commands import Verdict, judge
-from copilot_kernel.permissions.patterns import compile_pattern
 
 from .fuzz import LEAST_SHARE, PROGRAMS, RULES, our_policy, run, violations
 from .grammar import PLAIN
@@ -17,57 +14,32 @@ from .sandbox import sandbox
 
 pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="these are facts about bash")
 
-
-SEED = 1954203231
-"""The same lines each time, so that a change is blamed for what it did; new lines are for `python -m
-tests.permissions.fuzz`, whose seed is another one each time."""
+SEED = 1954203231  # other lines each time: python -m tests.permissions.fuzz --count 5000
 
 
-def test_nothing_that_is_approved_runs_or_writes_what_no_rule_allows(record_testsuite_property) -> None:
-    report = run(5_000, seed=SEED)
-    record_testsuite_property("permissions_fuzz", str(report))
-    print(report)
+def test_no_allowed_line_runs_a_program_that_no_rule_or_filter_names() -> None:
+    report = run(500, seed=SEED)
     assert report.violations == [], str(report)
     assert report.share >= LEAST_SHARE
 
 
-def by_text(line: str) -> Verdict:
+def by_text(line: str) -> bool:
     """What is often done: the line as one text, with a pattern."""
-    return Verdict("allow" if any(fnmatch.fnmatchcase(line, rule) for rule in RULES) else "ask", "")
+    return any(fnmatch.fnmatchcase(line, rule) for rule in RULES)
 
 
-def by_pieces(line: str) -> Verdict:
+def by_pieces(line: str) -> bool:
     """A little better: cut at the separators, and each piece as a text."""
-    pieces = [piece.strip() for piece in re.split(r"&&|\|\||;|\||\n", line)]
-    return Verdict("allow" if all(by_text(piece).outcome == "allow" for piece in pieces) else "ask", "")
+    return all(by_text(piece.strip()) for piece in re.split(r"&&|\|\||;|\||\n", line))
 
 
-def by_shlex(line: str) -> Verdict:
-    """The library's lexer, and the rules on words, but nothing about what options do."""
-    try:
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words = list(lexer)
-    except ValueError:
-        return Verdict("ask", "")
-    return by_text(" ".join(words)) if not any(set(word) <= set(";&|<>()") for word in words) else by_pieces(line)
+@pytest.mark.parametrize("policy", [by_text, by_pieces])
+def test_policies_that_match_text_are_caught(policy) -> None:
+    assert len(run(2_000, seed=7, policy=policy, most=3).violations) >= 3
 
 
-@pytest.mark.parametrize("policy", [by_text, by_pieces, by_shlex])
-def test_the_runner_catches_policies_that_match_text(policy) -> None:
-    report = run(3_000, seed=7, policy=policy, most=3)
-    assert len(report.violations) >= 3
-    assert not report.is_good
-
-
-def test_the_runner_catches_a_policy_that_knows_no_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copilot_kernel.permissions.commands.hidden", lambda *_: "")
-    report = run(3_000, seed=7, most=3)
-    assert len(report.violations) >= 3
-
-
-def test_a_run_that_approves_too_little_fails() -> None:
-    report = run(50, seed=1, policy=lambda _: Verdict("ask", ""))
+def test_a_run_that_allows_too_little_fails() -> None:
+    report = run(50, seed=1, policy=lambda _: False)
     assert (report.violations, report.is_good) == ([], False)
 
 
@@ -76,30 +48,20 @@ def test_a_run_that_approves_too_little_fails() -> None:
     [
         ("git status; evil", "ran ['evil']"),
         ("ls $(./evil)", "ran ['./evil']"),
-        ("./src/evil &>/dev/null &", "ran ['./src/evil']"),
+        ("ls | tail -f", "ran ['tail'"),
         ("ls; nothing-of-this-name", "command not found"),
         ("npm test -- more", "ran ['npm'"),
-        ("echo > new.txt", "changed ['new.txt']"),
-        (": > a.txt", "changed ['a.txt']"),
-        ("echo more >> notes.md &", "changed ['notes.md']"),
-        ("git -c core.pager=evil log", "may start another program"),
-        ("find . -delete", "may start another program"),
+        ("eval ': > a.txt'", "changed ['a.txt'"),
         ("ls {a,b}", "was not judged"),
     ],
 )
-def test_the_runner_sees_each_kind_of_harm(line: str, sign: str) -> None:
+def test_each_kind_of_harm_is_seen(line: str, sign: str) -> None:
     with sandbox(PROGRAMS) as room:
-        assert any(sign in wrong for wrong in violations(line, Verdict("allow", ""), room))
+        assert any(sign in wrong for wrong in violations(line, room)), violations(line, room)
 
 
-def test_ordinary_commands_are_approved_and_do_no_harm() -> None:
+def test_ordinary_lines_are_allowed_and_do_no_harm() -> None:
     with sandbox(PROGRAMS) as room:
         for line in PLAIN:
-            verdict = our_policy(line)
-            assert (line, verdict.outcome, violations(line, verdict, room)) == (line, "allow", [])
-
-
-def test_the_same_seed_makes_the_same_run() -> None:
-    rules = [compile_pattern(rule) for rule in RULES]
-    reports = [run(200, seed=3, policy=lambda line: judge(line, rules)) for _ in range(2)]
-    assert reports[0].approved == reports[1].approved > 0
+            is_alone = line.split()[0] in ("echo", "pwd", "true")
+            assert (line, our_policy(line), violations(line, room)) == (line, not is_alone, [])

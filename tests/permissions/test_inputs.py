@@ -6,33 +6,31 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions import inputs
-from copilot_kernel.permissions.contradictions import contradiction
 
-from .making import ROOT, make, run
+from .making import ROOT, judged, make, run
 
 NOTES = f"{ROOT}/notes.txt"
 PATCH = f"*** Begin Patch\n*** Update File: {NOTES}\n*** Move to: b.txt\n@@\n-a\n+b\n*** Add File: c\n+x\n*** End Patch"
 
 
 @pytest.mark.parametrize(
-    ("raw", "lines", "listed"),
+    ("raw", "commands"),
     [
-        ({"command": "ls -l"}, ["ls -l"], []),
-        ({"command": "ls", "commands": ["ls"]}, ["ls"], ["ls"]),
-        ({"commands": ["ls", "pwd"]}, ["ls", "pwd"], ["ls", "pwd"]),
-        ({"cmd": ["ls", "a b"]}, ["ls 'a b'"], []),
-        ({"argv": ["bash", "-lc", "ls | wc"]}, ["ls | wc"], []),
-        ({"command": ["bash", "x.sh"]}, ["bash x.sh"], []),
-        ({"command": ["ls", 5, None]}, ["ls 5 null"], []),
-        ({"command": {"a": 1}}, [], []),
-        ({"command": 5}, [], []),
-        ("ls", [], []),
-        (None, [], []),
+        ({"command": "ls -l"}, ["ls -l"]),
+        ({"command": "ls", "commands": ["ls"]}, ["ls"]),
+        ({"commands": ["ls", "pwd"]}, ["ls", "pwd"]),
+        ({"cmd": ["ls", "a b"]}, ["ls 'a b'"]),
+        ({"argv": ["bash", "-lc", "ls | wc"]}, ["ls | wc"]),
+        ({"command": ["bash", "x.sh"]}, ["bash x.sh"]),
+        ({"command": ["ls", 5, None]}, ["ls 5 None"]),
+        ({"command": {"a": 1}}, []),
+        ({"command": 5}, []),
+        ("ls", []),
+        (None, []),
     ],
 )
-def test_commands(raw: Any, lines: list[str], listed: list[str]) -> None:
-    seen = inputs.read(make("execute", raw))
-    assert (list(seen.lines), list(seen.listed)) == (lines, listed)
+def test_commands(raw: Any, commands: list[str]) -> None:
+    assert list(inputs.read(make("execute", raw)).commands) == commands
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,7 @@ def test_paths_are_all_found(call: ToolCall, paths: set[str]) -> None:
     ],
 )
 def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: str) -> None:
-    assert inputs.read(call).tool == name
+    assert inputs.read(call).tool == (name or None)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,7 @@ def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: st
     ],
 )
 def test_what_stands_beside_a_command(call: ToolCall, aside: str) -> None:
-    assert inputs.read(call).aside == aside
+    assert inputs.read(call).unknown_member == (aside or None)
 
 
 def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
@@ -106,38 +104,12 @@ def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
     for _ in range(50_000):
         deep = {"a": [deep]}
     seen = inputs.read(make("edit", {"path": NOTES, "x": deep}))
-    assert seen.too_much
-    assert "more parts" in contradiction(make("edit", {"path": NOTES, "x": deep}), seen, None, ROOT)
-
-
-PROSE = ["Run the tests", "List files", "Make a folder", "find the needle", "", "Check git status", "npm", "Git status"]
-
-
-@pytest.mark.parametrize("title", PROSE)
-def test_prose_contradicts_nothing(title: str) -> None:
-    call = run("npm", title)
-    assert contradiction(call, inputs.read(call), None, ROOT) == ""
-
-
-COMMANDS = ["git push", "$ ls", "`ls -l`", "Running: `rm x`", "python x.py", "npm run…", "Bash: curl x"]
-
-
-@pytest.mark.parametrize("title", COMMANDS)
-def test_a_title_that_is_another_command_contradicts(title: str) -> None:
-    call = run("npm", title)
-    assert "its title says" in contradiction(call, inputs.read(call), None, ROOT)
-
-
-def test_words_say_what_contradicts_what() -> None:
-    call = run("git status", commands=["rm x"])
-    words = "its command is `git status`, but its list of commands says `rm x`"
-    assert contradiction(call, inputs.read(call), None, ROOT) == words
-    call = make("edit", {"path": NOTES}, locations=(Location("/etc/passwd"),))
-    assert contradiction(call, inputs.read(call), None, ROOT) == "it shows /etc/passwd, which its input does not name"
+    assert seen.is_too_large
+    assert judged(make("edit", {"path": NOTES, "x": deep}), allow="Edit").outcome == "ask"
 
 
 def test_what_a_diff_renames_is_another_file() -> None:
     diff = f"diff --git a/notes.txt b/setup.py\nrename from notes.txt\nrename to {ROOT}/setup.py\n"
     same, other = make("edit", {"path": NOTES, "diff": "x"}), make("edit", {"path": NOTES, "diff": diff})
-    assert contradiction(same, inputs.read(same), None, ROOT) == ""
-    assert "setup.py" in contradiction(other, inputs.read(other), None, ROOT)
+    assert judged(same, allow="Edit").outcome == "allow"
+    assert "setup.py" in judged(other, allow="Edit").reason

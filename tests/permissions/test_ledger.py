@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Location, Option
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.ledger import MOST, Decided, Ledger, what
+from copilot_kernel.permissions.ledger import MAX_ENTRIES, Decided, Ledger, what
 from copilot_kernel.permissions.question import Answer
 
 CALL = ToolCall(3, 2, "t", "Run it", kind="execute", raw_input={"command": "ls"})
@@ -37,9 +37,14 @@ def test_what_was_done_without_a_question_was_decided_by_nobody() -> None:
 
 def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
     log = Ledger()
-    for _ in range(MOST + 5):
+    for _ in range(MAX_ENTRIES + 5):
         log = log.acted(CALL, "covered", "")
-    assert (len(log.kept), log.kept[0].number, log.kept[-1].number, log.count) == (MOST, 6, MOST + 5, MOST + 5)
+    assert (len(log.kept), log.kept[0].number, log.kept[-1].number, log.count) == (
+        MAX_ENTRIES,
+        6,
+        MAX_ENTRIES + 5,
+        MAX_ENTRIES + 5,
+    )
 
 
 @pytest.mark.parametrize(

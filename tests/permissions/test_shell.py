@@ -7,16 +7,15 @@ import subprocess
 import time
 
 import pytest
-from copilot_kernel.permissions.shell import MOST_PARTS, MOST_TOKENS, Line, read
-from copilot_kernel.permissions.unseen import LONGEST, unseen
+from copilot_kernel.permissions.shell import MAX_CHARS, MAX_COMMANDS, MAX_TOKENS, CommandLine, invisible, parse_line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
 def parts(text: str) -> tuple[tuple[str, ...], ...]:
-    line = read(text)
-    assert line.unclear == ""
-    return line.parts
+    line = parse_line(text)
+    assert line.unclear is None
+    return line.commands
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_what_may_stand_around_a_command(text: str) -> None:
     "tail", [">/dev/null", "2>/dev/null", "2>&1", "&>/dev/null", "</dev/null", "> /dev/null 2>&1", ">&2", "1>&2"]
 )
 def test_null_redirections_change_nothing(tail: str) -> None:
-    assert read(f"a {tail} b") == Line(parts=(("a", "b"),))
+    assert parse_line(f"a {tail} b") == CommandLine(commands=(("a", "b"),), operators=("\n",))
 
 
 @pytest.mark.parametrize(
@@ -84,13 +83,15 @@ def test_null_redirections_change_nothing(tail: str) -> None:
     ],
 )
 def test_output_into_a_file_is_a_write(text: str, writes: tuple[str, ...]) -> None:
-    line = read(text)
-    assert (line.writes, line.unclear) == (writes, "")
+    line = parse_line(text)
+    assert (tuple(path for _, path in line.writes), line.unclear) == (writes, None)
 
 
 def test_what_bash_may_replace_by_names_is_marked() -> None:
-    assert read("a *.py 'b*' ./c? d[1] ~/e [") == Line(
-        parts=(("a", "*.py", "b*", "./c?", "d[1]", "~/e", "["),), globs=frozenset({"*.py", "./c?", "d[1]", "~/e"})
+    assert parse_line("a *.py 'b*' ./c? d[1] ~/e [") == CommandLine(
+        commands=(("a", "*.py", "b*", "./c?", "d[1]", "~/e", "["),),
+        operators=("\n",),
+        globs=frozenset({"*.py", "./c?", "d[1]", "~/e"}),
     )
 
 
@@ -105,11 +106,15 @@ def test_what_bash_may_replace_by_names_is_marked() -> None:
             ("(a)", "parentheses"),
         ),
         *(("a {b,c}", "braces"), ("{ a; }", "braces"), ("a <<b\nb", "here-document"), ("a <<<b", "here-string")),
-        *(("a <(b)", "another command as a file"), ("a < b", "input from a file"), ("a 3> b", "redirection")),
-        *(("a {b}> c", "variable"), ("a > /dev/tcp/b/1", "no ordinary file"), ("a > //dev/tcp/b", "no ordinary file")),
+        *(("a <(b)", "process substitution"), ("a < b", "not supported"), ("a 3> b", "redirection")),
         *(
-            ("a >", "names no file"),
-            ("a > > b", "names no file"),
+            ("a {b}> c", "variable"),
+            ("a > /dev/tcp/b/1", "not an ordinary file"),
+            ("a > //dev/tcp/b", "not an ordinary file"),
+        ),
+        *(
+            ("a >", "has no file"),
+            ("a > > b", "has no file"),
             ("> a", "without a command"),
             ("a=b c", "sets a variable"),
         ),
@@ -117,11 +122,11 @@ def test_what_bash_may_replace_by_names_is_marked() -> None:
             ("a+=b c", "sets a variable"),
             ("a[1]=b c", "not written out"),
             ("time a=b c", "sets a variable"),
-            ("if a", "own word if"),
+            ("if a", "keyword `if`"),
         ),
         *(
-            ("! a", "own word !"),
-            ("time ! a", "own word !"),
+            ("! a", "keyword `!`"),
+            ("time ! a", "keyword `!`"),
             ("[[ a ]]", "not written out"),
             ("a ;; b", ";;"),
             ("a && ", "nothing follows"),
@@ -144,15 +149,15 @@ def test_what_bash_may_replace_by_names_is_marked() -> None:
             ("# $(b)\na", "comment"),
             ("a;# b", "comment"),
             ("a ~b", "home folder"),
-            ("a b=~", "inside a word"),
+            ("a b=~", "where bash may expand"),
         ),
         *(("*", "not written out"), ("~/a", "not written out"), ("''", "not written out"), ("a -*", "another option")),
-        *(("a" * (LONGEST + 1), "longer than 10,000"), ("a;" * (MOST_PARTS + 1), "more than 50 parts")),
-        *(("a " * (MOST_TOKENS + 1), "more than 600 words"), ("a\rb", "cannot be seen"), ("a\0", "U+0000")),
+        *(("a" * (MAX_CHARS + 1), "longer than 10,000"), ("a;" * (MAX_COMMANDS + 1), "more than 50 commands")),
+        *(("a " * (MAX_TOKENS + 1), "more than 600 words"), ("a\rb", "invisible"), ("a\0", "U+0000")),
     ],
 )
 def test_everything_else_is_unclear_and_says_why(text: str, word: str) -> None:
-    assert word in read(text).unclear
+    assert word.lower() in (parse_line(text).unclear or "").lower()
 
 
 @pytest.mark.parametrize(
@@ -168,78 +173,26 @@ def test_everything_else_is_unclear_and_says_why(text: str, word: str) -> None:
     ],
 )
 def test_a_refused_quote_names_its_first_cause(text: str, word: str) -> None:
-    assert word in read(text).unclear
+    assert word.lower() in (parse_line(text).unclear or "").lower()
 
 
-INVISIBLE = [
-    *(
-        0x00,
-        0x07,
-        0x08,
-        0x0B,
-        0x0C,
-        0x0D,
-        0x1B,
-        0x7F,
-        0x85,
-        0x9B,
-        0xA0,
-        0xAD,
-        0x34F,
-        0x61C,
-        0x115F,
-        0x1160,
-        0x1680,
-        0x17B4,
-        0x180B,
-    ),
-    *(
-        0x180E,
-        0x2000,
-        0x2003,
-        0x2009,
-        0x200B,
-        0x200C,
-        0x200D,
-        0x200E,
-        0x200F,
-        0x2028,
-        0x2029,
-        0x202A,
-        0x202E,
-        0x202F,
-        0x205F,
-    ),
-    *(
-        0x2060,
-        0x2061,
-        0x2066,
-        0x2069,
-        0x206F,
-        0x2800,
-        0x3000,
-        0x3164,
-        0xD800,
-        0xE000,
-        0xFE00,
-        0xFE0F,
-        0xFEFF,
-        0xFFA0,
-        0xFFF9,
-    ),
-    *(0xFFFE, 0x1D159, 0x1D173, 0xE0001, 0xE0041, 0xE007F, 0xE0100, 0xE01EF, 0xF0000, 0x10FFFF),
-]
+_CODES = """
+0 7 8 B C D 1B 7F 85 9B A0 AD 34F 61C 115F 1160 1680 17B4 180B 180E 2000 2003 2009 200B 200C 200D 200E 200F
+2028 2029 202A 202E 202F 205F 2060 2061 2066 2069 206F 2800 3000 3164 D800 E000 FE00 FE0F FEFF FFA0 FFF9 FFFE
+1D159 1D173 E0001 E0041 E007F E0100 E01EF F0000 10FFFF
+"""
+INVISIBLE = [int(code, 16) for code in _CODES.split()]
 
 
 @pytest.mark.parametrize("code", INVISIBLE, ids=hex)
 def test_what_cannot_be_seen_is_named(code: int) -> None:
-    assert f"U+{code:04X}" in unseen(f"ls {chr(code)}")
-    assert f"U+{code:04X}" in read(f"ls 'a{chr(code)}b'").unclear
+    assert f"U+{code:04X}" in str(invisible(f"ls {chr(code)}"))
+    assert f"U+{code:04X}" in parse_line(f"ls 'a{chr(code)}b'").unclear
 
 
 @pytest.mark.parametrize("text", ["naïve", "模型", "модель", "ñandú", "🎉", "→", "a\tb\nc", "½ °C €"])
 def test_letters_and_signs_of_all_languages_are_seen(text: str) -> None:
-    assert unseen(text) == ""
+    assert invisible(text) is None
 
 
 BOUNDS = settings(deadline=None, database=None, max_examples=150)
@@ -248,8 +201,8 @@ BOUNDS = settings(deadline=None, database=None, max_examples=150)
 @given(st.text(max_size=200))
 @BOUNDS
 def test_it_never_raises(text: str) -> None:
-    line = read(text)
-    assert line.unclear or all(part and all(isinstance(word, str) for word in part) for part in line.parts)
+    line = parse_line(text)
+    assert line.unclear or all(part and all(isinstance(word, str) for word in part) for part in line.commands)
 
 
 @given(
@@ -267,8 +220,8 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     "unit", ["a ", "''", "\\-", "x*", "a;", "a~", "'a ", '"a!', "a>b ", "{a}", "# a\n", "$(", "a\n\n", "é", "\\"]
 )
 def test_time_is_bounded(unit: str) -> None:
-    text = (unit * LONGEST)[:LONGEST]
+    text = (unit * MAX_CHARS)[:MAX_CHARS]
     start = time.perf_counter()
     for _ in range(10):
-        read(text)
+        parse_line(text)
     assert (time.perf_counter() - start) / 10 < 0.05  # 2 ms each where nothing else runs

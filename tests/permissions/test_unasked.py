@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.unasked import covered, unasked
+from copilot_kernel.permissions.ledger import covered, unasked
 
 from .making import ROOT, around, at, delete, edit, fetch, make, move, run, tool, view
 
@@ -13,22 +13,22 @@ LINKS = {f"{ROOT}/link": "/etc/passwd", f"{ROOT}/unknown": ""}
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (run("ls"), "it ran a command without asking"),
-        (make("execute"), "it ran a command without asking"),
-        (edit("a"), "it changed a file without asking"),
-        (delete("a"), "it deleted a file without asking"),
-        (move("a", "b"), "it moved a file without asking"),
-        (make("other", {"command": "ls"}), "it ran a command without asking"),
-        (make("read", {"path": at("a")}, content=(Diff(at("a"), "a", "b"),)), "it changed a file without asking"),
-        (view("/etc/passwd"), "it went outside of the project without asking, to /etc/passwd"),
-        (view("link"), f"it went outside of the project without asking, to {ROOT}/link"),
-        (make("read", {"path": "../x"}), "it went outside of the project without asking, to ../x"),
-        (make("read", {"path": "~/x"}), "it went outside of the project without asking, to ~/x"),
-        (make("search", {"path": "/etc"}), "it went outside of the project without asking, to /etc"),
+        (run("ls"), "ran a command without asking"),
+        (make("execute"), "ran a command without asking"),
+        (edit("a"), "changed a file without asking"),
+        (delete("a"), "deleted a file without asking"),
+        (move("a", "b"), "moved a file without asking"),
+        (make("other", {"command": "ls"}), "ran a command without asking"),
+        (make("read", {"path": at("a")}, content=(Diff(at("a"), "a", "b"),)), "changed a file without asking"),
+        (view("/etc/passwd"), "went outside of the project without asking, to /etc/passwd"),
+        (view("link"), f"went outside of the project without asking, to {ROOT}/link"),
+        (make("read", {"path": "../x"}), "went outside of the project without asking, to ../x"),
+        (make("read", {"path": "~/x"}), "went outside of the project without asking, to ~/x"),
+        (make("search", {"path": "/etc"}), "went outside of the project without asking, to /etc"),
     ],
 )
 def test_what_should_have_been_asked_about(call: ToolCall, words: str) -> None:
-    assert unasked(call, around(call, links=LINKS)) == words
+    assert unasked(call, around(call, links=LINKS)) == (words or None)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_should_have_been_asked_about(call: ToolCall, words: str) -> None:
     ],
 )
 def test_what_need_not_be_asked_about(call: ToolCall) -> None:
-    assert unasked(call, around(call, links=LINKS)) == ""
+    assert unasked(call, around(call, links=LINKS)) is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_need_not_be_asked_about(call: ToolCall) -> None:
     ],
 )
 def test_covered_by_the_users_own_rules_and_mode(call: ToolCall, allow: str, mode: str, words: str) -> None:
-    assert covered(call, (), around(call, allow, mode=mode)) == words
+    assert covered(call, (), around(call, allow, mode=mode)) == (words or None)
 
 
 COMMAND = "covered by your earlier answer to the same command"
@@ -94,9 +94,9 @@ EDIT = "covered by your earlier answer to an edit, which holds for later ones"
     ],
 )
 def test_covered_by_an_earlier_always(call: ToolCall, earlier: ToolCall, words: str) -> None:
-    assert covered(call, [run("other"), earlier], around(call, links=LINKS)) == words
+    assert covered(call, [run("other"), earlier], around(call, links=LINKS)) == (words or None)
 
 
 def test_what_is_denied_or_only_planned_is_covered_by_nothing() -> None:
-    assert covered(run("ls"), [run("ls")], around(run("ls"), deny="Bash(ls)")) == ""
-    assert covered(run("ls"), [run("ls")], around(run("ls"), mode="plan")) == ""
+    assert covered(run("ls"), [run("ls")], around(run("ls"), deny="Bash(ls)")) is None
+    assert covered(run("ls"), [run("ls")], around(run("ls"), mode="plan")) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import shlex
 import shutil
@@ -53,6 +54,40 @@ def denying(launch: Launch, patterns: Iterable[str]) -> Launch:
     if not (launch.is_copilot and launch.argv):
         return launch
     return replace(launch, argv=(*launch.argv, *(f"--deny-tool={pattern}" for pattern in patterns)))
+
+
+_BARE = {"Bash": "shell", "Edit": "write", "Read": "read", "WebFetch": "url"}
+_OWN_NAMES = ("shell", "write", "read", "url", "memory")
+
+
+def deny_patterns(rules: Iterable[str], root: str, home: str) -> tuple[str, ...]:
+    """Values of `--deny-tool` for our rules that deny (`copilot help permissions`).
+
+    A malformed pattern would keep Copilot from starting: a rule that may become one holds on our side only.
+    """
+    return tuple(dict.fromkeys(pattern for rule in rules for pattern in _deny_pattern(rule, root, home)))
+
+
+def _deny_pattern(rule: str, root: str, home: str) -> list[str]:
+    name, _, inner = rule.removesuffix(")").partition("(")
+    if rule.startswith("mcp__"):
+        server, _, tool = rule[5:].partition("__")
+        return [f"{server}({tool})" if tool.strip("*") else server] if server not in _OWN_NAMES else []
+    if not inner:
+        return [_BARE[name]] if name in _BARE else []
+    if name == "Bash":
+        words = re.sub(r":\*$", " *", inner).split()
+        is_open = words[-1:] == ["*"]
+        words = words[:-1] if is_open else words
+        is_plain = all(re.fullmatch(r"[\w./@=+,%-]+", word, re.ASCII) for word in words)
+        return ["shell" if not words else f"shell({' '.join(words)}{':*' * is_open})"] if is_plain else []
+    if name == "WebFetch":
+        host = inner.removeprefix("domain:")
+        return [f"url({scheme}://{host})" for scheme in ("https", "http")] if "[" not in host else []
+    path = posixpath.join(home, inner[2:]) if inner[:1] == "~" else posixpath.join(root, inner)
+    pattern = inner if "/" not in inner else posixpath.normpath(path) + ("/**" if inner[-1] == "/" else "")
+    is_path = name in ("Edit", "Read") and re.fullmatch(r"[\w./@=+ *-]+", pattern, re.ASCII)
+    return [f"{_BARE[name]}({pattern})"] if is_path else []
 
 
 def _copilot(environ: Mapping[str, str]) -> Launch:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..acp.messages import Option
-from ..permissions import policy, proposal
+from ..permissions import policy
 from ..permissions.question import Answer, Question
 from ..rendering.plain import visible_text
 from ..rendering.question import is_alarming
@@ -143,9 +143,9 @@ class Card:
 
     def _complaint(self, rule: str) -> str:
         """What is no rule is never taken; a rule that is doubted is taken when it is sent again."""
-        if problem := proposal.problem(rule):
+        if problem := policy.rule_problem(rule):
             return problem
-        doubt = proposal.doubt(rule, self._question, self._root, os.path.expanduser("~"))
+        doubt = policy.rule_doubt(rule, self._question, self._root, os.path.expanduser("~"))
         if not doubt or rule == self._doubted:
             return ""
         self._doubted = rule

@@ -15,6 +15,7 @@ from typing import Any, Self
 import anyio
 
 from ..acp.doors import Doors
+from ..acp.locate import deny_patterns
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, Text, Update
 from ..acp.options import short_name
 from ..acp.parse import parse_messages
@@ -24,7 +25,6 @@ from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
-from ..permissions.secondline import expressed
 from . import choosing
 from .agent import Agent
 from .attachments import check
@@ -379,7 +379,7 @@ class Chat:
         await self.agent.end()
 
     def _denied(self) -> Sequence[str]:
-        return expressed(self.book.rules.deny, self.settings.folder, os.path.expanduser("~"))
+        return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
 
     def _another(self) -> None:
         before = self.book

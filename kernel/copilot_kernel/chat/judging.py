@@ -14,9 +14,9 @@ from ..acp.messages import Option
 from ..config import Settings
 from ..conversation.model import ToolCall
 from ..permissions import policy
-from ..permissions.policy import Circumstances, Decision
+from ..permissions.policy import Decision, PolicyContext
 from ..permissions.rulebook import Kind, Rulebook
-from .places import LIMIT, THREADS, find_remotes, protected, remotes, resolve, resolved
+from .places import LIMIT, THREADS, protected, resolve, resolved
 
 
 class Judge:
@@ -43,23 +43,22 @@ class Judge:
     ) -> Decision:
         """Without `by_rule`, no rule allows it, and of the modes only the one that allows everything."""
         await self._look_at_our_own()
-        before = self._circumstances(by_rule)
-        real = await resolved(policy.paths(call, before))
-        known = replace(before, real=real, remotes=await remotes(self.settings.folder))
+        before = self._context(by_rule)
+        known = replace(before, real=await resolved(policy.paths(call, before)))
         return policy.decide(call, options, known, earlier)
 
-    def circumstances(self, call: ToolCall) -> Circumstances:
-        """Those of something that happens already: the disk is looked at now, however long that takes."""
-        before = self._circumstances()
-        real = resolve(policy.paths(call, before))
-        return replace(before, real=real, remotes=find_remotes(self.settings.folder))
+    def context(self, call: ToolCall) -> PolicyContext:
+        """For something that happens already: the disk is read now, however long that takes."""
+        before = self._context()
+        return replace(before, real=resolve(policy.paths(call, before)))
 
-    def _circumstances(self, by_rule: bool = True) -> Circumstances:
+    def _context(self, by_rule: bool = True) -> PolicyContext:
         mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder
         if not by_rule:
             mode, rules = mode if mode != "acceptEdits" else "default", replace(rules, allow=())
         home = os.path.expanduser("~")
-        return Circumstances(mode, rules, folder, folder, protected=self._protected or (), home=home)
+        protected = self._protected or ()
+        return PolicyContext(mode=mode, rules=rules, root=folder, cwd=folder, protected=protected, home=home)
 
     async def _look_at_our_own(self) -> None:
         """Once; a disk that hangs is asked again the next time."""

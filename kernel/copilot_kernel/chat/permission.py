@@ -13,11 +13,11 @@ from ..acp.messages import AgentInfo, Diff, Option, PermissionRequest, ToolCallU
 from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall, Unasked
-from ..permissions import contradictions, inputs, policy
-from ..permissions.ledger import Ledger, Outcome, what
+from ..permissions import inputs, policy
+from ..permissions.ledger import Ledger, Outcome, covered, unasked, what
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
-from ..permissions.unasked import covered, unasked
+from ..permissions.request import is_another
 from ..rendering.plain import one_line
 from .ids import asked_by_agent
 from .joining import Unjoined, join
@@ -108,11 +108,11 @@ class Permissions:
         """What is to be said of `call`, which went on without a question, or although it was refused."""
         if not was_refused and self._was_our_deed(call):
             return None
-        now = self.judge.circumstances(call)
+        now = self.judge.context(call)
         words = REFUSED if was_refused else self._reproach(call, now)
         if not words:
             return None
-        cover = "" if was_refused else covered(call, self.granted, now)
+        cover = None if was_refused else covered(call, self.granted, now)
         if not (was_refused or cover) and self._unjoined.covers(call, self.judge.settings.folder):
             return None
         outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
@@ -131,14 +131,14 @@ class Permissions:
         allowed = self.allowed.get(call.id)
         if allowed is None or call.standing.asked != "allowed" or not _says_more(call, allowed):
             return False
-        return contradictions.is_another(call, allowed, self.judge.settings.folder)
+        return is_another(call, allowed, self.judge.settings.folder)
 
-    def _reproach(self, call: ToolCall, now: policy.Circumstances) -> str:
+    def _reproach(self, call: ToolCall, now: policy.PolicyContext) -> str | None:
         if call.standing.questions:
             return EARLY
         if self.is_another(call):
             return ANOTHER.format(one_line(what(self.allowed[call.id])))
-        return unasked(call, now).removeprefix("it ")
+        return unasked(call, now)
 
     def forget(self) -> None:
         """The conversation is another one: what was allowed for it is over."""
@@ -190,7 +190,7 @@ class Permissions:
         """Questions are put to the user in the order of the wire."""
         decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
         await ticket.wait()
-        rule = decision.rule if decision.outcome != "ask" else ""
+        rule = (decision.rule or "") if decision.outcome != "ask" else ""
         return await self._answer(asked, decision), rule
 
     def _record_answer(self, call: ToolCall, answer: Answer, rule: str) -> None:
@@ -222,7 +222,7 @@ class Permissions:
     def _question(self, asked: _Asked, decision: Decision) -> Question:
         folder = inputs.folder(asked.call.raw_input) or self.judge.settings.folder
         why, agent = CHANGED * asked.changed + decision.reason, self._agent()
-        would, suggestion = decision.would, decision.suggestion
+        would, suggestion = decision.would, decision.suggestion or ""
         of_copilot = agent is not None and agent.is_copilot
         return Question(asked.key, asked.call, asked.options, why, would, suggestion, folder, of_copilot)
 
@@ -230,7 +230,7 @@ class Permissions:
         verb = "allowed" if decision.outcome == "allow" else "denied"
         if decision.by == "mode":
             return f"{verb} by the mode {self.judge.book.mode}"
-        return f"{verb} by the rule{'s' * (' and ' in decision.rule)} {decision.rule}"
+        return f"{verb} by the rule{'s' * (' and ' in (decision.rule or ''))} {decision.rule}"
 
 
 async def _rested(shown: Shown, stop: Stop | None) -> bool:

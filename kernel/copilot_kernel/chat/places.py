@@ -11,12 +11,9 @@ import anyio
 from anyio import to_thread
 
 from ..config import Settings, config_files, state_folder
-from ..permissions.remotes import configured
 
 LIMIT = 2.0
 """Seconds until a path counts as not known: a disk that hangs must not hold up the question."""
-_LONGEST = 256 * 1024
-"""Bytes of a file of settings of Git."""
 THREADS = anyio.CapacityLimiter(8)
 
 
@@ -30,44 +27,6 @@ async def resolved(paths: Iterable[str]) -> Mapping[str, str]:
 def resolve(paths: Iterable[str]) -> Mapping[str, str]:
     """The same at once. What cannot be looked at is left out."""
     return dict(_resolved(paths))
-
-
-async def remotes(folder: str) -> frozenset[str]:
-    """The names of Git's remotes in the folder that stand for addresses. None if that hangs."""
-    with anyio.move_on_after(LIMIT):
-        return await to_thread.run_sync(find_remotes, folder, abandon_on_cancel=True, limiter=THREADS)
-    return frozenset()
-
-
-def find_remotes(folder: str) -> frozenset[str]:
-    """The same at once. What cannot be looked at has none."""
-    places = (Path(folder), *Path(folder).parents)
-    try:
-        repository = next((place / ".git" for place in places if os.path.lexists(place / ".git")), None)
-        return configured(_short(_common(repository) / "config")) if repository else frozenset()
-    except (OSError, ValueError):
-        return frozenset()
-
-
-def _common(repository: Path) -> Path:
-    """Where the settings are: of a work tree beside the first one, or of a submodule, elsewhere."""
-    if repository.is_dir():
-        return repository
-    begin, _, leads = _short(repository).partition(":")
-    if begin != "gitdir":
-        raise ValueError(f"{repository} does not say where the repository is")
-    folder = repository.parent / leads.strip()
-    common = folder / "commondir"
-    return folder / _short(common).strip() if common.exists() else folder
-
-
-def _short(file: Path) -> str:
-    """Raises OSError, and ValueError if it is too long to be what it should be."""
-    with file.open("rb") as opened:
-        text = opened.read(_LONGEST + 1)
-    if len(text) > _LONGEST:
-        raise ValueError(f"{file} is longer than {_LONGEST} bytes")
-    return text.decode("utf-8")
 
 
 def protected(settings: Settings) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from ..acp.doors import Doors, Service
 from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed, method_not_found
 from ..acp.link import Link
+from ..acp.locate import deny_patterns
 from ..acp.mcp import Offered
 from ..acp.messages import ConfigUpdate, Json, Option, PermissionRequest, Update
 from ..acp.wirelog import WireLog
@@ -17,7 +18,6 @@ from ..config import Settings
 from ..errors import HostRefused
 from ..permissions import policy
 from ..permissions.rulebook import Rulebook
-from ..permissions.secondline import expressed
 from .agent import Agent, Serving
 from .params import session_id
 from .services import COMMANDS, FILES
@@ -64,7 +64,7 @@ class Shared:
 
     def _denied(self) -> tuple[str, ...]:
         settings = self.agent.settings
-        return expressed(Rulebook.of(settings).rules.deny, settings.folder, os.path.expanduser("~"))
+        return deny_patterns(Rulebook.of(settings).texts("deny"), settings.folder, os.path.expanduser("~"))
 
     # -- what comes from the agent --------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def _mode(now: Situation) -> Report:
 def _rules(now: Situation) -> Report:
     book = now.in_force
     rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
-    doubts = " ".join(f"{words}." for words in (*book.problems, *book.warnings))
+    doubts = " ".join((*book.problems, *book.warnings))
     if not rows:
         return Report("Rules", note=f"No rule is set. {_CHANGE}")
     return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))

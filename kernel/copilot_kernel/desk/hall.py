@@ -112,6 +112,7 @@ class Hall:
     def _load_settings(self) -> Settings:
         from .. import config
         from ..permissions.rulebook import Rulebook
+        from ..store.upgrade import upgrade_notice
         from . import gateway
 
         settings = gateway.with_notebook_folder(config.load(), os.environ)
@@ -119,4 +120,6 @@ class Hall:
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
+        notice = upgrade_notice(config.state_folder(settings), book)
+        self.notices += [notice] if notice else []
         return settings

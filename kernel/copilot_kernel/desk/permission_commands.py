@@ -42,13 +42,21 @@ def _show(desk: Desk, cell: Cell) -> None:
 async def _mode(desk: Desk, cell: Cell, name: str) -> None:
     if name:
         modes = Setting("permission mode", "Mode", tuple(Choice(mode, mode) for mode in PERMISSION_MODES))
-        mode = str(find(modes, name).value)
+        mode = _known(name, modes)
 
         async def work(chat: Chat) -> None:
             chat.set_permission_mode(mode)
 
         await desk.do(work)
     show(cell, report(desk.situation(cell.live))[0])
+
+
+def _known(name: str, modes: Setting) -> str:
+    try:
+        return str(find(modes, name).value)
+    except UsageError as error:
+        hint = f"Choose one of: {', '.join(PERMISSION_MODES)}."
+        raise UsageError(f'Unknown permission mode "{name}".', hint) from error
 
 
 async def _add(desk: Desk, cell: Cell, kind: Kind, typed: str) -> None:
@@ -61,7 +69,7 @@ async def _add(desk: Desk, cell: Cell, kind: Kind, typed: str) -> None:
     said = await desk.do(lambda chat: chat.add_rule(kind, rule, to_settings=typed.endswith(SAVE)))
     tell(cell, said)
     if warning:
-        cell.stream(f"Careful: {rule}: {warning}.\n", "stderr")
+        cell.stream(f"Careful: {rule}: {warning}\n", "stderr")
 
 
 async def _remove(desk: Desk, cell: Cell, rule: str) -> None:

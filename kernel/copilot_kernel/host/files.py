@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from anyio import CapacityLimiter, to_thread
 
 from ..errors import HostRefused
-from ..permissions.sensitive import is_never_written
+from ..permissions.paths import is_never_written
 from . import places
 from .places import FILE, Place, check_regular, opened_folder, translating
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..errors import HostError, HostMissing, HostRefused
-from ..permissions.sensitive import why_sensitive
+from ..permissions.paths import protection
 
 MAX_PATH = 4096
 """Bytes of a path, as on Linux."""
@@ -52,7 +52,7 @@ def locate(root: str, path: str) -> Place:
     parts = real.relative_to(root).parts
     if not parts:
         raise HostRefused(f"{path} is a folder")
-    return Place(root, parts, why_sensitive(parts))
+    return Place(root, parts, protection(parts, changes=False) or "")
 
 
 @contextmanager

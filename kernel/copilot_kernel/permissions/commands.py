@@ -1,8 +1,8 @@
-"""May this command line run? Every part must be allowed by a rule; what is denied or asked about needs one part only.
+"""Rules for commands: `Bash(git *)` covers commands that begin with its words.
 
-The two directions differ on purpose. To allow, a rule must fit the words exactly, and nothing may be unclear. To deny
-or ask, a rule is read as widely as it can be meant. Even so a list of what is denied stops nobody who wants to get
-round it: the protection is to allow exact shapes and to ask for the rest.
+Without a final `*` the words are exact, with it further words may follow; `git:*` is the same as `git *`, and a `*`
+between words stands for exactly one. Every command of a line must be covered by a rule. What a rule does not spell out
+itself may still require confirmation: words of the table, protected files, and whatever lies outside the project.
 """
 
 from __future__ import annotations
@@ -10,123 +10,216 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
 
-from .patterns import Pattern
-from .programs import hidden, unwrap, written
-from .reach import Around, leads
-from .shell import Line, read
-from .unseen import unseen
-from .wide import commands_in, named_by
+from .paths import Places, glob_protection, protection
+from .programs import breadth_warning, is_filter, only_shows, program_name, questionable, wrapper_length
+from .shell import CommandLine, parse_line
 
-Outcome = Literal["allow", "ask", "deny"]
+# Paths that the words of one command may name; they bound the time of a decision.
+MAX_PIECES = 300
+UNKNOWN_FOLDER = "/\0"
+
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """`reason` in words for a person; `rules`: those that decided; `writes`: files that must be allowed as edits."""
+class CommandPattern:
+    """The words of a rule, None for any one word. With `is_open`, further words may follow."""
 
-    outcome: Outcome
-    reason: str
+    text: str
+    words: tuple[str | None, ...]
+    is_open: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """True if it spells out every word of the command."""
+        return not self.is_open and None not in self.words
+
+    def spelled(self, words: Words, globs: frozenset[str] = frozenset()) -> frozenset[int] | None:
+        """The indexes of the words that the pattern spells out; None if it does not match.
+
+        A glob may become several words, so only the open end covers one.
+        """
+        if len(words) < len(self.words) or (len(words) > len(self.words) and not self.is_open):
+            return None
+        pairs = list(zip(self.words, words, strict=False))
+        if any(word in globs or wanted not in (None, word) for wanted, word in pairs):
+            return None
+        return frozenset(index for index, (wanted, _) in enumerate(pairs) if wanted is not None)
+
+    @property
+    def warning(self) -> str | None:
+        """Why the rule allows more or less than it seems to."""
+        return breadth_warning(self.words, is_open=self.is_open)
+
+
+def compile_command(text: str) -> CommandPattern:
+    """Raises ValueError, with a message for the user, if `text` is not the beginning of one command."""
+    if text.strip() == "*":
+        return CommandPattern(text, (), True)
+    line = parse_line(re.sub(r":\*$", " *", text.strip()))
+    if line.unclear or line.writes or len(line.commands) != 1:
+        problem = line.unclear or ("It holds several commands or a redirection." if text.strip() else "It is empty.")
+        raise ValueError(f"{problem} A rule is the beginning of one command.")
+    words = line.commands[0]
+    if any(word in line.globs and word != "*" for word in words) or re.search(r"""['"\\]\*['"]?""", text):
+        raise ValueError("In a rule, * stands for whole words only; write for example `npm test *`.")
+    wanted = tuple(None if word in line.globs else word for word in words)
+    return CommandPattern(text, wanted[:-1] if wanted[-1] is None else wanted, wanted[-1] is None)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandVerdict:
+    """The `rules` that allow a line; or the `reason` why they do not. `uncovered` are commands without a rule."""
+
+    reason: str | None
     rules: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
+    uncovered: tuple[Words, ...] = ()
 
 
-_NOWHERE = Around()
-
-
-def judge(
-    line: str,
-    allow: Sequence[Pattern],
-    ask: Sequence[Pattern] = (),
-    deny: Sequence[Pattern] = (),
-    *,
-    trust_all: bool = False,
-    around: Around = _NOWHERE,
-) -> Verdict:
-    """Deny before ask before allow. `trust_all` is the rule `Bash`: every command line whose text hides nothing.
-
-    `cd` to just where the command starts needs no rule, nor does `true`. Never raises; time is bounded.
-    """
-    seen = read(line)
-    limits = (*deny, *ask)
-    commands, complete = commands_in(line, seen, limits) if limits else ((), True)
-    if denied := named_by(deny, commands):
-        return Verdict("deny", f"the rule Bash({denied.text}) denies it", (denied.text,), seen.writes)
-    if asked := named_by(ask, commands):
-        return Verdict("ask", f"the rule Bash({asked.text}) asks", (asked.text,), seen.writes)
-    if not complete:
-        return Verdict("ask", "it has too many words to be sure that no rule denies it", (), seen.writes)
-    return _trusted(line, seen, bool(limits)) if trust_all else _allowed(seen, allow, around)
-
-
-def _trusted(line: str, seen: Line, has_limits: bool) -> Verdict:
-    """Where some commands are denied or asked about, a line in which one of them may hide is not for this rule."""
-    reason = unseen(line)
-    if has_limits and not reason:
-        reason = seen.unclear or next(filter(None, (_hidden_from_limits(part, seen.globs) for part in seen.parts)), "")
-    if reason:
-        return Verdict("ask", reason, (), seen.writes)
-    return Verdict("allow", "allowed by the rule Bash", ("Bash",), seen.writes)
-
-
-def _hidden_from_limits(part: tuple[str, ...], globs: frozenset[str]) -> str:
-    words = unwrap(part)
-    if words[0] == "cd":
-        return ""
-    if any(re.fullmatch(r"(ba|z|da|k|fi|c|tc)?sh", posixpath.basename(word)) for word in words):
-        return "it hands a text or a file to another shell"
-    return hidden(words, (0,), globs)
-
-
-def _allowed(seen: Line, allow: Sequence[Pattern], around: Around) -> Verdict:
-    if seen.unclear or not seen.parts:
-        return Verdict("ask", seen.unclear or "there is no command", (), seen.writes)
+def judge_line(line: CommandLine, allow: Sequence[CommandPattern], places: Places, folder: str) -> CommandVerdict:
+    """Every command needs a rule, except harmless ones beside one that has a rule."""
+    if line.unclear or not line.commands:
+        return CommandVerdict(line.unclear or "There is no command.")
     rules: dict[str, None] = {}
-    writes = list(seen.writes)
-    for part in seen.parts:
-        found = _rule_for(part, allow, seen.globs, around)
-        if isinstance(found, str):
-            return Verdict("ask", found, (), seen.writes)
-        rules.update(dict.fromkeys(found.rules))
-        writes.extend(found.writes)
-    named = ", ".join(f"Bash({rule})" for rule in rules) or "no rule, since it does nothing"
-    return Verdict("allow", f"allowed by {named}", tuple(rules), tuple(writes))
+    uncovered: dict[Words, None] = {}
+    reason = None
+    for at, (words, folders) in enumerate(zip(line.commands, working_folders(line, places, folder), strict=True)):
+        rule, objection = _covering_rule(words, line.globs, allow, places, folders)
+        rules |= {rule: None} if rule else {}
+        if not rule and not is_free(line, at, places, folders):
+            uncovered[words[wrapper_length(words) :]] = None
+            reason = reason or objection or f"No rule covers {_shown(words)}."
+    if not rules and not uncovered:
+        return CommandVerdict(f"No rule covers {_shown(line.commands[0])}.", (), line.commands[:1])
+    return CommandVerdict(reason, tuple(rules), tuple(uncovered))
 
 
-def _rule_for(part: tuple[str, ...], allow: Sequence[Pattern], globs: frozenset[str], around: Around) -> Verdict | str:
-    """What allows this part; or why nothing does."""
-    if part == ("true",) or (_stays(part, around.folder) and around.folder not in globs):
-        return Verdict("allow", "it does nothing, or stays in the folder")
-    reason = ""
-    for words in dict.fromkeys((part, unwrap(part), _at_home(part, around.folder))):
-        for pattern in allow:
-            spelled = pattern.spelled(words, globs)
-            if spelled is None:
-                continue
-            reason = hidden(words, spelled, globs, around.remotes) or leads(words, spelled, globs, around)
-            if not reason:
-                return Verdict("allow", "", (pattern.text,), _written(part, words, spelled))
-    return reason or f"no rule allows {_shown(part)}"
+def working_folders(line: CommandLine, places: Places, folder: str) -> Iterator[tuple[str, ...]]:
+    """For each command, the folders in which it may run: where a `cd` may have failed, also the one before."""
+    always_follows = {"&&", "|", "|&"}.issuperset(line.operators[:-1])
+    now: tuple[str, ...] = (folder,)
+    for at, words in enumerate(line.commands):
+        yield now
+        if words[0] in ("cd", "pushd", "popd"):
+            is_known = words[0] == "cd" and is_free(line, at, places, now)
+            after = tuple(places.absolute(words[1], each) if is_known else UNKNOWN_FOLDER for each in now)
+            now = after if is_known and always_follows else tuple(dict.fromkeys((*now, *after)))
 
 
-def _written(part: tuple[str, ...], words: tuple[str, ...], spelled: frozenset[int]) -> tuple[str, ...]:
-    """`nohup` keeps what the program says in a file of its own."""
-    return written(words, spelled) + (("nohup.out",) if "nohup" in part[: len(part) - len(unwrap(part))] else ())
+def is_free(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]) -> bool:
+    """The command needs no rule beside one that has one."""
+    words = line.commands[at]
+    if words[0] == "cd":
+        return _is_known_cd(line, at, places, folders)
+    if words[0] == "echo" or words in (("true",), ("pwd",)):
+        return True
+    return line.is_piped(at) and is_filter(words, line.globs)
 
 
-def _stays(part: tuple[str, ...], folder: str) -> bool:
-    return bool(folder) and part == ("cd", folder)
+def _is_known_cd(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]) -> bool:
+    """`cd` into one literal folder of the project, in the shell itself."""
+    words = line.commands[at]
+    is_literal = len(words) == 2 and words[1] not in line.globs and words[1][:1] != "-"
+    if not is_literal or line.is_piped(at) or line.operators[at] in ("|", "|&", "&"):
+        return False
+    found = [places.resolve(words[1], folder) for folder in folders]
+    return all(places.is_inside(path, or_root=True) and not places.protection(path, changes=True) for path in found)
 
 
-def _at_home(part: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    """Without the -C of git that leads to where the command starts anyway."""
-    is_there = part[:2] == ("git", "-C") and len(part) > 3 and part[2] in (".", folder)
-    return ("git", *part[3:]) if is_there else part
+def _covering_rule(
+    words: Words, globs: frozenset[str], allow: Sequence[CommandPattern], places: Places, folders: tuple[str, ...]
+) -> tuple[str | None, str | None]:
+    """The rule that allows the command; or None and why the rules that cover it do not."""
+    wrapper = wrapper_length(words)
+    inner, reason = words[wrapper:], None
+    for pattern in allow:
+        spelled = pattern.spelled(inner, globs)
+        if spelled is None and wrapper:
+            outer = pattern.spelled(words, globs) or frozenset()
+            spelled = frozenset(at - wrapper for at in outer if at >= wrapper) or None
+        if spelled is None:
+            continue
+        objection = _objection(inner, spelled, globs, places, folders)
+        if objection is None:
+            return pattern.text, None
+        reason = reason or objection
+    return None, reason
 
 
-def _shown(part: tuple[str, ...]) -> str:
-    text = shlex.join(part)
+def _objection(
+    words: Words, spelled: frozenset[int], globs: frozenset[str], places: Places, folders: tuple[str, ...]
+) -> str | None:
+    """Why the words that the rule does not spell out require confirmation."""
+    free = [at for at in range(len(words)) if at not in spelled]
+    if not free:
+        return None
+    if reason := questionable(words, spelled, globs):
+        return reason
+    shows = only_shows(words, globs)
+    named = [(piece, at) for at in free for piece in path_pieces(words[at])]
+    if len(named) > MAX_PIECES:
+        return f"`{words[0]}` has too many words to check where each of them leads."
+    for piece, at in named:
+        if why := _protected(piece, words, at, globs, places, folders, shows=shows):
+            return f"`{_short(words[at])}` {why}; only a rule that spells it out allows `{words[0]}` to use it."
+        if not shows and _leads_out(piece, places, folders):
+            return f"`{_short(words[at])}` leads out of the project."
+    return None
+
+
+_URL = re.compile(r"(?!file:)(?:\w+\+)?\w+://", re.IGNORECASE)
+_GLOB_OPTIONS = frozenset({"-g", "--glob", "--iglob", "--include"})
+
+
+@lru_cache(maxsize=2048)
+def path_pieces(word: str) -> tuple[str, ...]:
+    """Whatever in the word may be a path: also what is glued to an option, or follows `=`, `:`, `,` or `@`."""
+    if _URL.match(word) and ".." not in word.split("/"):
+        return (re.split(r"[?#]", word)[0].rpartition("/")[2],)
+    found = [] if word[:1] == "-" else [word]
+    if word[:1] == "-" and word[1:2] != "-":
+        letters = re.match(r"-\w*", word)
+        found += [word[at:] for at in range(2, min(letters.end() if letters else 0, 20) + 1)]
+    separators = "=" if re.search(r"\s", word) else "[=:,@]"
+    found += re.split(separators, word)[1:]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _protected(
+    piece: str, words: Words, at: int, globs: frozenset[str], places: Places, folders: tuple[str, ...], *, shows: bool
+) -> str | None:
+    word = words[at]
+    is_git = program_name(words[0]) == "git"
+    if re.search(r"[*?\[]", piece) and (word in globs or word[:1] == "-" or words[at - 1] in _GLOB_OPTIONS):
+        return glob_protection(piece, changes=not shows)
+    name = posixpath.basename(piece).lower()
+    if name == "head" and (is_git or piece == "head"):
+        return None
+    for folder in folders:
+        path = _normal(places, piece, folder)
+        names = places.inner(path)
+        if why := protection(path.split("/")[1:] if names is None else names, changes=not shows):
+            return why
+    return None
+
+
+def _leads_out(piece: str, places: Places, folders: tuple[str, ...]) -> bool:
+    if ".." in piece.split("/") or (piece[:1] == "~" and piece[1:2] not in ("", "/")):
+        return True
+    return any(places.inner(_normal(places, piece, folder)) is None for folder in folders)
+
+
+def _normal(places: Places, piece: str, folder: str) -> str:
+    return "/" + posixpath.normpath(places.absolute(piece, folder)).lstrip("/")
+
+
+def _shown(words: Words) -> str:
+    return f"`{_short(shlex.join(words))}`"
+
+
+def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:59] + "…"

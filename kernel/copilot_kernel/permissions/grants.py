@@ -1,188 +1,163 @@
-"""What allows a request: rules, each read as narrowly as it is written, and the mode acceptEdits."""
+"""What allows a call: rules, each matched exactly as it is written, and the mode `acceptEdits`."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from . import searches, shell
-from .circumstances import Spot
-from .programs import unwrap
+from .paths import ResolvedPath, glob_protection
 from .request import CHANGING, Request
-from .rules import KINDS, Rule
+from .rulebook import NAME_OF, Rule
 
 ACCEPT_EDITS = "acceptEdits"
-_MOVES = ("cd", "pushd", "popd")
-_CHANGES_FOLDER = re.compile(r"\b(cd|pushd|popd)\b")
-_NAMES = {kind: name for name, kinds in KINDS.items() for kind in kinds}
+BYPASS = "bypassPermissions"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """`by` the rules or, if empty, the mode; or `problem`, in words, why nothing allows it."""
+    """The rules that allow a call, empty if the mode does; or the `problem` why nothing allows it."""
 
-    by: tuple[str, ...] = ()
-    problem: str = ""
+    rules: tuple[str, ...] = ()
+    problem: str | None = None
 
 
-def granted(request: Request) -> Grant:
-    """By the rules and the mode together. Never looks at what denies or asks."""
-    if request.tools and (rule := _for_tool(request)):
-        return _with_paths_left_alone(request, rule)
+def grant(request: Request) -> Grant:
+    """Never looks at rules that deny or ask."""
+    if rule := _tool_rule(request):
+        return _tool_grant(request, rule)
     match request.call.kind:
         case "execute":
-            return _commands(request)
+            return _command_grant(request)
         case "fetch":
-            return _addresses(request)
+            return _address_grant(request)
         case "read" | "search" | "edit" | "delete" | "move":
-            return _files(request)
-    return Grant(problem=_no_rule_for(request))
+            return _file_grant(request)
+    if request.given.tool:
+        return Grant(problem=f"No rule covers the tool {request.given.tool}.")
+    return Grant(problem=f"No rule is about calls of kind {request.call.kind[:40]}.")
 
 
-def _for_tool(request: Request) -> Rule | None:
-    name = request.seen.tool
-    return next((rule for rule in request.circumstances.rules.allow if rule.covers_tool(name)), None)
+def is_trusted(request: Request) -> bool:
+    """Every command is allowed: by the bare rule `Bash`, or by the mode."""
+    return request.context.mode == BYPASS or any(
+        rule.is_bare and rule.tool == "Bash" for rule in request.context.rules.allow
+    )
 
 
-def _with_paths_left_alone(request: Request, rule: Rule) -> Grant:
-    spots = (*request.spots, *request.inner, *request.vague)
-    sensitive = next(filter(None, (_sensitive(spot, request, request.changes) for spot in spots)), "")
-    return Grant(problem=sensitive) if sensitive else Grant((rule.text,))
+def _tool_rule(request: Request) -> Rule | None:
+    name, call = request.given.tool, request.call
+    by_title = call.kind == "other" and not request.given.commands
+    return next(
+        (
+            rule
+            for rule in request.context.rules.allow
+            if (name and rule.covers_tool(name)) or (by_title and rule.covers_titles(request.earlier, call))
+        ),
+        None,
+    )
 
 
-def _commands(request: Request) -> Grant:
-    if not request.seen.commands:
-        return Grant(problem="it does not say which command it runs")
+def _tool_grant(request: Request, rule: Rule) -> Grant:
+    paths = (*request.paths, *request.other_paths)
+    problems = (_protected(path, request, changes=request.may_change_files) for path in paths)
+    return Grant((rule.text,), next(filter(None, problems), None))
+
+
+def _command_grant(request: Request) -> Grant:
+    if not request.given.commands:
+        return Grant(problem="The call does not say which command it runs.")
     if problem := _outside(request):
         return Grant(problem=problem)
-    by: dict[str, None] = {}
+    if is_trusted(request):
+        problem = next((line.unclear for line in request.lines if line.unclear and "invisible" in line.unclear), None)
+        return Grant(("Bash",), problem)
+    rules: dict[str, None] = {}
     for verdict in request.verdicts:
-        if verdict.outcome != "allow":
+        if verdict.reason:
             return Grant(problem=verdict.reason)
-        by |= dict.fromkeys(_as_rule(text) for text in verdict.rules)
-    trusted = "Bash" in by
-    if sensitive := next(filter(None, (_sensitive(spot, request, True) for spot in request.written)), ""):
-        return Grant(problem=sensitive)
-    if not trusted and (strange := _elsewhere(request)):
-        return Grant(problem=strange)
-    writes = Grant() if trusted else _all(request, request.written, "edit")
-    if not trusted and request.written and any(map(_CHANGES_FOLDER.search, request.seen.commands)):
-        return Grant(problem="it writes after it changed its folder, so that it is not clear where")
-    return writes if writes.problem else Grant((*by, *writes.by))
+        rules |= dict.fromkeys(f"Bash({text})" for text in verdict.rules)
+    writes = _every(request, request.written, "edit")
+    return Grant((*rules, *writes.rules), writes.problem)
 
 
-def _elsewhere(request: Request) -> str:
-    """Git runs programs that the settings of the folder name in which it starts; the project's own are the user's."""
-    around = request.circumstances
-    homes = {around.key(path) for path in (around.root, around.real_root, around.cwd) if path}
-    words = [unwrap(part) for line in request.seen.commands for part in shell.read(line).parts]
-    if not any(posixpath.basename(each[0]) == "git" for each in words if each):
-        return ""
-    strange = posixpath.normpath(request.folder) not in homes or request.place.real not in homes
-    moves = any(each[0] in _MOVES and each != ("cd", request.folder) for each in words if each)
-    return "git runs what the settings of another folder say" if strange or moves else ""
+def _outside(request: Request) -> str | None:
+    """The folder of a command, and files that it shows as touched, must be in the project."""
+    is_inside = request.context.is_inside
+    if not is_inside(request.place, or_root=True):
+        return request.place.problem or f"The command would run in `{request.folder}`, which is outside the project."
+    path = next((path for path in request.paths if not is_inside(path, or_root=True)), None)
+    return (path.problem or f"The call names `{path.text}`, which is outside the project.") if path else None
 
 
-def _as_rule(text: str) -> str:
-    return text if text == "Bash" else f"Bash({text})"
-
-
-def _outside(request: Request) -> str:
-    """Where a command starts, and what it shows as touched, must be in the project."""
-    inside = request.circumstances.is_inside
-    if not inside(request.place, or_root=True):
-        return request.place.problem or f"it would run in {request.folder}, which is outside of the project"
-    spot = next((spot for spot in request.spots if not inside(spot, or_root=True)), None)
-    return "" if spot is None else spot.problem or f"it names {spot.text}, which is outside of the project"
-
-
-def _addresses(request: Request) -> Grant:
-    if not request.seen.urls:
-        return Grant(problem="it does not say which address it fetches")
-    for rule in request.circumstances.rules.allow:
-        if rule.tool == "WebFetch" and all(_covers_url(rule, url) for url in request.seen.urls):
+def _address_grant(request: Request) -> Grant:
+    if not request.given.urls:
+        return Grant(problem="The call does not say which address it fetches.")
+    for rule in request.context.rules.allow:
+        if rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _is_http, request.given.urls)):
             return Grant((rule.text,))
-    return Grant(problem="no rule allows this address")
+    return Grant(problem="No rule covers this address.")
 
 
-def _covers_url(rule: Rule, url: str) -> bool:
-    if rule.domain is None:
-        return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
-    return rule.domain.matches(url)
+def _is_http(url: str) -> bool:
+    return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
 
 
-def _files(request: Request) -> Grant:
-    kind = request.call.kind
-    spots: Iterable[Spot] = request.spots
-    if pattern := searches.secret(request):
-        return Grant(problem=f"it searches {pattern[:100]}, which may hold secrets, and no rule allows that")
-    if kind == "search" and not request.seen.paths:
-        spots = (request.place,)
-    elif not request.seen.paths:
-        return Grant(problem="it does not say which files it is about")
-    elif kind == "move" and not request.has_ends:
-        return Grant(problem="it names one file only, so that it is not clear where it goes")
-    return _all(request, spots, kind)
+def _file_grant(request: Request) -> Grant:
+    kind, searched = request.call.kind, request.given.searched if request.call.kind == "search" else ()
+    secret = next(
+        (glob for glob in searched if glob[:1] != "!" and glob_protection(glob, changes=False, hidden=True)), None
+    )
+    if secret:
+        return Grant(problem=f"The search is for `{secret[:100]}`, which may be protected files.")
+    if kind == "search" and not request.paths:
+        return _every(request, (request.place,), kind)
+    if not request.paths:
+        return Grant(problem="The call does not say which files it is about.")
+    if kind == "move" and not request.has_two_ends:
+        return Grant(problem="The call names only one file, so it is not clear where that goes.")
+    return _every(request, request.paths, kind)
 
 
-def _all(request: Request, spots: Iterable[Spot], kind: str) -> Grant:
+def _every(request: Request, paths: Iterable[ResolvedPath], kind: str) -> Grant:
     """Each path needs its rule, or the mode."""
-    by: dict[str, None] = {}
-    for spot in spots:
-        problem = spot.problem or _sensitive(spot, request, kind in CHANGING)
+    rules: dict[str, None] = {}
+    for path in paths:
+        problem = path.problem or _protected(path, request, changes=kind in CHANGING)
         if problem:
             return Grant(problem=problem)
-        allowed = _allowed_by(request, spot, kind)
-        if allowed is None:
-            return Grant(problem=_no_rule(request, spot, kind))
-        by |= dict.fromkeys(allowed)
-    return Grant(tuple(by))
+        rule = next((rule for rule in request.context.rules.allow if _covers(rule, request, path, kind)), None)
+        is_accepted = request.context.mode == ACCEPT_EDITS and _is_inside(request, path, kind)
+        if not rule and not is_accepted:
+            return Grant(problem=_no_rule(request, path, kind))
+        rules |= {rule.text: None} if rule else {}
+    return Grant(tuple(rules))
 
 
-def _allowed_by(request: Request, spot: Spot, kind: str) -> tuple[str, ...] | None:
-    rules = request.circumstances.rules.allow
-    rule = next((rule for rule in rules if rule.tool == _NAMES[kind] and _covers(rule, request, spot, kind)), None)
-    if rule:
-        return (rule.text,)
-    may_edit = request.circumstances.mode == ACCEPT_EDITS
-    return () if may_edit and _is_inside(request, spot, kind) else None
-
-
-def _covers(rule: Rule, request: Request, spot: Spot, kind: str) -> bool:
-    if rule.path is None:
-        return _is_inside(request, spot, kind)
-    with_folder = kind not in CHANGING
-    bases = request.circumstances.bases(rule.path.base)
-    if rule.path.base == "root" and not _is_inside(request, spot, kind):
+def _covers(rule: Rule, request: Request, path: ResolvedPath, kind: str) -> bool:
+    if rule.tool != NAME_OF[kind]:
         return False
-    return all(any(rule.path.matches(path, base, with_folder=with_folder) for base in bases) for path in spot.places)
+    if (rule.path is None or rule.path.base == "root") and not _is_inside(request, path, kind):
+        return False
+    with_folder = kind not in CHANGING
+    glob, context = rule.path, request.context
+    return glob is None or all(glob.matches(place, context, with_folder=with_folder) for place in path.places)
 
 
-def _no_rule_for(request: Request) -> str:
-    if request.seen.tool:
-        return f"no rule allows the tool {request.seen.tool}"
-    return f"it is of kind {request.call.kind[:40]}, which no rule is about"
+def _is_inside(request: Request, path: ResolvedPath, kind: str) -> bool:
+    return request.context.is_inside(path, or_root=kind not in CHANGING)
 
 
-def _is_inside(request: Request, spot: Spot, kind: str) -> bool:
-    return request.circumstances.is_inside(spot, or_root=kind not in CHANGING)
-
-
-def _sensitive(spot: Spot, request: Request, changes: bool) -> str:
-    why = request.circumstances.sensitive(spot, changes=changes)
-    return f"{spot.text} {why}, and no rule allows that" if why else ""
-
-
-def _no_rule(request: Request, spot: Spot, kind: str) -> str:
-    if not _is_inside(request, spot, kind) and request.circumstances.is_inside(spot, or_root=True):
-        return f"{spot.text} is the project's folder itself"
-    written_inside = request.circumstances.is_inside(Spot(spot.text, spot.written, spot.written))
-    if not _is_inside(request, spot, kind) and written_inside:
-        return f"{spot.text} leads to {spot.real}, which is outside of the project"
-    where = "" if _is_inside(request, spot, kind) else ", which is outside of the project"
-    return f"no rule allows {_VERBS[kind]} {spot.text}{where}"
+def _protected(path: ResolvedPath, request: Request, *, changes: bool) -> str | None:
+    why = request.context.protection(path, changes=changes)
+    return f"`{path.text}` {why}, and no rule covers that." if why else None
 
 
 _VERBS = {"read": "reading", "search": "searching", "edit": "changing", "delete": "deleting", "move": "moving"}
+
+
+def _no_rule(request: Request, path: ResolvedPath, kind: str) -> str:
+    is_linked = path.real and request.context.inner(path.written) is not None
+    link = f", which leads to `{path.real}`" if is_linked and not _is_inside(request, path, "read") else ""
+    outside = "" if _is_inside(request, path, "read") else ", outside the project"
+    return f"No rule covers {_VERBS[kind]} `{path.text}`{link}{outside}."

@@ -1,18 +1,24 @@
-"""All decisions of a conversation in the order in which they were made: who decided what, and by which rule."""
+"""The record of all decisions of a conversation, and labels for what an agent did without asking.
+
+What was done already cannot be stopped, only labelled. In doubt, a call is neither accused nor said to be covered.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..acp.messages import Option
 from ..conversation.model import ToolCall
 from . import inputs
+from .deny import changed_settings
+from .policy import decide
 from .question import Answer, By
+from .request import PolicyContext, Request
 
-MOST = 1_000
-"""Decisions that are kept, the newest ones."""
-LONGEST = 300
-"""Characters of what a decision was about."""
+MAX_ENTRIES = 1_000  # the newest decisions are kept
+MAX_SUBJECT = 300  # characters of what a decision was about
 
 Outcome = Literal[
     "allowed", "rejected", "answered", "cancelled", "ran without asking", "ran although refused", "covered"
@@ -34,7 +40,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`count` is that of all decisions; of very many, only the newest are in `kept`."""
+    """`count` is the number of all decisions; only the newest are in `kept`."""
 
     kept: tuple[Decided, ...] = ()
     count: int = 0
@@ -49,19 +55,88 @@ class Ledger:
 
     def _with(self, call: ToolCall, outcome: Outcome, by: By, rule: str, reason: str) -> Ledger:
         entry = Decided(self.count + 1, call.turn, what(call), outcome, by, rule, reason)
-        return replace(self, kept=(*self.kept, entry)[-MOST:], count=self.count + 1)
+        return replace(self, kept=(*self.kept, entry)[-MAX_ENTRIES:], count=self.count + 1)
 
 
 def what(call: ToolCall) -> str:
     """What the call is about: its commands, else its title and the paths that the title does not name."""
-    seen = inputs.read(call)
-    commands = "; ".join(f"$ {line}" for line in seen.commands)
-    paths = (path for path in seen.paths if path not in call.title)
-    said = commands or " · ".join(filter(None, (call.title or call.name or call.kind, *paths)))
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
+    given = inputs.read(call)
+    commands = "; ".join(f"$ {line}" for line in given.commands)
+    paths = (path for path in given.paths if path not in call.title)
+    subject = commands or " · ".join(filter(None, (call.title or call.name or call.kind, *paths)))
+    return subject if len(subject) <= MAX_SUBJECT else f"{subject[: MAX_SUBJECT - 1]}…"
 
 
 def _outcome(answer: Answer) -> Outcome:
     if answer.option is None:
         return "cancelled"
     return "allowed" if answer.allows else "rejected" if answer.rejects else "answered"
+
+
+# -- actions without a question -------------------------------------------------------------------------------------
+
+_ONCE = (Option("", "", "allow_once"),)
+_ACTIONS = {
+    "edit": "changed a file without asking",
+    "delete": "deleted a file without asking",
+    "move": "moved a file without asking",
+    "execute": "ran a command without asking",
+}
+
+
+def unasked(call: ToolCall, context: PolicyContext) -> str | None:
+    """What the agent should have asked about: a change, a command, or something outside the project.
+
+    Searching and fetching are not counted.
+    """
+    given = inputs.read(call)
+    kind = (
+        call.kind if call.kind in _ACTIONS else "execute" if given.commands else "edit" if given.changes_files else None
+    )
+    if kind:
+        return _ACTIONS[kind]
+    outside = next((path for path in inputs.paths(call) if _is_outside(path, context)), None)
+    return f"went outside of the project without asking, to {outside}" if outside else None
+
+
+def covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext) -> str | None:
+    """What the user had allowed that covers `call`.
+
+    `standing` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers is up
+    to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
+    """
+    request = Request(call, context)
+    if changed_settings(request):
+        return None
+    decision = decide(call, _ONCE, context)
+    if decision.outcome == "allow":
+        return f"covered by {f'the rule {decision.rule}' if decision.rule else f'the mode {context.mode}'}"
+    if decision.outcome == "reject":
+        return None
+    subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)
+    return f"covered by your earlier answer to {subject}" if subject else None
+
+
+def _same_subject(request: Request, earlier: ToolCall) -> str | None:
+    call, given, before = request.call, request.given, inputs.read(earlier)
+    if call.kind != earlier.kind or given.is_gate != before.is_gate:
+        return None
+    if given.commands or before.commands or call.kind == "execute":
+        is_same = bool(before.commands) and (before.commands, before.folder) == (given.commands, given.folder)
+        return "the same command" if is_same else None
+    if call.kind == "edit":
+        is_inside = bool(request.paths) and all(map(request.context.is_inside, request.paths))
+        return "an edit, which holds for later ones" if is_inside else None
+    if call.kind == "other":
+        is_same = (given.tool, call.title) == (before.tool, earlier.title) and bool(before.tool or earlier.title)
+        return "the same tool" if is_same else None
+    return "the same paths" if before.paths and set(before.paths) == set(given.paths) else None
+
+
+def _is_outside(path: str, context: PolicyContext) -> bool:
+    """For certain: by its spelling, or because it is known where it leads."""
+    if "\0" in path or "://" in path or not context.root:
+        return False
+    absolute = context.absolute(path)
+    places = (absolute, context.real.get(absolute, context.root))
+    return any(context.inner(place) is None for place in places)

@@ -1,65 +1,280 @@
-"""What stands inside `Bash(…)`: words, matched with words, never text with text.
+"""The patterns in a rule's parentheses: path globs (`Edit(src/**)`) and domains (`WebFetch(domain:example.com)`).
 
-`git *` is git with any words after it, or none; `git:*` is the same. `npm test` is these two words and nothing else. A
-`*` between words stands for exactly one. A `*` inside a word is an error: whether `npm test*` means `npm testall` is
-anybody's guess. A program given by its path matches only a pattern that gives the same path.
+A glob is relative to the project unless it begins with `/` or `~/`. As in gitignore, a name without a slash matches at
+any depth, and a trailing slash means everything in the folder. A domain is compared by whole labels.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import PurePosixPath
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
-from .everything import runs_anything
-from .shell import read
+from .paths import Places, below, is_too_deep, name_fits, plain_name
+from .shell import invisible
+
+# Characters of a glob.
+MAX_GLOB = 500
+# They bound the time that a comparison takes.
+MAX_WILDCARDS, MAX_GLOBSTARS = 12, 3
+
+Base = Literal["root", "home", "system"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """`words`: what must stand where, None for any one word. `is_open`: any further words may follow."""
+class Glob:
+    """`parts` begin at `base`: the project's root, the home folder, or the root of the file system."""
 
     text: str
-    words: tuple[str | None, ...]
-    is_open: bool
+    base: Base
+    parts: tuple[str, ...]
 
     @property
-    def is_exact(self) -> bool:
-        """True if it spells out every word of the command."""
-        return not self.is_open and None not in self.words
+    def is_everything(self) -> bool:
+        """True if it covers the whole file system or the whole home folder."""
+        return self.base != "root" and self.parts[0] in ("*", "**")
 
-    def spelled(self, words: Sequence[str], globs: Collection[str] = ()) -> frozenset[int] | None:
-        """Which of `words` the pattern spells out, by index; None: it does not match.
+    def folders(self, places: Places) -> tuple[str, ...]:
+        """Where `base` is: as written, and with links followed."""
+        if self.base == "system":
+            return ("/",)
+        folder = places.root if self.base == "root" else places.home
+        return (folder, places.real.get(folder, folder))
 
-        One of `globs` may become several words, so that only an open end covers it.
+    def matches(self, path: str, places: Places, *, with_folder: bool = False) -> bool:
+        """For allowing: `path` itself, with its exact case. `with_folder`: `src/**` also matches `src`."""
+        parts = self.parts[:-1] if with_folder and self.parts[-2:] == ("**", "*") else self.parts
+        return any(_fits(parts, inner) for inner in self._inner(path, places))
+
+    def touches(self, path: str, places: Places) -> bool:
+        """For denying and asking: also everything in a folder that matches, in any case."""
+        wide = self._wide
+        return any(
+            is_too_deep(inner) or _fits((*wide, "**"), tuple(map(plain_name, inner)))
+            for inner in self._inner(path, places)
+        )
+
+    def is_under(self, path: str, places: Places, *, at_any_depth: bool = False) -> bool:
+        """For denying and asking: something that matches may lie in the folder `path`.
+
+        A pattern with wildcards counts only up to the first, unless `at_any_depth`.
         """
-        if len(words) < len(self.words) or (len(words) > len(self.words) and not self.is_open):
-            return None
-        pairs = list(zip(self.words, words, strict=False))
-        if any(word in globs or wanted not in (None, word) for wanted, word in pairs):
-            return None
-        return frozenset(index for index, (wanted, _) in enumerate(pairs) if wanted is not None)
+        for folder in self.folders(places):
+            inner = below(path, folder)
+            if inner is None and below(folder, path) is not None:
+                return True
+            literal = tuple(takewhile(lambda part: not _has_wildcard(part), self._wide))
+            length = len(literal) if at_any_depth and literal != self._wide else MAX_GLOB
+            if inner is not None and tuple(map(plain_name, inner))[:length] == literal[: len(inner)]:
+                return True
+        return False
+
+    def may_match(self, glob: str, places: Places) -> bool:
+        """For denying and asking: the shell may replace `glob`, an absolute path, by a path that matches.
+
+        Compared up to the first `**`; where both sides have wildcards, only the ends of their names are compared.
+        """
+        for folder in self.folders(places):
+            inner = below(glob, folder)
+            if inner is not None and _may_meet(self._wide, tuple(map(plain_name, inner))):
+                return True
+            if (
+                inner is None
+                and below(folder, "/" + "/".join(takewhile(lambda part: not _has_wildcard(part), glob.split("/")[1:])))
+                is not None
+            ):
+                return True
+        return False
+
+    def _inner(self, path: str, places: Places) -> list[tuple[str, ...]]:
+        found = (below(path, folder) for folder in dict.fromkeys(self.folders(places)))
+        return [parts for parts in found if parts is not None]
+
+    @property
+    def _wide(self) -> tuple[str, ...]:
+        return tuple(map(plain_name, self.parts[:-2] if self.parts[-2:] == ("**", "*") else self.parts))
 
 
-def compile_pattern(text: str) -> Pattern:
-    """Raises ValueError, in words for the user, if `text` is no pattern for one command."""
-    if text.strip() == "*":
-        return Pattern(text, (), True)
-    line = read(re.sub(r":\*$", " *", text.strip()))
-    if line.unclear or line.writes or len(line.parts) != 1:
-        raise ValueError(f"Bash({text}): {line.unclear or _not_one(text)}; a rule is the words of one command")
-    words = line.parts[0]
-    part = next((word for word in words if word in line.globs and word != "*"), None)
-    if part or re.search(r"""['"\\]\*['"]?""", text):
-        raise ValueError(f"Bash({text}): in a rule, * stands for whole words only; write for example `npm test *`")
-    wanted = tuple(None if word in line.globs else word for word in words)
-    return Pattern(text, wanted[:-1] if wanted[-1] is None else wanted, wanted[-1] is None)
+def compile_glob(text: str) -> Glob:
+    """Raises ValueError, with a message for the user, if `text` is not a path glob."""
+    if problem := _problem(text):
+        raise ValueError(problem)
+    base: Base = "system" if text[:1] == "/" else "home" if text[:1] == "~" else "root"
+    parts = PurePosixPath(text.removeprefix("~").lstrip("/")).parts
+    if base == "root" and "/" not in text.rstrip("/") and parts[:1] != ("**",):
+        parts = ("**", *parts)
+    if text.endswith("/") or not parts:
+        parts = (*parts, "**")
+    if parts[-1] == "**":
+        parts = (*parts, "*")
+    return Glob(text, base, parts)
 
 
-def warning(pattern: Pattern) -> str:
-    """In words, why the pattern allows much more than it seems to; empty: it does not."""
-    return runs_anything(pattern.words, pattern.is_open)
+def _problem(text: str) -> str | None:
+    is_odd = any(char in text for char in "[]{}\\") or text.startswith("!") or "://" in text
+    problems = (
+        (not text or text != text.strip(), "A path must not be empty or have spaces around it."),
+        (
+            len(text) > MAX_GLOB or invisible(text) or "\n" in text,
+            f"A path has at most {MAX_GLOB} characters, all of them visible.",
+        ),
+        (is_odd, "A path supports *, ** and ? only; not brackets, braces, backslashes, ! or addresses."),
+        (".." in text.split("/"), "A path must not contain ..; write it from the root of the file system."),
+        (text[:1] == "~" and text[1:2] not in ("", "/"), "A path supports only your own home folder, ~/."),
+        (
+            len(re.findall(r"\*+|\?", text)) > MAX_WILDCARDS or text.count("**") > MAX_GLOBSTARS,
+            f"A path has at most {MAX_WILDCARDS} wildcards, {MAX_GLOBSTARS} of them **.",
+        ),
+    )
+    return next((problem for is_problem, problem in problems if is_problem), None)
 
 
-def _not_one(text: str) -> str:
-    return "it holds several commands or a redirection" if text.strip() else "it is empty"
+def _has_wildcard(part: str) -> bool:
+    return not {"*", "?", "["}.isdisjoint(part)
+
+
+def _fits(wanted: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    return bool(_compiled(wanted).match("/".join(parts))) if parts else set(wanted) <= {"**"}
+
+
+@lru_cache(maxsize=1024)
+def _compiled(parts: tuple[str, ...]) -> Any:
+    """Imported when first needed: a kernel without path rules starts without it."""
+    from wcmatch import glob
+
+    patterns = ["/".join(parts)]
+    if parts[-1] == "**" and len(parts) > 1:
+        patterns = ["/".join(parts[:-1]), f"{patterns[0]}/*"]
+    return glob.compile(patterns, flags=glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX | glob.CASE)
+
+
+def _may_meet(rule: tuple[str, ...], given: tuple[str, ...]) -> bool:
+    for wanted, part in zip(rule, given, strict=False):
+        if wanted == "**":
+            return _may_be_equal(rule[-1], given[-1])
+        if not _may_be_equal(wanted, part):
+            return False
+    return True
+
+
+def _may_be_equal(name: str, glob: str) -> bool:
+    """Whether a shell may replace `glob` by a name that matches `name`. A wildcard does not match a leading dot."""
+    if name[:1] == "." and glob[:1] in ("*", "?", "["):
+        return False
+    if not (_has_wildcard(name) and _has_wildcard(glob)):
+        return name_fits(name, glob) or name_fits(glob, name)
+    one, other = (re.split(r"[*?\]]", each)[-1] for each in (name, glob))
+    return one.endswith(other) or other.endswith(one)
+
+
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_DOMAIN = re.compile(rf"(\*\.)?((?:{_LABEL}\.)*{_LABEL}|\[[0-9a-f:.]+\])(?::(\d{{1,5}}))?", re.IGNORECASE)
+_PORTS = {"http": 80, "https": 443}
+_LONGEST = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A host, or with `with_subdomains` all hosts under it but not itself. Without `port`, the scheme's default."""
+
+    text: str
+    host: str
+    with_subdomains: bool
+    port: int | None
+
+    @property
+    def is_everything(self) -> bool:
+        """True if it is a whole top-level domain."""
+        return self.with_subdomains and "." not in self.host
+
+    def matches(self, url: str) -> bool:
+        """For allowing: nothing in `url` may be ambiguous."""
+        split = _split(url)
+        if split is None or not _is_plain(url, split):
+            return False
+        port = split.port if split.port is not None else _PORTS[split.scheme]
+        wanted = port == self.port if self.port is not None else port == _PORTS[split.scheme]
+        return wanted and self._is_host((split.hostname or "").removesuffix("."))
+
+    def touches(self, url: str) -> bool:
+        """For denying and asking: any port, any spelling of the host, and every part that may be taken for it."""
+        hosts = {_address(host) for host in _hosts(url)}
+        is_address = self.host[:1].isdecimal()
+        return any(
+            self._is_host(host)
+            or host == self.host
+            or host.endswith("." + self.host)
+            or (is_address and _is_old_address(host))
+            for host in hosts
+        )
+
+    def _is_host(self, host: str) -> bool:
+        return host.endswith("." + self.host) if self.with_subdomains else _address(host) == host == self.host
+
+
+def compile_domain(text: str) -> Domain:
+    """Raises ValueError, with a message for the user, if `text` is not a host."""
+    found = _DOMAIN.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            "A domain is a host such as example.com, *.example.com or localhost:8000, without scheme, path or other *; "
+            "write international names in their ASCII form (xn--…)."
+        )
+    host = found[2].strip("[]").lower()
+    if _address(host) != host or _is_old_address(host):
+        raise ValueError("Write this address in its usual form, as in 127.0.0.1.")
+    return Domain(text, host, bool(found[1]), int(found[3]) if found[3] else None)
+
+
+def host_of(url: str) -> str | None:
+    """The host, with its port unless that is the scheme's default; None if `url` can be read in two ways."""
+    split = _split(url)
+    if split is None or not _is_plain(url, split):
+        return None
+    host = (split.hostname or "").removesuffix(".")
+    shown = f"[{host}]" if ":" in host else host
+    return shown if split.port in (None, _PORTS[split.scheme]) else f"{shown}:{split.port}"
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        split = urlsplit(url) if len(url) <= _LONGEST else None
+        return split if split is not None and (split.port is None or split.port >= 0) else None
+    except ValueError:
+        return None
+
+
+def _is_plain(url: str, split: SplitResult) -> bool:
+    """Programs disagree about control characters, backslashes, user names and non-ASCII letters in addresses."""
+    has_odd = not re.fullmatch(r"[!-~]+", url) or "\\" in url or "@" in split.netloc or "%" in split.netloc
+    if has_odd or split.scheme not in _PORTS or not url.lower().startswith(split.scheme + "://"):
+        return False
+    return _DOMAIN.fullmatch(split.netloc.removesuffix(".")) is not None and "*" not in split.netloc
+
+
+def _hosts(url: str) -> set[str]:
+    """Everything in the beginning of `url` that some program might take for the host."""
+    start = url[:_LONGEST].strip().replace("\\", "/").lower()
+    authority = next((part for part in start.split("/")[1:] if part), start) if ":" in start[:8] else start
+    authority = re.split(r"[/?#]", authority)[0]
+    parts = {authority, *authority.split("@")}
+    return {re.sub(r":\d*$", "", part).strip("[]").rstrip(".") for part in parts}
+
+
+def _address(host: str) -> str:
+    """The canonical spelling of an IP address; anything else as it is."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host
+
+
+def _is_old_address(host: str) -> bool:
+    """An address in a form that only old resolvers take, such as `0x7f.1` or `2130706433`."""
+    is_number = re.fullmatch(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", host)
+    return bool(is_number) and not re.fullmatch(r"((0|[1-9]\d*)\.){3}(0|[1-9]\d*)", host)

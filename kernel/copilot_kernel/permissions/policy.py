@@ -1,197 +1,209 @@
-"""May it, without asking? One pure function of the call, the rules, the mode and what was found out about its paths.
+"""The decision about a permission request: a pure function of the call, the rules, the mode and its paths.
 
-What is denied goes before what is asked about, and that before what is allowed. Whatever is unclear asks. Only an
-option of kind `allow_once` is ever chosen for a yes: never a standing grant, and never by position, name or id.
+Deny goes before ask, ask before allow, and whatever is unclear prompts. Only an option of kind `allow_once` is ever
+chosen for a yes: never a standing grant, and never by position, name or id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import posixpath
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..acp.messages import Option
 from ..conversation.model import ToolCall
-from . import inputs, limits, searches
-from .circumstances import Circumstances
-from .contradictions import contradiction
-from .grants import ACCEPT_EDITS, granted
-from .request import Request, paths
-from .rules import KINDS, Rule, Rules, parse, warning
-from .suggestions import LONGEST as LONGEST_WORTH
-from .suggestions import suggestion
+from .deny import changed_settings, matches, possible_rule
+from .grants import ACCEPT_EDITS, BYPASS, grant, is_trusted
+from .patterns import host_of
+from .programs import starts_programs
+from .question import Question
+from .request import PolicyContext, Request, contradiction, paths
+from .rulebook import NAME_OF, Rule, Rules, parse
 
-__all__ = ["BYPASS", "PLAN", "Circumstances", "Decision", "Rules", "decide", "paths", "reject"]
+__all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
 
 PLAN = "plan"
-BYPASS = "bypassPermissions"
+# Characters of a command for which a rule is worth saving.
+MAX_SUGGESTED = 1_000
 
 Outcome = Literal["allow", "ask", "reject"]
-By = Literal["rule", "mode"]
+DecidedBy = Literal["rule", "mode"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`option` None with `reject` means that the agent offers no way to say no: `cancelled` is what is left."""
+    """With outcome `reject`, `option` is None if the agent offers no way to say no; only `cancelled` is left then."""
 
     outcome: Outcome
     option: Option | None
-    by: By
+    by: DecidedBy
+    # One sentence for the user.
     reason: str
-    """Why, as one sentence for the user."""
-    rule: str = ""
-    """The rule, or the rules that together, decided; empty: none did."""
+    # The rule that decided; of several that did so together, joined by "and".
+    rule: str | None = None
+    # Rules of which each alone, added to `allow`, would have allowed the call. Only if the outcome is `ask`.
     would: tuple[str, ...] = ()
-    """Rules of which each alone, added to `allow`, would have allowed it. Only where the outcome is `ask`."""
-    suggestion: str = ""
-    """The narrowest of them; empty: no rule alone would, or only one that means everything."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    outcome: Outcome
-    by: By
-    words: str
-    rule: str = ""
-    is_open: bool = False
-    """One more rule that allows could have changed it."""
+    # The narrowest of them, unless it allows everything.
+    suggestion: str | None = None
 
 
 def decide(
-    call: ToolCall, options: Sequence[Option], circumstances: Circumstances, earlier: ToolCall | None = None
+    call: ToolCall, options: Sequence[Option], context: PolicyContext, earlier: ToolCall | None = None
 ) -> Decision:
-    """About the merged `call`. `earlier` is the same call as it was shown before it asked, or None if it was not.
-
-    Never raises, whatever an agent sends.
-    """
-    request = Request(call, inputs.read(call), circumstances)
-    found = _find(request, earlier)
-    option = _option(found.outcome, options)
-    if found.outcome == "allow" and option is None:
-        words = f"{found.words}, but the agent offers no answer that allows it only once"
-        return Decision("ask", None, found.by, _sentence(words), found.rule)
-    if found.outcome != "ask":
-        return Decision(found.outcome, option, found.by, _sentence(found.words), found.rule)
-    would = _would(request) if found.is_open else ()
-    narrow = next((rule for rule in would if not warning(parse(rule))), "")
-    return Decision("ask", None, found.by, _sentence(found.words), found.rule, would, narrow)
+    """About the merged `call`. `earlier` is the same call as it was shown before it asked. Never raises."""
+    found = _find(Request(call, context, earlier))
+    if found.outcome == "reject":
+        return replace(found, option=reject(options))
+    once = _first(options, "allow_once")
+    if found.outcome == "allow" and not once:
+        return replace(
+            found, outcome="ask", reason=f"{found.reason} But the agent does not offer to allow it only once."
+        )
+    return replace(found, option=once) if found.outcome == "allow" else found
 
 
 def reject(options: Sequence[Option]) -> Option | None:
-    """How to say no when nobody can answer; None: only `cancelled` is left."""
+    """How to say no when nobody can answer; None if only `cancelled` is left."""
     return _first(options, "reject_once") or _first(options, "reject_always")
-
-
-def _find(request: Request, earlier: ToolCall | None) -> _Finding:
-    mode, rules = request.circumstances.mode, request.circumstances.rules
-    if mode == PLAN:
-        return _Finding("reject", "mode", "the mode is plan, in which nothing is done and nobody is asked")
-    if denied := limits.limit(rules.deny, request) or request.limited_by("deny"):
-        return _Finding("reject", "rule", f"the rule {denied} denies it", denied)
-    if words := limits.ours(request):
-        return _Finding("ask", "mode", f"{words}, and changing them always asks")
-    if asked := limits.limit(rules.ask, request) or request.limited_by("ask"):
-        return _Finding("ask", "rule", f"the rule {asked} asks about it", asked)
-    if hinted := limits.hinted((*rules.deny, *rules.ask), request):
-        return _Finding("ask", "rule", f"it names what the rule {hinted} is about", hinted)
-    if held := searches.held_back((*rules.deny, *rules.ask), request):
-        return _Finding("ask", "rule", f"the search may read what the rule {held} is about", held)
-    return _bypassed(request) if mode == BYPASS else _granted(request, earlier)
-
-
-def _bypassed(request: Request) -> _Finding:
-    """Everything, unless what a rule denies or asks about may hide in it."""
-    rules = (*request.circumstances.rules.deny, *request.circumstances.rules.ask)
-    words = next((words for is_about, find in _HIDING if any(map(is_about, rules)) and (words := find(request))), "")
-    if words:
-        return _Finding("ask", "rule", words)
-    return _Finding("allow", "mode", f"the mode {BYPASS} allows everything")
-
-
-def _hidden_command(request: Request) -> str:
-    unclear = next((verdict.reason for verdict in request.verdicts if verdict.outcome == "ask"), "")
-    if request.seen.commands and request.seen.aside:
-        unclear = unclear or f"it holds {request.seen.aside[:40]} beside its command"
-    if request.call.kind == "execute" and not request.seen.commands:
-        unclear = unclear or "it does not say which command it runs"
-    return f"{unclear}, and a command that a rule denies may hide in it" if unclear else ""
-
-
-def _hidden_file(request: Request) -> str:
-    kind, seen = request.call.kind, request.seen
-    if kind == "execute" and not seen.commands:
-        return "it does not say which command it runs, and a rule denies some files"
-    if kind in ("read", "edit", "delete") and not seen.paths:
-        return "it does not say which files it is about, and a rule denies some"
-    if kind == "move" and not request.has_ends:
-        return "it does not say where from and where to, and a rule denies some files"
-    unknown = next((spot for spot in (*request.spots, *request.written) if not spot.real), None)
-    return f"it is not known where {unknown.text[:200]} leads, and a rule denies some files" if unknown else ""
-
-
-def _hidden_address(request: Request) -> str:
-    is_unsaid = request.call.kind == "fetch" and not request.seen.urls
-    return "it does not say which address it fetches, and a rule denies some" if is_unsaid else ""
-
-
-def _too_much(request: Request) -> str:
-    return "its input has more parts than can be looked at, and a rule denies some" if request.seen.too_much else ""
-
-
-_HIDING: tuple[tuple[Callable[[Rule], object], Callable[[Request], str]], ...] = (
-    (lambda rule: rule.command, _hidden_command),
-    (lambda rule: rule.path, _hidden_file),
-    (lambda rule: rule.domain, _hidden_address),
-    (lambda rule: True, _too_much),
-)
-"""Which rules something may hide from, and how."""
-
-
-def _granted(request: Request, earlier: ToolCall | None) -> _Finding:
-    if words := contradiction(request.call, request.seen, earlier, request.circumstances.cwd):
-        return _Finding("ask", "mode", words)
-    grant = granted(request)
-    if grant.problem:
-        return _Finding("ask", "mode", grant.problem, is_open=True)
-    if grant.by:
-        named, several = " and ".join(grant.by), len(grant.by) > 1
-        return _Finding(
-            "allow", "rule", f"the {'rules' if several else 'rule'} {named} allow{'' if several else 's'} it", named
-        )
-    return _Finding("allow", "mode", f"the mode {ACCEPT_EDITS} allows it in the project")
-
-
-def _would(request: Request) -> tuple[str, ...]:
-    """The narrowest rule first, then the bare name."""
-    return tuple(rule for rule in _candidates(request) if _alone(rule, request))
-
-
-def _candidates(request: Request) -> tuple[str, ...]:
-    if sum(map(len, request.seen.commands)) > LONGEST_WORTH:
-        return ()
-    bare = next((name for name, kinds in KINDS.items() if request.call.kind in kinds), "")
-    return tuple(dict.fromkeys(filter(None, (suggestion(request), bare))))
-
-
-def _alone(text: str, request: Request) -> bool:
-    rules = request.circumstances.rules
-    try:
-        more = replace(rules, allow=(*rules.allow, parse(text)))
-    except ValueError:
-        return False
-    tried = Request(request.call, request.seen, replace(request.circumstances, rules=more))
-    return not granted(tried).problem
-
-
-def _option(outcome: Outcome, options: Sequence[Option]) -> Option | None:
-    if outcome == "allow":
-        return _first(options, "allow_once")
-    return reject(options) if outcome == "reject" else None
 
 
 def _first(options: Sequence[Option], kind: str) -> Option | None:
     return next((option for option in options if option.kind == kind), None)
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def _find(request: Request) -> Decision:
+    mode, rules = request.context.mode, request.context.rules
+    if mode == PLAN:
+        return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
+    if denied := next((rule for rule in rules.deny if matches(rule, request)), None):
+        return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", denied.text)
+    if settings := changed_settings(request):
+        return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
+    if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
+        return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", asked.text)
+    limits = (*rules.deny, *rules.ask)
+    if possible := possible_rule(limits, request):
+        return Decision("ask", None, "rule", possible[1], possible[0].text)
+    if (mode == BYPASS or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
+        return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
+    if mode == BYPASS:
+        return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
+    return _granted(request)
+
+
+def _hiding_places(limits: Sequence[Rule], request: Request) -> Iterator[str]:
+    """Where everything is allowed: what a rule that denies or asks could not look into."""
+    kind, given = request.call.kind, request.given
+    commands, paths, hosts = (any(getattr(rule, part) for rule in limits) for part in ("command", "path", "domain"))
+    if commands or paths or hosts:
+        yield from (line.unclear for line in request.lines if line.unclear)
+    if commands or paths:
+        launching = (command.words[0] for command in request.commands if starts_programs(command.words))
+        yield from (f"`{program}` can start another program." for program in launching)
+    unknown = (path.text for path in (*request.paths, *request.written) if paths and not path.real)
+    yield from (f"It is not known where `{text[:200]}` leads." for text in unknown)
+    named_files = kind in ("read", "edit", "delete", "move")
+    gaps = (
+        (bool(limits) and given.is_too_large, "The input is too large to check."),
+        (commands and given.commands and given.unknown_member, f"`{given.unknown_member}` stands beside the command."),
+        ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
+        (paths and named_files and not given.paths, "The call does not name its files."),
+        (paths and kind == "move" and not request.has_two_ends, "The call does not say where the file goes."),
+        (hosts and kind == "fetch" and not given.urls, "The call does not name its address."),
+    )
+    yield from (reason for is_hidden, reason in gaps if is_hidden)
+
+
+def _granted(request: Request) -> Decision:
+    if reason := contradiction(request):
+        return Decision("ask", None, "mode", reason)
+    found = grant(request)
+    if found.problem:
+        would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
+        narrow = next((rule for rule in would if not parse(rule).warning), None)
+        return Decision("ask", None, "mode", found.problem, None, would, narrow)
+    if not found.rules:
+        return Decision("allow", None, "mode", f"The mode {ACCEPT_EDITS} allows it in the project.")
+    names = " and ".join(found.rules)
+    words = f"The rule {names} allows it." if len(found.rules) == 1 else f"The rules {names} allow it."
+    return Decision("allow", None, "rule", words, names)
+
+
+# -- suggestions ----------------------------------------------------------------------------------------------------
+
+
+def _candidates(request: Request) -> list[str]:
+    """The narrowest rule first, then the bare name."""
+    if sum(map(len, request.given.commands)) > MAX_SUGGESTED:
+        return []
+    found = dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))
+    return [rule for rule in found if rule and not rule_problem(rule)]
+
+
+def _would_allow(text: str, request: Request) -> bool:
+    rules = request.context.rules
+    context = replace(request.context, rules=replace(rules, allow=(*rules.allow, parse(text))))
+    return grant(Request(request.call, context, request.earlier)).problem is None
+
+
+def _suggestion(request: Request) -> str | None:
+    if request.given.tool:
+        return request.given.tool
+    name = NAME_OF.get(request.call.kind)
+    if name == "Bash":
+        return _for_command(request)
+    if name == "WebFetch":
+        hosts = {host_of(url) for url in request.given.urls}
+        return f"WebFetch(domain:{hosts.pop()})" if len(hosts) == 1 and None not in hosts else None
+    return _for_paths(request, name) if name else None
+
+
+def _for_command(request: Request) -> str | None:
+    """The one command that no rule covers yet, word for word."""
+    uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
+    return f"Bash({shlex.join(uncovered.pop())})" if len(uncovered) == 1 else None
+
+
+def _for_paths(request: Request, name: str) -> str | None:
+    """The file; of several the folder that holds them all, if that is less than the project."""
+    named = {_as_in_rule(request, path.written) for path in request.paths if not path.problem} - {""}
+    if len(named) <= 1:
+        return f"{name}({named.pop()})" if named else None
+    folder = posixpath.commonpath(named) if len({path[:1] == "/" for path in named}) == 1 else ""
+    return f"{name}({folder}/**)" if folder.strip("/.") else None
+
+
+def _as_in_rule(request: Request, path: str) -> str:
+    """Relative to the project; a name without a slash would match at any depth."""
+    inner = request.context.inner(path)
+    if inner is None:
+        return posixpath.normpath(path)
+    return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
+
+
+# -- rules that a person writes while a call waits ------------------------------------------------------------------
+
+
+def rule_problem(text: str) -> str | None:
+    """Why `text` cannot be saved as a rule."""
+    try:
+        parse(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str | None:
+    """Why a person may not want the rule `text`: it allows too much, or does not allow this call.
+
+    `root` is the project's folder. Paths are taken to lead where they say, since nobody looks at the disk here.
+    """
+    rule = parse(text)
+    if rule.warning or text in (question.suggestion, *question.rules):
+        return rule.warning
+    start = PolicyContext(rules=Rules(allow=(rule,)), root=root, cwd=root, home=home)
+    known = replace(start, real={path: path for path in paths(question.call, start)})
+    decision = decide(question.call, question.options, known)
+    return None if decision.outcome == "allow" else f"By itself this rule does not allow this call: {decision.reason}"

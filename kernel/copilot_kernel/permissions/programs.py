@@ -1,309 +1,260 @@
-"""Hardening: why the words of one command may run or write more than its first word says.
+"""What is known about single programs: the table `policy.toml`, and which words of a command it is about.
 
-A rule such as `Bash(git *)` stands for ordinary work with git. What the rule spells out itself is not questioned, only
-what its `*` stands for. Where knowledge is impossible (`npm run`, `make`, `pytest` run what the project's own files
-say) nothing is held back: such a rule is trust in the project.
+The table lists words that require confirmation because they start another program, write elsewhere or change settings.
+It is not a sandbox: a rule such as `Bash(git *)` is trust in git, with any arguments but these.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
-from itertools import pairwise
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
 
-from .git import git_hides
-from .options import ALIASES, options_of, refused_of
-from .projects import FROM_FILE, PASS_ON
-from .remotes import USUAL
-from .scripts import awk_hides, is_display, jq_hides, sed_hides
-from .shell import odd_target
+Effect = Literal["runs", "writes", "settings", "copies"]
+Words = Sequence[str]
 
-_REPLACES = "runs its words as commands of the shell itself"
-_CHANGES = "changes what later commands mean"
-_BUILTINS = (
-    dict.fromkeys((".", "source", "eval", "exec", "command", "builtin", "trap", "bind", "fc", "coproc"), _REPLACES)
-    | dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray"), _CHANGES)
-    | dict.fromkeys(
-        ("unset", "let", "getopts", "alias", "unalias", "set", "shopt", "enable", "hash", "umask"), _CHANGES
-    )
-    | dict.fromkeys(("ulimit", "shift", "history", "complete", "compgen", "compopt", "return", "logout"), _CHANGES)
-    | dict.fromkeys(("cd", "pushd", "popd"), "lets the rest run in another folder")
-)
-
-_WRAPPERS = """
-    env xargs sudo doas su timeout time nice nohup stdbuf setsid watch flock parallel ionice chrt taskset chroot unshare
-    nsenter strace ltrace gdb valgrind script entr unbuffer systemd-run busybox npx uvx command builtin exec
-"""
-WRAPPERS = frozenset(_WRAPPERS.split())
-"""Programs that start the program that their words name."""
-_RUN_IN = frozenset({"uv", "poetry", "pdm", "hatch", "pixi", "conda", "mamba", "rye"})
-"""These start one in the project's own environment."""
+_EFFECTS: dict[Effect, str] = {
+    "runs": "can start another program",
+    "writes": "can write files elsewhere",
+    "settings": "can change settings or where the command works",
+    "copies": "can bring unseen files into the project",
+}
 
 
-def hidden(
-    words: Sequence[str],
-    spelled: Collection[int] = frozenset({0}),
-    globs: frozenset[str] = frozenset(),
-    remotes: frozenset[str] = USUAL,
-) -> str:
-    """In words, what else than `words[0]` may run or be written; empty: nothing that is known.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table; `policy.toml` describes its fields."""
 
-    `spelled` are the words that a rule itself spells out, by index. `globs` are those that bash may replace by names.
-    `remotes`: the names of Git's remotes that stand for addresses.
-    """
-    free = frozenset(range(len(words))) - frozenset(spelled)
-    if not free:
-        return ""
-    program = posixpath.basename(words[0])
-    if words[0] in _BUILTINS and tuple(words[:2]) not in (("command", "-v"), ("command", "-V")):
-        return f"{words[0]} {_BUILTINS[words[0]]}"
-    if program in WRAPPERS and words[0] != "command":
-        return _wrapped(words, free, globs, remotes)
-    if program == "git":
-        return git_hides(words, free, globs, remotes)
-    if at := inner_at(words, free):
-        return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs, remotes)
-    return (
-        _options_hide(program, words, free, globs)
-        or _words_hide(program, words, free, globs)
-        or _refused_hide(words, free, globs)
-    )
+    programs: tuple[str, ...]
+    where: str
+    effect: Effect
+    words: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    # The program's name alone is the form that a rule must spell out.
+    form: bool = False
+
+    def matches(self, word: str) -> bool:
+        return any(is_option(word, each) for each in self.words) or any(text in word for text in self.contains)
 
 
-def inner_at(words: Sequence[str], free: Collection[int]) -> int:
-    """Where the program stands that a rule spells out behind another, as in `python -m pytest *`; 0: nowhere."""
-    program = posixpath.basename(words[0])
-    if program in _RUN_IN:
-        known = (at for at in reversed(range(1, len(words))) if at not in free and options_of(words[at]))
-        return next(known, 0)
-    if not re.fullmatch(r"(python|pypy)[\d.]*", program):
-        return 0
-    flag = next((at for at, word in enumerate(words) if at in free or word == "-m"), len(words))
-    return flag + 1 if flag + 1 < len(words) and not {flag, flag + 1}.intersection(free) else 0
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`policy.toml`. `filters` has for each program its options, those whose value follows, and its operands."""
+
+    by_program: dict[str, tuple[Row, ...]]
+    filters: dict[str, tuple[re.Pattern[str], re.Pattern[str], int]]
+    names: dict[str, frozenset[str]]
 
 
-def unwrap(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the wrappers in front that only measure, limit or delay, in their plain forms."""
-    for _ in range(_DEEPEST):
-        length = _wrapper_length(words)
-        if not length or words[length].startswith("-"):
-            break
-        words = words[length:]
-    return words
+@cache
+def table() -> Table:
+    """Read once, when the first command is judged."""
+    data = tomllib.loads(files(__package__).joinpath("policy.toml").read_text("utf-8"))
+    by_program: dict[str, tuple[Row, ...]] = {}
+    for row in map(_row, data["row"]):
+        by_program |= {program: (*by_program.get(program, ()), row) for program in row.programs}
+    names = {name: frozenset(listed.split()) for name, listed in data["names"].items()}
+    return Table(by_program, {name: _filter(**each) for name, each in data["filters"].items()}, names)
 
 
-def written(words: tuple[str, ...], spelled: Collection[int] = frozenset({0})) -> tuple[str, ...]:
-    """The files that a command writes besides what redirections say, where its words tell: to be judged as edits.
-
-    Also of `tee` behind a wrapper, whether that is looked through or a rule spells it out.
-    """
-    if posixpath.basename(words[0]) in WRAPPERS:
-        at = next((at for at, word in enumerate(words) if posixpath.basename(word) == "tee"), len(words))
-        return written(words[at:], {0, *(index - at for index in spelled)}) if at < len(words) else ()
-    if posixpath.basename(words[0]) == "tee":
-        return tuple(word for at, word in enumerate(words) if at not in spelled and not word.startswith("-"))
-    return ()
+def _filter(flags: str, valued: str, operands: int, counts: str = "") -> tuple[re.Pattern[str], re.Pattern[str], int]:
+    """From letters that stand alone, letters that take a value, and a pattern for numbers."""
+    value = rf"-[{flags}]*[{valued}]" if valued else "(?!)"
+    return re.compile(rf"-[{flags}]+|{value}.+|{counts or '(?!)'}", re.DOTALL), re.compile(value), operands
 
 
-_DEEPEST = 5
-"""Wrappers in a row."""
+def _row(data: dict[str, Any]) -> Row:
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return Row(**fields)
+
+
+def program_name(word: str) -> str:
+    """The name without its folder, as file systems see it that ignore case."""
+    return posixpath.basename(word).lower()
+
+
+def is_option(word: str, option: str) -> bool:
+    """Whether `word` is `option`, also abbreviated, joined with its value, or in a cluster of letters."""
+    if option.endswith("*"):
+        return word.startswith(option[:-1])
+    if option.startswith("--"):
+        name = word.partition("=")[0]
+        return len(name) > 2 and option.startswith(name)
+    if len(option) == 2 and option[0] == "-":
+        return word[:1] == "-" and word[1:2] != "-" and option[1] in word[1:]
+    return word == option
+
+
+def questionable(words: Words, spelled: Collection[int], globs: frozenset[str]) -> str | None:
+    """Why the command requires confirmation, although a rule covers it that spells out the words at `spelled`."""
+    is_exact = len(spelled) == len(words)
+    for start in sorted({0, *spelled}):
+        for row in table().by_program.get(program_name(words[start]), ()):
+            for at in _matches(row, words[start:], globs):
+                is_free = not is_exact if row.where == "program" and not row.form else start + at not in spelled
+                if is_free:
+                    return _reason(row, words[start], words[start + at])
+    return None
+
+
+def only_shows(words: Words, globs: frozenset[str]) -> bool:
+    """The program only shows what its words name, and no word of the table is among them."""
+    name = program_name(words[0])
+    rows = table().by_program.get(name, ())
+    return name in table().names["viewers"] and not any(True for row in rows for _ in _matches(row, words, globs))
+
+
+def starts_programs(words: Words) -> bool:
+    """The program starts whatever its words say, as shells and `sudo` do, other than in the plain form of a wrapper."""
+    inner = words[wrapper_length(words) :]
+    rows = table().by_program.get(program_name(inner[0]), ())
+    return any(row.where == "program" and row.effect == "runs" for row in rows)
+
+
+def _reason(row: Row, program: str, word: str) -> str:
+    if row.where == "program" and not row.form:
+        return f"`{program}` {_EFFECTS[row.effect]}; only a rule that spells out the whole command allows it."
+    shown = program if word == program else f"{program} {word if len(word) <= 60 else word[:59] + '…'}"
+    return f"`{shown}` {_EFFECTS[row.effect]}; only a rule that spells this out allows it."
+
+
+def _matches(row: Row, words: Words, globs: frozenset[str]) -> Iterator[int]:
+    """Indexes of the words that the row is about."""
+    match row.where:
+        case "program":
+            yield 0
+        case "anywhere":
+            yield from _listed(row, words, 1)
+        case "global":
+            yield from _listed(row, words[: _subcommand_index(row, words)], 1)
+        case "glob":
+            yield from (at for at, word in enumerate(words) if at and word in globs and re.search(r"[*?\[]", word))
+        case "script":
+            yield from _sed_scripts(words, globs)
+        case _:
+            yield from _of_subcommand(row, words)
+
+
+def _listed(row: Row, words: Words, start: int) -> Iterator[int]:
+    given = list(words)
+    if row.programs[0] == "tar" and words[1:2] and words[1][:1] != "-":
+        given[1] = f"-{words[1]}"
+    yield from (at for at in range(start, len(words)) if row.matches(given[at]))
+
+
+def _subcommand_index(row: Row, words: Words) -> int:
+    """The first word that is neither an option nor, as far as the row tells, the value of one."""
+    found = (at for at in range(1, len(words)) if words[at][:1] != "-" and words[at - 1] not in row.words)
+    return next(found, len(words))
+
+
+def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
+    """Behind global options, which may have values, the subcommand is any word of its name."""
+    places = range(1, len(words)) if words[1:2] and words[1][:1] == "-" else range(1, 2)
+    start = next((at for at in places if words[at : at + 1] and words[at] == row.where), None)
+    if start is None or (not set(row.unless).isdisjoint(words[start + 1 : start + 3]) and "--" not in words):
+        return
+    if row.words:
+        yield from _listed(row, words, start + 1)
+    else:
+        yield start
+
+
+# -- sed ------------------------------------------------------------------------------------------------------------
+
+
+# Printing, deleting, quitting and substituting. Versions of sed disagree where brackets hold the delimiter.
+_ADDRESS = r"(?:\d+|\$|/[^/\\\[\n]+/I?)"
+_REGEX = r"(?:(?!(?P=mark))(?:[^\\\[\n]|\\[^c\n])|\[\^?(?:(?!(?P=mark))[^\[\]\\\n])+\])*+"
+_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^c\n])*+"
+_COMMAND = rf"[pdq=]|s(?P<mark>[/|,:@%#!]){_REGEX}(?P=mark){_TEXT}(?P=mark)[gpI0-9]*"
+_PLAIN_SED = re.compile(rf"(?:\s*(?:{_ADDRESS}(?:,{_ADDRESS})?)?\s*(?:{_COMMAND})\s*(?:[;\n]|\Z))+", re.ASCII)
+_MAX_SCRIPT = 1_000
+
+
+def _sed_scripts(words: Words, globs: frozenset[str]) -> Iterator[int]:
+    """Scripts that do more than print, delete and substitute: the word after `-e`, else the first operand."""
+    options = [at for at in range(1, len(words)) if re.fullmatch(r"-[^-]*e", words[at])]
+    first = next((at for at in range(1, len(words)) if words[at][:1] not in ("-", "")), len(words))
+    yield from (at for at in range(1, len(words)) if re.match(r"-[^-]*?e.", words[at], re.DOTALL))
+    for at in [*(at + 1 for at in options), *([first] if first < min(options, default=len(words)) else [])]:
+        if at < len(words) and (
+            words[at] in globs or len(words[at]) > _MAX_SCRIPT or not _PLAIN_SED.fullmatch(words[at])
+        ):
+            yield at
+
+
+# -- filters and wrappers -------------------------------------------------------------------------------------------
+
+
+def is_filter(words: Words, globs: frozenset[str]) -> bool:
+    """A pure filter: it reads its input, writes its output, and can do nothing else."""
+    if words[0] not in table().filters or not globs.isdisjoint(words):
+        return False
+    options, valued, wanted = table().filters[words[0]]
+    rest, operands = iter(words[1:]), 0
+    for word in rest:
+        if valued.fullmatch(word):
+            operands += words[0] == "grep" and word[-1] == "e"
+            if next(rest, None) is None:
+                return False
+        elif not options.fullmatch(word):
+            operands += 1 if word[:1] != "-" else len(words)
+    return operands == wanted or (words[0], operands) == ("tr", 1)
+
+
 _TIME, _BUFFER = r"\d+(\.\d+)?[smhd]?", r"-[ioe](0|L|\d+[KMG]?)"
-_PLAIN = [
-    *(("time", "-p"), ("time",), ("nice", "-n", r"\d+"), ("nice",), ("nohup",)),
+# The plain forms of wrappers, word by word, longer ones first.
+_WRAPPERS = [
+    *(("time", "-p"), ("time",), ("nice", "-n", r"\d+"), ("nice", r"-\d+"), ("nice",), ("nohup",), ("command",)),
     *(("timeout", "-[ks]", r"\w+", _TIME), ("timeout", _TIME)),
     *(("stdbuf", *[_BUFFER] * count) for count in (3, 2, 1)),
 ]
-"""The plain forms of wrappers, word by word, longer ones first."""
+_MAX_WRAPPERS = 5
 
 
-def _wrapper_length(words: tuple[str, ...]) -> int:
-    shapes = (shape for shape in _PLAIN if len(words) > len(shape))
-    return next((len(shape) for shape in shapes if all(map(re.fullmatch, shape, words))), 0)
+def wrapper_length(words: Words) -> int:
+    """The number of words before the command that runs behind plain wrappers such as `timeout 60`."""
+    length = 0
+    for _ in range(_MAX_WRAPPERS):
+        inner = words[length:]
+        shapes = (shape for shape in _WRAPPERS if len(inner) > len(shape) and shape[0] == inner[0])
+        step = next((len(shape) for shape in shapes if all(map(re.fullmatch, shape, inner))), 0)
+        if not step or inner[step].startswith("-"):
+            break
+        length += step
+    return length
 
 
-def _wrapped(words: Sequence[str], free: frozenset[int], globs: frozenset[str], remotes: frozenset[str]) -> str:
-    """A rule for a wrapper means everything, but what is held back from a program is held back behind it too."""
-    for at, word in enumerate(words[1:], 1):
-        name = posixpath.basename(word)
-        if name == "git" or name in _BUILTINS or name in _WORDS or options_of(name) or refused_of(name):
-            return hidden(words[at:], frozenset(i - at for i in range(at, len(words)) if i not in free), globs, remotes)
-    return ""
+# -- warnings -------------------------------------------------------------------------------------------------------
+
+_VALUE = re.compile(r"-.*|\d[\d.]*[smhd]?|\w+=.*", re.DOTALL)
 
 
-def _options_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    options = options_of(program)
-    if not options:
-        return ""
-    end = words.index("--") if "--" in words and program in PASS_ON else len(words)
-    for at, word in ((index, words[index]) for index in sorted(free) if index < end):
-        if not options.covers(word) and not _is_tame(program, word, *words[at + 1 : at + 2]):
-            return f"{program} {word} may start other programs or write files"
-        if word in globs and word[0] in "*?[":
-            return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
-    return ""
+def breadth_warning(words: Sequence[str | None], *, is_open: bool) -> str | None:
+    """Why a rule with these words (None: any word) allows much more, or less, than it seems to."""
+    if not words or words[0] is None:
+        return "This rule allows every program."
+    inner = wrapper_length([*(word or "*" for word in words), "program"])
+    rows = table().by_program.get(program_name(words[0]), ())
+    if is_open and inner in (0, len(words)) and any(row.where == "program" and not row.form for row in rows):
+        return f"`{words[0]}` always prompts unless a rule spells out the whole command, so this rule allows nothing."
+    kinds = ("interpreters", "open_interpreters") if is_open or None in words else ("interpreters",)
+    named = [re.sub(r"(?<=\w)[\d.]+$", "", posixpath.basename(word)) if word else None for word in words[inner:]]
+    for length in range(1, len(named) + 1):
+        prefix = "+".join(map(str, named[:length]))
+        if any(prefix in table().names[kind] for kind in kinds) and _is_left_open(words[inner + length :]):
+            shown = " ".join(word or "*" for word in words)
+            return f"`{shown}` can run any program or code, so this rule allows everything."
+    return None
 
 
-def _is_tame(program: str, option: str, value: str = "") -> bool:
-    """Whether an option that is not on the list is harmless with this value in the next word."""
-    if program == "pytest":
-        return option == "-p" and value.startswith("no:")
-    return program == "curl" and is_display(option, value)
-
-
-def _refused_hide(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """Of the program and of those that a rule spells out behind it, as in `python -m pytest *`."""
-    for at, program in enumerate(words):
-        refused = refused_of(posixpath.basename(program)) if at == 0 or at not in free else None
-        for word, after in pairwise([*(words[index] for index in sorted(free) if index > at), ""] if refused else []):
-            if refused and refused.covers(word) and not _is_tame("pytest", word, after):
-                return f"{program} {word} may start other programs or write files"
-            if word in globs and word[0] in "*?[":
-                return f"{word} may become an option of {program}, by the name of a file; write ./{word}"
-    return ""
-
-
-def _words_hide(program: str, words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    name = ALIASES.get(program, program)
-    if name in FROM_FILE and (file := next((words[at] for at in sorted(free) if words[at].startswith("@")), "")):
-        return f"{program} {file} takes further options from a file"
-    if name in _WHOLE:
-        return _WHOLE[name](words, free, globs)
-    check = _WORDS.get(name)
-    return check([words[index] for index in sorted(free)], globs) if check else ""
-
-
-def _sed(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """The script is what follows each -e, also attached, else the first word that is no option.
-
-    Where options end at the first other word, or at --, this word is the script even if an -e follows.
-    """
-    if attached := next((words[at] for at in sorted(free) if re.match(r"-[^-]*?e.", words[at], re.DOTALL)), ""):
-        return f"sed {attached} holds a script that is not looked through; write -e before it"
-    named = [at for at in range(1, len(words)) if re.fullmatch(r"-[^-i]*e.*", words[at], re.DOTALL)]
-    first = next((at for at in range(1, len(words)) if words[at][:1] not in ("-", "")), len(words))
-    places = [at + 1 for at in named] + ([first] if first < min(named, default=len(words)) else [])
-    scripts = [words[at] for at in places if at in free]
-    if globs.intersection(scripts):
-        return "a script of sed may become another, by the name of a file"
-    return next(filter(None, map(sed_hides, scripts)), "")
-
-
-def _awk(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """Past the values of -F and -v at the beginning, each word may be the program; after --, also one with a dash.
-
-    The name of a function in a variable is what `@f()` calls.
-    """
-    if named := next((words[at] for at in sorted(free) if _AWK_RUNS.search(words[at])), ""):
-        return f"awk {named} may run commands"
-    at = 1
-    while at < len(words) and words[at] in ("-F", "-v"):
-        at += 2
-    programs = [words[place] for place in sorted(free) if place >= at]
-    if globs.intersection(programs[:1]):
-        return "a program of awk may become another, by the name of a file"
-    is_over = "--" in words[at:]
-    return next(filter(None, (awk_hides(word) for word in programs if is_over or not word.startswith("-"))), "")
-
-
-_AWK_RUNS = re.compile(r"\b(?:\d\w*)?system\b|system\s*\(|getline", re.ASCII)
-
-
-def _jq(words: list[str], globs: frozenset[str]) -> str:
-    return next(filter(None, map(jq_hides, words)), "")
-
-
-def _patch(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """Only in front is it sure that `--dry-run` is no option's value."""
-    is_dry = words[1] == "--dry-run" and all(re.fullmatch(r"-p\d+|-[RNsuli]|[^-].*", word) for word in words[2:])
-    return "" if is_dry else "a patch may change every file"
-
-
-def _listed(words: list[str], globs: frozenset[str]) -> str:
-    """Of du and wc: the names in the file are shown where there are no such files."""
-    return "the names come from a file, which is shown" if any(word.startswith("--f") for word in words) else ""
-
-
-def _tar(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """The first word may be letters without a dash; an archive `host:file` is fetched by another program."""
-    loose = [words[at] for at in sorted(free)]
-    if any(word in globs and "/" not in re.split(r"[*?\[]", word)[0] for word in loose):
-        return "an archive may become another, by the name of a file; write ./ before it"
-    letters = words[1] if 1 in free and not re.match("-.", words[1]) else ""
-    if letters and not re.fullmatch(r"[cxtvzjJkpmahruf]+", letters):
-        return f"tar {letters} may start other programs or write files"
-    return "tar reaches for another machine" if any(":" in word for word in loose) else ""
-
-
-def _curl(words: Sequence[str], free: frozenset[int], globs: frozenset[str]) -> str:
-    """Read as curl reads it, up to its addresses: it replaces braces and brackets in them, also those in `f{i}le:`."""
-    at = 1
-    while at < len(words):
-        if _TAKES_VALUE.fullmatch(words[at]) and "--" not in words:
-            at += 2
-            continue
-        if at in free and (words[at].lower().startswith(("file:", "--url=")) or re.search(r"[{\[]", words[at])):
-            return f"curl {words[at]} may read files of this machine"
-        at += 1
-    return ""
-
-
-_TAKES_VALUE = re.compile(
-    r"-[sSfLIivkgNG46#]*[HXdAemruFow]|--(header|request|data|data-raw|data-urlencode|data-binary|json|user-agent|referer|max-time"
-    r"|connect-timeout|retry|retry-delay|range|user|form|write-out|output)"
-)
-"""Of curl. A letter that takes a value ends its word, or has the value in it."""
-
-
-def _make(words: list[str], globs: frozenset[str]) -> str:
-    setting = next((word for word in words if ("=" in word and word[0] != "-") or word in globs), "")
-    return f"make {setting} sets what the Makefile runs" if setting else ""
-
-
-def _one_file(
-    words: Sequence[str], free: frozenset[int], globs: frozenset[str], valued: frozenset[str] = frozenset()
-) -> str:
-    """Options end at the first other word; `-` is a file too, so that what follows it would be written."""
-    at = 1
-    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
-        at += 2 if words[at] in valued else 1
-    files = range(at + (list(words[at : at + 1]) == ["--"]), len(words))
-    if any(place in free for place in files[1:]) or globs.intersection(words[place] for place in files):
-        return "a second file would be written"
-    return ""
-
-
-def _less(words: list[str], globs: frozenset[str]) -> str:
-    return "a word with + is a command for the pager" if any(word[:1] in "+*?[" for word in words) else ""
-
-
-def _date(words: list[str], globs: frozenset[str]) -> str:
-    return "it may set the clock" if any(re.match(r"\d|[*?[]", word) for word in words) else ""
-
-
-def _tee(words: list[str], globs: frozenset[str]) -> str:
-    odd = next((word for word in words if word in globs or (word[:1] == "-" and word not in ("-a", "-i"))), "")
-    return f"what tee {odd} writes is not written out" if odd else next(filter(None, map(odd_target, words)), "")
-
-
-_WHOLE: dict[str, Callable[[Sequence[str], frozenset[int], frozenset[str]], str]] = {
-    "sed": _sed,
-    "awk": _awk,
-    "patch": _patch,
-    "tar": _tar,
-    "curl": _curl,
-    "uniq": partial(_one_file, valued=frozenset({"-f", "-s", "-w"})),
-    "xxd": partial(_one_file, valued=frozenset({"-c", "-g", "-l", "-s"})),
-}
-"""Those for which it matters where a word stands, also among what the rule spells out."""
-_WORDS: dict[str, Callable[[list[str], frozenset[str]], str]] = {
-    "jq": _jq,
-    "du": _listed,
-    "wc": _listed,
-    "make": _make,
-    "date": _date,
-    "less": _less,
-    "man": _less,
-    "tee": _tee,
-}
+def _is_left_open(rest: Sequence[str | None]) -> bool:
+    """True if what runs is not spelled out: only options and their values stand before the first `*`, or the end."""
+    return next((word for word in rest if word is None or not _VALUE.fullmatch(word)), None) is None

@@ -18,16 +18,16 @@ class Question:
     key: int
     call: ToolCall
     options: tuple[Option, ...]
+    # Why a person is asked, in one sentence for the user.
     why: str = ""
-    """Why a person is asked, in one sentence for the user."""
+    # Rules of which each one alone, added to `allow`, would have allowed this call.
     rules: tuple[str, ...] = ()
-    """Rules of which each one alone, added to `allow`, would have allowed this call."""
+    # The narrowest rule worth saving for calls like this; empty if there is none. A person may edit it.
     suggestion: str = ""
-    """The narrowest rule worth saving for calls like this; empty if there is none. A person may edit it."""
+    # The folder that the call works in: the one it names, else the session's.
     folder: str = ""
-    """The folder that the call works in: the one it names, else the session's."""
+    # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
-    """The agent is GitHub Copilot, of which it is known what "always" means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class Answer:
     option: Option | None
     by: By
     reason: str = ""
+    # A rule that the person adds to `allow` with this answer; empty: none.
     rule: str = ""
-    """A rule that the person adds to `allow` with this answer; empty: none."""
+    # How long `rule` holds: until the conversation is another one, or from now on, in the settings.
     keep: Literal["session", "settings"] = "session"
-    """How long `rule` holds: until the conversation is another one, or from now on, in the settings."""
+    # What the person wants to be told to the agent with a "no"; it goes out as the next prompt. Empty: nothing.
     feedback: str = ""
-    """What the person wants to be told to the agent with a "no"; it goes out as the next prompt. Empty: nothing."""
 
     @property
     def allows(self) -> bool:

@@ -1,112 +1,256 @@
-"""A call together with its circumstances: what it would read, change and run, and what rules for commands say."""
+"""A tool call together with what a decision about it depends on, worked out once."""
 
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
+from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 from . import inputs
-from .circumstances import Circumstances, Spot
-from .commands import Verdict, judge
-from .inputs import Input
-from .naming import Named, named
-from .parts import LONGEST
-from .reach import Around
+from .commands import CommandVerdict, Words, judge_line, path_pieces, working_folders
+from .inputs import FILE_KINDS, Input
+from .paths import MAX_PATH, Places, ResolvedPath
+from .programs import only_shows
+from .rulebook import Rules
+from .shell import CommandLine, parse_line
 
 CHANGING = frozenset({"edit", "delete", "move"})
+_READING = frozenset({"read", "search", "think", "fetch"})
+_MAX_OPERANDS = 600
+_NO_RULES = Rules()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyContext(Places):
+    """Everything that a decision depends on besides the call; the caller has looked at the disk before.
+
+    `protected` are absolute paths of files and folders that hold our own rules and settings.
+    """
+
+    mode: str = "default"
+    rules: Rules = _NO_RULES
+    protected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a line, and the absolute paths that its words may name. `globs` may become other paths."""
+
+    words: Words
+    paths: tuple[str, ...]
+    globs: tuple[str, ...]
+    only_shows: bool
 
 
 @dataclass(frozen=True)
 class Request:
-    """Everything is worked out once, when it is first needed."""
+    """`earlier` is the same call as it was shown before it asked; None if it was not."""
 
     call: ToolCall
-    seen: Input
-    circumstances: Circumstances
+    context: PolicyContext
+    earlier: ToolCall | None = None
+
+    @cached_property
+    def given(self) -> Input:
+        return inputs.read(self.call)
+
+    @cached_property
+    def claimed_tools(self) -> tuple[str, ...]:
+        """Names that the tool may have; for denying and asking."""
+        return inputs.claimed_tools(self.call)
 
     @cached_property
     def folder(self) -> str:
         """Where commands start, absolute."""
-        return self.circumstances.key(self.seen.folder) if self.seen.folder else self.circumstances.cwd
+        return self.context.absolute(self.given.folder) if self.given.folder else self.context.cwd
 
     @cached_property
-    def place(self) -> Spot:
+    def place(self) -> ResolvedPath:
         """The folder in which commands start."""
-        return self.circumstances.spot(self.seen.folder or self.circumstances.cwd)
+        return self.context.resolve(self.given.folder or self.context.cwd)
 
     @cached_property
-    def spots(self) -> tuple[Spot, ...]:
+    def paths(self) -> tuple[ResolvedPath, ...]:
         """The paths that the call names."""
-        return tuple(map(self.circumstances.spot, self.seen.paths))
+        return tuple(map(self.context.resolve, self.given.paths))
+
+    @cached_property
+    def other_paths(self) -> tuple[ResolvedPath, ...]:
+        return tuple(map(self.context.resolve, self.given.other_paths))
 
     @property
-    def has_ends(self) -> bool:
-        """Of a move: it names two files at least."""
-        return len({posixpath.normpath(spot.written) for spot in self.spots}) > 1
+    def has_two_ends(self) -> bool:
+        """Of a move: it names at least two files."""
+        return len({posixpath.normpath(path.written) for path in self.paths}) > 1
 
     @cached_property
-    def inner(self) -> tuple[Spot, ...]:
-        """The paths that it names at any depth, although it is not about files."""
-        return tuple(map(self.circumstances.spot, self.seen.inner))
+    def texts(self) -> tuple[str, ...]:
+        """Every command line in the call."""
+        return (*self.given.commands, *self.given.scripts)
 
     @cached_property
-    def vague(self) -> tuple[Spot, ...]:
-        """What could be a path as well."""
-        return tuple(map(self.circumstances.spot, self.seen.vague))
+    def lines(self) -> tuple[CommandLine, ...]:
+        return tuple(map(parse_line, self.texts))
 
     @cached_property
-    def written(self) -> tuple[Spot, ...]:
-        """The files that its commands would write, as far as can be told."""
-        return tuple(self.circumstances.spot(path, self.folder) for verdict in self.verdicts for path in verdict.writes)
+    def verdicts(self) -> tuple[CommandVerdict, ...]:
+        """What the rules that allow say about each line."""
+        allow = [rule.command for rule in self.context.rules.allow if rule.command]
+        return tuple(judge_line(line, allow, self.context, self.folder) for line in self.lines)
 
     @cached_property
-    def named(self) -> tuple[Named, ...]:
-        """What its command lines name, read as widely as they can be meant."""
-        lines = (*self.seen.commands, *self.seen.scripts)
-        return tuple(named(line, self.folder, self.circumstances.home) for line in lines)
-
-    @cached_property
-    def tools(self) -> tuple[str, ...]:
-        """Names that the tool may have."""
-        return inputs.claimed_tools(self.call)
-
-    @property
-    def changes(self) -> bool:
-        """It changes files, or may: also where the kind does not say so."""
-        return self.call.kind in CHANGING or self.call.kind not in ("read", "search", "think") or self.seen.diffs
-
-    @cached_property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """For each command line."""
-        rules = self.circumstances.rules
-        allow, ask, deny = (
-            tuple(rule.command for rule in some if rule.command) for some in (rules.allow, rules.ask, rules.deny)
+    def written(self) -> tuple[ResolvedPath, ...]:
+        """Files that redirections would write."""
+        found = (
+            self.context.resolve(path, folder)
+            for line in self.lines
+            for folders in [tuple(working_folders(line, self.context, self.folder))]
+            for at, path in line.writes
+            for folder in (folders[at] if at < len(folders) else (self.folder,))
         )
-        trusted = self.circumstances.mode == "bypassPermissions" or any(
-            rule.is_bare and rule.tool == "Bash" for rule in rules.allow
-        )
-        lines = (*self.seen.commands, *self.seen.scripts)
-        return tuple(judge(line, allow, ask, deny, trust_all=trusted, around=self._around) for line in lines)
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of all lines, as far as they were understood."""
+        return tuple(chain.from_iterable(map(self._commands_of, self.lines)))
+
+    def _commands_of(self, line: CommandLine) -> Iterator[Command]:
+        for words, folders in zip(line.commands, working_folders(line, self.context, self.folder), strict=False):
+            paths: list[str] = []
+            globs: list[str] = []
+            for word in words[1:]:
+                is_glob = "*" in word or "?" in word or "[" in word
+                found = [self.context.absolute(piece, each) for piece in path_pieces(word) for each in folders]
+                (globs if is_glob else paths).extend(found)
+            implied = folders if _works_on_folder(words) else ()
+            named = tuple(dict.fromkeys((*implied, *paths)))
+            # What is too long to check may be any file.
+            named = named if len(named) + len(globs) <= _MAX_OPERANDS else ("/",)
+            yield Command(words, named, tuple(globs[:_MAX_OPERANDS]), only_shows(words, line.globs))
 
     @property
-    def _around(self) -> Around:
-        known = self.circumstances
-        roots = tuple(dict.fromkeys(filter(None, (known.root, known.real_root))))
-        return Around(self.folder, roots, known.home, known.remotes)
-
-    def limited_by(self, outcome: str) -> str:
-        """The rule for commands that denies (`deny`) or asks (`ask`), or nothing."""
-        found = next((verdict for verdict in self.verdicts if verdict.outcome == outcome and verdict.rules), None)
-        return f"Bash({found.rules[0]})" if found else ""
+    def may_change_files(self) -> bool:
+        return (
+            self.call.kind in CHANGING or self.call.kind not in ("read", "search", "think") or self.given.changes_files
+        )
 
 
-def paths(call: ToolCall, circumstances: Circumstances) -> tuple[str, ...]:
-    """Every absolute path for which `Circumstances.real` must say where it leads, before `decide` is called."""
-    request = Request(call, inputs.read(call), circumstances)
-    own = (circumstances.root, circumstances.cwd, circumstances.home, *circumstances.protected, request.folder)
-    named = (circumstances.key(path) for path in (*request.seen.paths, *request.seen.inner, *request.seen.vague))
-    writes = (circumstances.key(path, request.folder) for verdict in request.verdicts for path in verdict.writes)
-    found = (path for path in (*own, *named, *writes) if path.startswith("/") and "\0" not in path)
-    return tuple(dict.fromkeys(path for path in found if len(path) <= 2 * LONGEST))
+class _AsWritten(dict[str, str]):
+    """Every path leads where it says."""
+
+    def get(self, key: str, default: object = None) -> str:
+        return key
+
+
+def paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | None = None) -> tuple[str, ...]:
+    """Every absolute path for which `PolicyContext.real` must say where it leads, before a decision."""
+    request = Request(call, replace(context, real=_AsWritten()), earlier)
+    own = (context.root, context.cwd, context.home, *context.protected, request.folder)
+    named = map(context.absolute, (*request.given.paths, *request.given.other_paths))
+    writes = (path.written for path in request.written)
+    found_in = (working_folders(line, request.context, request.folder) for line in request.lines)
+    folders = chain.from_iterable(chain.from_iterable(found_in))
+    has_limits = any(rule.path for rule in (*context.rules.deny, *context.rules.ask))
+    operands = (path for command in request.commands for path in command.paths) if has_limits else ()
+    found = (path for path in chain(own, named, writes, folders, operands) if path.startswith("/") and "\0" not in path)
+    return tuple(dict.fromkeys(path for path in found if len(path) <= 2 * MAX_PATH))
+
+
+_TREE_PROGRAMS = frozenset({"fd", "rg", "ag", "ack", "grep", "egrep", "zgrep"})
+_TREE_SUBCOMMANDS = frozenset({"clean", "stash", "reset", "checkout", "switch"})
+
+
+def _works_on_folder(words: Words) -> bool:
+    """The command reads or changes whatever is in its folder, although no word says so."""
+    name = posixpath.basename(words[0]).lower()
+    if name == "find":
+        return words[1:2] == () or words[1][:1] in ("-", "(", "!")
+    if name in _TREE_PROGRAMS:
+        return sum(word[:1] != "-" for word in words[1:]) <= 1
+    return "git" in words and not _TREE_SUBCOMMANDS.isdisjoint(words)
+
+
+# -- contradictions -------------------------------------------------------------------------------------------------
+
+
+def contradiction(request: Request) -> str | None:
+    """Why the call is not what it seems to be, so that no rule may allow it."""
+    found = chain(_with_kind(request), _with_diffs(request), _with_earlier(request))
+    return "The input is too large to check." if request.given.is_too_large else next(found, None)
+
+
+def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
+    """Whether a call has another command, folder or changed file than when it was allowed.
+
+    What was not named then may be named now: agents add details while a call runs.
+    """
+    after, before = inputs.read(now), inputs.read(allowed)
+    is_moved = bool(after.folder) and _whole(after.folder or "", cwd) != _whole(before.folder or cwd, cwd)
+    known = _named_files(allowed, cwd)
+    is_elsewhere = now.kind in CHANGING and bool(known) and not _named_files(now, cwd) <= known
+    return is_elsewhere or (bool(after.commands) and (is_moved or after.commands != before.commands))
+
+
+def _named_files(call: ToolCall, cwd: str) -> set[str]:
+    diffs = (item.path for item in call.content if isinstance(item, Diff))
+    return {_whole(path, cwd) for path in (*inputs.paths(call), *diffs)}
+
+
+def _with_kind(request: Request) -> Iterator[str]:
+    kind, given = request.call.kind, request.given
+    is_known = kind in FILE_KINDS | _READING | {"execute"}
+    has_own_folder = given.folder and any(not path.startswith("/") for path in given.paths)
+    signs = (
+        (given.is_gate, "The agent asks to leave its trusted folders, which opens more than this call names."),
+        (is_known and given.scripts, "The input contains a script that is not declared as a command."),
+        (
+            given.commands and given.unknown_member and not (kind == "other" and given.tool),
+            f"`{(given.unknown_member or '')[:40]}` stands beside the command and may change what it does.",
+        ),
+        (kind in FILE_KINDS | _READING and given.commands, f"The call is of kind {kind}, but it contains a command."),
+        (
+            kind in _READING | {"execute"} and given.changes_files,
+            f"The call is of kind {kind}, but it changes a file.",
+        ),
+        (kind == "fetch" and (given.paths or len(given.urls) > 1), "The call names more than one address."),
+        (kind in FILE_KINDS and has_own_folder, "The call names a folder of its own, so its paths are not clear."),
+    )
+    yield from (sign for is_given, sign in signs if is_given)
+
+
+def _with_diffs(request: Request) -> Iterator[str]:
+    """A diff's header may have `a/` or `b/` before its path, and leave out where it begins."""
+    cwd = request.context.cwd
+    known = {_whole(path, cwd) for path in request.given.paths}
+    for name in inputs.diffed(request.call) if known else ():
+        names = {name, name[2:] if name[1:2] == "/" else name}
+        if known.isdisjoint(_whole(start + each, cwd) for each in names for start in ("", "/")):
+            yield f"The diff is of `{name}`, which the call does not name otherwise."
+
+
+def _with_earlier(request: Request) -> Iterator[str]:
+    call, given, earlier, cwd = request.call, request.given, request.earlier, request.context.cwd
+    if earlier is None:
+        return
+    before = inputs.read(earlier)
+    was = {_whole(path, cwd) for path in before.paths}
+    is_moved = bool(before.folder and given.folder and before.folder != given.folder)
+    changes = {
+        "kind": not before.is_gate and "other" not in (earlier.kind, call.kind) and earlier.kind != call.kind,
+        "command": bool(before.commands) and (before.commands != given.commands or is_moved),
+        "path": call.kind in FILE_KINDS and bool(was) and was != {_whole(path, cwd) for path in given.paths},
+        "address": bool(before.urls) and before.urls != given.urls,
+        "tool": before.tool not in (None, given.tool),
+    }
+    yield from (
+        f"The {part} of the call has changed since it was shown." for part, is_changed in changes.items() if is_changed
+    )
+
+
+def _whole(path: str, cwd: str) -> str:
+    return posixpath.normpath(posixpath.join(cwd, path))

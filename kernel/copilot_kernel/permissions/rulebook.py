@@ -1,24 +1,163 @@
-"""What is in force: the mode, and every rule with where it came from. Commands and answers change it."""
+"""Rules as users write them, and the rules and the mode that are in force.
+
+`Bash(git *)`, `Edit(src/**)`, `WebFetch(domain:example.com)`, `mcp__server__tool`: the name stands for kinds of tool
+calls, Read for read, Grep for search, Edit for edit, delete and move, Bash for execute, WebFetch for fetch. A rule that
+cannot be parsed matches nothing and is reported.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 from ..config import PERMISSION_MODES, Settings
+from ..conversation.model import ToolCall
 from ..errors import UsageError
-from .rules import Rules, parse, warning
+from .commands import CommandPattern, compile_command
+from .patterns import Domain, Glob, compile_domain, compile_glob
+
+# The kinds of tool calls that the name of a rule stands for.
+KINDS_OF = {
+    "Read": ("read",),
+    "Grep": ("search",),
+    "Edit": ("edit", "delete", "move"),
+    "Bash": ("execute",),
+    "WebFetch": ("fetch",),
+}
+NAME_OF = {kind: name for name, kinds in KINDS_OF.items() for kind in kinds}
 
 Kind = Literal["allow", "ask", "deny"]
 KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
+# The origin of what holds until the conversation ends.
 HERE = "this conversation"
-"""The origin of what holds until the conversation is another one."""
+_EXAMPLES = "For example: Read, Edit(src/**), Bash(git status)."
+
+_RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
+_MCP = re.compile(r"mcp__([A-Za-z0-9_.-]+?)(?:__([A-Za-z0-9_.*-]+))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A rule as it is written, in its list, and where that was."""
+class Rule:
+    """`tool` is a name of `KINDS_OF`, or `mcp`. At most one of the others is set; without any it is the bare name."""
+
+    text: str
+    tool: str
+    command: CommandPattern | None = None
+    path: Glob | None = None
+    domain: Domain | None = None
+    server: str = ""
+    # None: every tool of the server.
+    server_tool: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        return self.tool != "mcp" and not (self.command or self.path or self.domain)
+
+    def covers_tool(self, name: str) -> bool:
+        """True if `name` (`mcp__server__tool`) is the tool of this rule, or one of its server's."""
+        if self.tool != "mcp":
+            return False
+        start = f"mcp__{self.server}__"
+        return name == start + self.server_tool if self.server_tool else name.startswith(start)
+
+    def covers_titles(self, earlier: ToolCall | None, call: ToolCall) -> bool:
+        """GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`."""
+        first, tool = (earlier or call).title, (earlier or call).title.removeprefix(f"{self.server}-")
+        is_named = self.tool == "mcp" and earlier is not None and tool not in ("", first)
+        return is_named and call.title in (tool, first) and self.server_tool in (None, tool)
+
+    @property
+    def warning(self) -> str | None:
+        """Why a rule that allows allows more, or less, than it seems to."""
+        if self.command:
+            return self.command.warning
+        files = "every file" if self.path and self.path.base == "system" else "all of your files"
+        warnings = (
+            (self.is_bare and self.tool == "Bash", "This rule allows every command."),
+            (
+                self.is_bare and self.tool == "WebFetch",
+                "This rule allows every address, also those of this computer and its network.",
+            ),
+            (self.path and self.path.is_everything, f"This rule allows {files}."),
+            (self.domain and self.domain.is_everything, "This rule allows every host under it."),
+        )
+        return next((warning for is_meant, warning in warnings if is_meant), None)
+
+
+def parse(text: str) -> Rule:
+    """Raises ValueError, with a message for the user, if `text` is not a rule."""
+    if mcp := _MCP.fullmatch(text):
+        name = mcp[2]
+        if name and "*" in name and name != "*":
+            raise ValueError(f"{text}: In the name of a tool, * must stand alone.")
+        return Rule(text, "mcp", server=mcp[1], server_tool=None if name == "*" else name)
+    found = _RULE.fullmatch(text)
+    if found is None or found[1] not in KINDS_OF:
+        raise ValueError(_unknown(text, found))
+    if found[2] is None:
+        return Rule(text, found[1])
+    try:
+        return _with_pattern(text, found[1], found[2])
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from error
+
+
+def _with_pattern(text: str, tool: str, inner: str) -> Rule:
+    if not inner.strip():
+        raise ValueError(f"The parentheses are empty; write {tool} to allow everything of that kind.")
+    if tool == "Bash":
+        return Rule(text, tool, command=compile_command(inner))
+    if tool != "WebFetch":
+        return Rule(text, tool, path=compile_glob(inner))
+    if not inner.startswith("domain:"):
+        raise ValueError("Write WebFetch(domain:example.com).")
+    return Rule(text, tool, domain=compile_domain(inner.removeprefix("domain:")))
+
+
+def _unknown(text: str, found: re.Match[str] | None) -> str:
+    if not text.strip():
+        return "A rule is empty and matches nothing."
+    meant = next((f" Write {name}." for name in KINDS_OF if found and found[1].lower() == name.lower()), "")
+    return f"{text!r} is not a rule and matches nothing.{meant} Rules begin with {', '.join(KINDS_OF)} or mcp__."
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Deny goes before ask, ask before allow."""
+
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+
+    @classmethod
+    def read(
+        cls, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()
+    ) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
+        """The rules, the problems of those that cannot be parsed, and the warnings about those that allow."""
+        problems: list[str] = []
+        rules = cls(
+            *(tuple(_parsed(kind, texts, problems)) for kind, texts in zip(KINDS, (allow, ask, deny), strict=True))
+        )
+        warnings = tuple(f"allow: {rule.text}: {rule.warning}" for rule in rules.allow if rule.warning)
+        return rules, tuple(problems), warnings
+
+
+def _parsed(kind: Kind, texts: Iterable[str], problems: list[str]) -> list[Rule]:
+    rules = []
+    for text in texts:
+        try:
+            rules.append(parse(text))
+        except ValueError as error:
+            problems.append(f"{kind}: {error}")
+    return rules
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRule:
+    """A rule as it is written, in which list, and where."""
 
     kind: Kind
     text: str
@@ -27,33 +166,31 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """`mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it."""
+    """What is in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it."""
 
     mode: str = "default"
     mode_origin: str = "default"
-    stated: tuple[Stated, ...] = ()
+    stated: tuple[StatedRule, ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
         """What the settings say."""
         lists = {"allow": settings.allow, "ask": settings.ask, "deny": settings.deny}
-        origins = settings.origins
-        stated = (Stated(kind, text, origins.get(kind, "")) for kind in KINDS for text in lists[kind])
-        return cls(settings.permission_mode, origins.get("permission_mode", "default"), tuple(stated))
+        stated = (StatedRule(kind, text, settings.origins.get(kind, "")) for kind in KINDS for text in lists[kind])
+        return cls(settings.permission_mode, settings.origins.get("permission_mode", "default"), tuple(stated))
 
     @property
     def rules(self) -> Rules:
-        """Those that can be understood."""
         return self._read[0]
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """In words, which rules match nothing, and why."""
+        """Which rules match nothing, and why."""
         return self._read[1]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """In words, which rules allow more than it seems."""
+        """Which rules allow more, or less, than they seem to."""
         return self._read[2]
 
     def texts(self, kind: Kind) -> tuple[str, ...]:
@@ -61,24 +198,23 @@ class Rulebook:
         return tuple(each.text for each in self.stated if each.kind == kind)
 
     def in_mode(self, mode: str, origin: str = HERE) -> Rulebook:
-        """With another mode. Raises UsageError if there is none of that name."""
+        """With another mode. Raises UsageError if it is unknown."""
         if mode not in PERMISSION_MODES:
-            raise UsageError(f"There is no permission mode {mode}.", f"There is: {', '.join(PERMISSION_MODES)}.")
+            raise UsageError(f'Unknown permission mode "{mode}".', f"Choose one of: {', '.join(PERMISSION_MODES)}.")
         return replace(self, mode=mode, mode_origin=origin)
 
     def adding(self, kind: Kind, text: str, origin: str = HERE) -> Rulebook:
-        """With one more rule, in its list once. Raises UsageError if it cannot be understood."""
+        """With one more rule, once in its list. Raises UsageError if it is not a rule."""
         check(text)
-        return replace(
-            self, stated=(*(each for each in self.stated if _key(each) != (kind, text)), Stated(kind, text, origin))
-        )
+        others = (each for each in self.stated if (each.kind, each.text) != (kind, text))
+        return replace(self, stated=(*others, StatedRule(kind, text, origin)))
 
     def without(self, text: str) -> Rulebook:
         """Without this rule, in whatever lists it stands. Raises UsageError if it is in none."""
         left = tuple(each for each in self.stated if each.text != text)
         if left == self.stated:
-            there = ", ".join(dict.fromkeys(each.text for each in self.stated))
-            raise UsageError(f"There is no rule {text}.", f"There is: {there}." if there else "No rule is set.")
+            known = ", ".join(dict.fromkeys(each.text for each in self.stated))
+            raise UsageError(f"No such rule: {text}.", f"Rules in force: {known}." if known else "No rule is set.")
         return replace(self, stated=left)
 
     @property
@@ -86,16 +222,12 @@ class Rulebook:
         return _read(self.texts("allow"), self.texts("ask"), self.texts("deny"))
 
 
-def check(text: str) -> str:
-    """A warning, if `text` as a rule that allows means more than it seems. Raises UsageError if it is no rule."""
+def check(text: str) -> str | None:
+    """A warning if `text`, as a rule that allows, means more than it seems. Raises UsageError if it is not a rule."""
     try:
-        return warning(parse(text))
+        return parse(text).warning
     except ValueError as error:
-        raise UsageError(f"{error}.", "For example: Read, Edit(src/**), Bash(git status).") from error
-
-
-def _key(each: Stated) -> tuple[Kind, str]:
-    return each.kind, each.text
+        raise UsageError(str(error), _EXAMPLES) from error
 
 
 _read = lru_cache(maxsize=64)(Rules.read)

@@ -1,54 +1,80 @@
-"""What a command line really runs: a strict lexer for bash, one pass, a closed set of shapes.
+"""What a command line runs: a strict lexer for bash with a closed set of shapes.
 
-Plain words, quotes, the separators between commands, null redirections and redirections into a plainly named file are
-understood. Everything else is unclear, and says why. There is no grammar to be fooled: what bash would expand,
-evaluate or treat as a keyword is refused at its first character.
+Plain words, quotes, the operators between commands, null redirections and redirections into a literal file are
+understood. Everything else makes the line unclear, with the reason. Whatever bash would expand, evaluate or treat as a
+keyword is refused at its first character, so there is nothing left to expand.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .unseen import unseen
-
-MOST_PARTS = 50
-MOST_TOKENS = 600
-"""Words, quotes and signs. Ordinary commands have less than a hundred; the limit bounds the time that one takes."""
+# Nobody reads a longer command to its end.
+MAX_CHARS = 10_000
+MAX_COMMANDS = 50
+# Words, quotes and operators. Ordinary lines have fewer than a hundred; the limit bounds the time of a decision.
+MAX_TOKENS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """The commands of a line, each as the words that its program gets, when `unclear` is empty.
+class CommandLine:
+    """The simple commands of a line, each as the words that its program receives.
 
-    `writes` are the files of output redirections. `globs` are the words that bash may replace by file names.
-    `unclear` says in plain words why the line cannot be told; `parts` and `writes` are then only the beginning.
+    If `unclear` is set it says why the line was not understood, and the other fields cover only its beginning.
     """
 
-    parts: tuple[tuple[str, ...], ...] = ()
-    writes: tuple[str, ...] = ()
-    unclear: str = ""
+    commands: tuple[tuple[str, ...], ...] = ()
+    # The operator after each command: `&&`, `||`, `|`, `|&`, `;`, `&` or a newline.
+    operators: tuple[str, ...] = ()
+    # Files that output redirections write, with the number of their command.
+    writes: tuple[tuple[int, str], ...] = ()
+    # Words that bash may replace by file names or by the home folder.
     globs: frozenset[str] = frozenset()
+    unclear: str | None = None
+
+    def is_piped(self, index: int) -> bool:
+        """True if the command reads the output of the one before it."""
+        return index > 0 and self.operators[index - 1] in ("|", "|&")
 
 
-def read(text: str) -> Line:
-    """The line as bash would take it apart. Never raises; time is linear in the length of the text."""
-    if reason := unseen(text):
-        return Line(unclear=reason)
-    reader = _Reader()
+def parse_line(text: str) -> CommandLine:
+    """Split `text` as bash would. Never raises; linear in the length of the text."""
+    if reason := invisible(text):
+        return CommandLine(unclear=reason)
+    lexer = _Lexer()
     try:
-        reader.read(text)
+        lexer.read(text)
     except _Unclear as error:
-        return reader.line(str(error))
-    return reader.line("")
+        return lexer.line(str(error))
+    return lexer.line(None)
 
 
-def odd_target(path: str) -> str:
-    """Why writing to `path` is not writing an ordinary file; empty: it looks like one."""
-    plain = "/" + posixpath.normpath(path).lstrip("/") + "/"
-    return f"it writes to {path}, which is no ordinary file" if path[:1] == "/" and plain.startswith(_DEVICES) else ""
+def invisible(text: str) -> str | None:
+    """Why a person who reads `text` would not see all of it."""
+    if len(text) > MAX_CHARS:
+        return f"The command is longer than {MAX_CHARS:,} characters."
+    found = _NO_INK.search(text)
+    plain = text.replace("\n", " ").replace("\t", " ")
+    if not found and plain.isprintable():
+        return None
+    char = found[0] if found else next(char for char in plain if not char.isprintable())
+    name = unicodedata.name(char, "a control character").lower()
+    return f"The command contains an invisible character (U+{ord(char):04X}, {name})."
+
+
+_NO_INK = re.compile(
+    "[\u034f"  # combining grapheme joiner
+    "\u115f\u1160\u3164\uffa0"  # Hangul fillers
+    "\u17b4\u17b5"  # Khmer inherent vowels
+    "\u180b-\u180f\ufe00-\ufe0f"  # variation selectors
+    "\u2800"  # Braille blank
+    "\U0001d159"  # null notehead
+    "\U000e0000-\U000e0fff]"  # tags, more variation selectors
+)
 
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=", re.DOTALL)
@@ -58,15 +84,15 @@ _KEYWORDS = re.compile(
 _WANT_MORE = frozenset({"&&", "||", "|", "|&"})
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 
+# Text in double quotes. A dollar sign right before the closing quote is literal.
 _QUOTED = r"""(?:[^"\\$`!]++|\\[^\n]|!(?=[\s="])|\$(?="))*+"""
-"""In double quotes. A dollar right before the closing one is a dollar."""
 _IN_QUOTES = re.compile(_QUOTED)
 _TOKEN = re.compile(
     r"""
       (?P<comment>(?<![^\n])[ \t]*\#[^\n]*)
     | (?P<blank>[ \t]+)
     | (?P<plain>[A-Za-z0-9_@%+=:,./^\]\x80-\U0010ffff-]+[ \t]*)
-    | (?P<single>'[^']*')
+    | (?P<quote>'[^']*')
     | (?P<double>["]"""
     + _QUOTED
     + r"""["])
@@ -82,45 +108,47 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+# A comment on its own line that would also do nothing where comments are switched off.
 _COMMENT = re.compile(r"[^!`$;|&<>\\]*")
-"""A comment on a line of its own that would do nothing either where comments are switched off."""
 
+# Supported redirections, with the file descriptors that may precede them.
 _DESCRIPTORS = {"<": ("", "0"), "&>": ("",), "&>>": ("",)} | dict.fromkeys((">", ">>", ">|", ">&"), ("", "1", "2"))
-"""The redirections that are understood, and the file descriptors that may stand before them."""
+
+_PLAIN_TARGETS = {">&": ("1", "2"), "<": ("/dev/null",)}  # the only words that may follow these
 
 _REFUSED = {
-    "$": "it uses a variable or the output of another command ($)",
-    "`": "it uses the output of another command (backticks)",
-    "(": "it holds parentheses: a subshell, a function or a calculation",
-    ")": "it holds parentheses: a subshell, a function or a calculation",
-    "{": "it holds braces, which bash may expand",
-    "}": "it holds braces, which bash may expand",
-    "!": "it holds a ! that a shell may replace by an earlier command",
-    "'": "a quote is not closed",
-    "": "a quote is not closed",
-    "\\": "it holds a backslash that hides a letter or the end of a line",
-    "<<": "it holds a here-document",
-    "<<<": "it holds a here-string",
-    "<(": "it uses another command as a file",
-    ">(": "it uses another command as a file",
+    "$": "The command uses a variable or command substitution (`$`).",
+    "`": "The command uses command substitution (backticks).",
+    "(": "The command uses parentheses: a subshell, a function or arithmetic.",
+    ")": "The command uses parentheses: a subshell, a function or arithmetic.",
+    "{": "The command uses braces, which bash may expand.",
+    "}": "The command uses braces, which bash may expand.",
+    "!": "The command uses `!`, which a shell may replace by an earlier command.",
+    "'": "A quote is not closed.",
+    "": "A quote is not closed.",
+    "\\": "A backslash hides a letter or the end of a line.",
+    "<<": "The command uses a here-document.",
+    "<<<": "The command uses a here-string.",
+    "<(": "The command uses process substitution.",
+    ">(": "The command uses process substitution.",
 }
 
 
 class _Unclear(Exception):
-    """Why the reader stopped, in words."""
+    """Why the lexer stopped."""
 
 
 @dataclass(slots=True)
 class _Word:
-    """A word while it is read, and what it holds besides plain characters: quote, glob, braces, tilde."""
+    """A word being read. `holds` names the kinds of tokens in it besides plain characters."""
 
     text: str = ""
     holds: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
-class _Part:
-    """A command while it is read."""
+class _Command:
+    """A command being read."""
 
     words: list[str] = field(default_factory=list)
     word: _Word | None = None
@@ -129,178 +157,166 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Reader:
-    parts: list[tuple[str, ...]] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
+class _Lexer:
+    commands: list[tuple[str, ...]] = field(default_factory=list)
+    operators: list[str] = field(default_factory=list)
+    writes: list[tuple[int, str]] = field(default_factory=list)
     globs: set[str] = field(default_factory=set)
-    part: _Part = field(default_factory=_Part)
-    separator: str = ""
+    command: _Command = field(default_factory=_Command)
 
-    def line(self, unclear: str = "") -> Line:
-        return Line(tuple(self.parts), tuple(self.writes), unclear, frozenset(self.globs))
+    def line(self, unclear: str | None) -> CommandLine:
+        commands, operators = tuple(self.commands), tuple(self.operators)
+        return CommandLine(commands, operators, tuple(self.writes), frozenset(self.globs), unclear)
 
     def read(self, text: str) -> None:
         at = 0
-        for _ in range(MOST_TOKENS):
+        for _ in range(MAX_TOKENS):
             token = _TOKEN.match(text, at)
             if not token:
                 break
-            _STEPS[token.lastgroup or ""](self, token[0])
+            kind = token.lastgroup or ""
+            if kind in _LITERALS:
+                self.add(_LITERALS[kind](token[0]), kind)
+            else:
+                _STEPS[kind](self, token[0])
             at = token.end()
         else:
-            raise _Unclear(f"it has more than {MOST_TOKENS:,} words and signs")
+            raise _Unclear(f"The command has more than {MAX_TOKENS:,} words and operators.")
         if at < len(text):
             cause = _cause_in_quotes(text, at + 1) if text[at] == '"' else text[at]
-            raise _Unclear(_REFUSED.get(cause, f"it holds {text[at]!r} where it is not understood"))
-        self.finish_part("\n")
-        if self.separator in _WANT_MORE:
-            raise _Unclear(f"nothing follows the last {self.separator}")
+            raise _Unclear(_REFUSED.get(cause, f"The command contains {text[at]!r} where bash would interpret it."))
+        self.finish_command("\n")
+        if _WANT_MORE.intersection(self.operators[-1:]):
+            raise _Unclear(f"Nothing follows the last `{self.operators[-1]}`.")
 
-    def add(self, text: str, *holds: str) -> None:
-        word = self.part.word = self.part.word or _Word()
+    def add(self, text: str, kind: str | None = None) -> None:
+        word = self.command.word = self.command.word or _Word()
         word.text += text
-        word.holds.update(holds)
+        word.holds |= {kind} if kind else set()
 
     def comment(self, text: str) -> None:
         if not _COMMENT.fullmatch(text):
-            raise _Unclear("it holds a comment with more than words in it")
-
-    def blank(self, _: str) -> None:
-        self.finish_word()
+            raise _Unclear("The command has a comment that contains shell syntax.")
 
     def plain(self, text: str) -> None:
-        if text[0] in "^%" and not self.part.words:
-            raise _Unclear(f"a command begins with {text[0]}, which a shell may take for an earlier one")
+        if text[0] in "^%" and not self.command.words:
+            raise _Unclear(f"A command begins with `{text[0]}`, which a shell may replace by an earlier one.")
         self.add(text.rstrip(" \t"))
         if text[-1] in " \t":
             self.finish_word()
 
-    def single(self, text: str) -> None:
-        self.add(text[1:-1], "quote")
-
-    def double(self, text: str) -> None:
-        self.add(re.sub(r'\\([\\"$`])', r"\1", text[1:-1]), "quote")
-
-    def escape(self, text: str) -> None:
-        self.add(text[1], "quote")
-
-    def glob(self, text: str) -> None:
-        self.add(text, "glob")
-
-    def braces(self, text: str) -> None:
-        self.add(text, "braces")
-
-    def bang(self, text: str) -> None:
-        self.add(text)
-
     def tilde(self, text: str) -> None:
-        """Somebody's folder at the start of a word, perhaps also after = and :; else an ordinary character."""
-        word = self.part.word
+        """A home folder at the start of a word, perhaps also after `=` and `:`; elsewhere an ordinary character."""
+        word = self.command.word
         if word and word.text.endswith(("=", ":")):
-            raise _Unclear("it holds a ~ inside a word, which bash may expand")
-        self.add(text, *(() if word else ("tilde",)))
+            raise _Unclear("A word contains `~` where bash may expand it.")
+        self.add(text, None if word else "tilde")
 
     def hash(self, text: str) -> None:
-        if not self.part.word:
-            raise _Unclear("it holds a comment (#) that does not stand on a line of its own")
+        if not self.command.word:
+            raise _Unclear("The command has a comment that does not stand on its own line.")
         self.add(text)
 
     def begin_redirect(self, text: str) -> None:
-        if self.part.redirect:
-            raise _Unclear("a redirection names no file")
+        if self.command.redirect:
+            raise _Unclear("A redirection has no file.")
         if self.descriptor() not in _DESCRIPTORS.get(text, ()):
-            raise _Unclear(_REFUSED.get(text, f"it holds a redirection ({text}) that is not simple"))
-        self.part.redirect, self.part.redirected = text, True
+            raise _Unclear(_REFUSED.get(text, f"The command uses a redirection (`{text}`) that is not supported."))
+        self.command.redirect, self.command.redirected = text, True
 
     def descriptor(self) -> str:
-        """The number right before a redirection, which is no word of the command."""
-        word = self.part.word
+        """The number right before a redirection, which is not a word of the command."""
+        word = self.command.word
         if word and not word.holds and word.text.isdigit():
-            self.part.word = None
+            self.command.word = None
             return word.text
         if word and "braces" in word.holds:
-            raise _Unclear("it holds a redirection into a variable")
+            raise _Unclear("The command redirects into a variable.")
         self.finish_word()
         return ""
 
     def finish_word(self) -> None:
-        part, word = self.part, self.part.word
-        part.word = None
+        command, word = self.command, self.command.word
+        command.word = None
         if word and word.text == "[":
             word.holds.discard("glob")
-        if word and part.redirect:
+        if word and command.redirect:
             self.finish_redirect(word)
         elif word:
-            part.words.append(_checked_word(word, is_program=not part.words))
+            command.words.append(_checked_word(word, is_program=not command.words))
             self.globs.update([word.text] if word.holds & {"glob", "tilde"} else [])
 
     def finish_redirect(self, word: _Word) -> None:
-        redirect, self.part.redirect = self.part.redirect, ""
-        if redirect == ">&" and word.text not in ("1", "2"):
-            raise _Unclear("it holds a redirection (>&) that is not simple")
-        if redirect == "<" and word.text != "/dev/null":
-            raise _Unclear("it reads its input from a file (<)")
-        if redirect != ">&" and word.text != "/dev/null":
-            self.writes.append(_checked_target(word))
+        redirect, self.command.redirect = self.command.redirect, ""
+        if word.text in _PLAIN_TARGETS.get(redirect, ("/dev/null",)):
+            return
+        if redirect in _PLAIN_TARGETS:
+            raise _Unclear(f"The command uses a redirection (`{redirect}`) that is not supported.")
+        if not word.text or word.holds - _QUOTES:
+            raise _Unclear("The file of a redirection is not written out.")
+        plain = "/" + posixpath.normpath(word.text).lstrip("/") + "/"
+        if word.text[0] == "/" and plain.startswith(_DEVICES):
+            raise _Unclear(f"The command writes to `{word.text}`, which is not an ordinary file.")
+        self.writes.append((len(self.commands), word.text))
 
-    def finish_part(self, separator: str) -> None:
+    def finish_command(self, operator: str) -> None:
         self.finish_word()
-        part, self.part = self.part, _Part()
-        if part.redirect:
-            raise _Unclear("a redirection names no file")
-        if separator in (";;", ";&"):
-            raise _Unclear(f"it holds {separator}, which belongs to a script")
-        if part.words:
-            if part.words[0] == "time" and self.separator in ("|", "|&"):
-                raise _Unclear("after a pipe, time is another program")
-            self.parts.append(_checked_part(tuple(part.words)))
-            self.separator = separator
-        elif part.redirected or separator != "\n":
-            raise _Unclear("a redirection or a separator stands without a command")
-        if len(self.parts) > MOST_PARTS:
-            raise _Unclear(f"it has more than {MOST_PARTS} parts")
+        command, self.command = self.command, _Command()
+        if command.redirect:
+            raise _Unclear("A redirection has no file.")
+        if operator in (";;", ";&"):
+            raise _Unclear(f"The command uses `{operator}`, which belongs to a script.")
+        if command.words:
+            if command.words[0] == "time" and self.operators[-1:] in (["|"], ["|&"]):
+                raise _Unclear("After a pipe, `time` is another program.")
+            self.commands.append(_checked_command(tuple(command.words)))
+            self.operators.append(operator)
+        elif command.redirected or operator != "\n":
+            raise _Unclear("A redirection or an operator stands without a command.")
+        if len(self.commands) > MAX_COMMANDS:
+            raise _Unclear(f"The line has more than {MAX_COMMANDS} commands.")
 
 
-_STEPS: dict[str, Callable[[_Reader, str], None]] = {
-    **{name: getattr(_Reader, name) for name in ("comment", "blank", "plain", "single", "double", "escape")},
-    **{name: getattr(_Reader, name) for name in ("glob", "braces", "bang", "tilde", "hash")},
-    "redirect": _Reader.begin_redirect,
-    "separator": _Reader.finish_part,
+# What each kind of literal token adds to a word.
+_LITERALS: dict[str, Callable[[str], str]] = {
+    "quote": lambda text: text[1:-1],
+    "double": lambda text: re.sub(r'\\([\\"$`])', r"\1", text[1:-1]),
+    "escape": lambda text: text[1],
+    **dict.fromkeys(("glob", "braces", "bang"), str),
+}
+_QUOTES = {"quote", "double", "escape", "bang"}
+_STEPS: dict[str, Callable[[_Lexer, str], None]] = {
+    **{name: getattr(_Lexer, name) for name in ("comment", "plain", "tilde", "hash")},
+    "blank": lambda lexer, _: lexer.finish_word(),
+    "redirect": _Lexer.begin_redirect,
+    "separator": _Lexer.finish_command,
 }
 
 
 def _cause_in_quotes(text: str, at: int) -> str:
-    """The first character that is not understood in the double quotes that begin before `at`; empty: they never end."""
+    """The first unsupported character in the double quotes that begin before `at`; empty if they never end."""
     found = _IN_QUOTES.match(text, at)
     return text[found.end() : found.end() + 1] if found else ""
 
 
-def _checked_word(word: _Word, is_program: bool) -> str:
-    """A name pattern may become any file name: harmless where the word stays what it is called, not in an option."""
+def _checked_word(word: _Word, *, is_program: bool) -> str:
+    """A glob may become any file name, which is harmless unless that name is read as an option."""
     text = word.text
-    if is_program and (not text or word.holds - {"quote"}):
-        raise _Unclear("the name of a program is not written out")
+    if is_program and (not text or word.holds - _QUOTES):
+        raise _Unclear("The name of a program is not written out.")
     if "tilde" in word.holds and not (text == "~" or text.startswith("~/")):
-        raise _Unclear("it holds somebody's home folder (~name)")
+        raise _Unclear("The command names a home folder (`~name`).")
     if "glob" in word.holds and text[0] == "-" and "=" not in re.split(r"[*?\[]", text)[0]:
-        raise _Unclear(f"{text} may become another option, by the name of a file")
+        raise _Unclear(f"`{text}` may become another option, by the name of a file.")
     return text
 
 
-def _checked_target(word: _Word) -> str:
-    if not word.text or word.holds - {"quote"}:
-        raise _Unclear("the file of a redirection is not written out")
-    if odd := odd_target(word.text):
-        raise _Unclear(odd)
-    return word.text
-
-
-def _checked_part(words: tuple[str, ...]) -> tuple[str, ...]:
+def _checked_command(words: tuple[str, ...]) -> tuple[str, ...]:
     """After `time`, which is a keyword, bash looks for keywords and assignments again."""
     timed = words[0] == "time"
     first = next((word for word in words if not (timed and word in ("time", "-p", "--"))), "")
     if _KEYWORDS.fullmatch(first):
-        raise _Unclear(f"it holds the shell's own word {first}")
+        raise _Unclear(f"The command uses the shell keyword `{first}`.")
     if _ASSIGNMENT.match(first):
-        raise _Unclear(f"it sets a variable ({first.split('=')[0]}), which may change what the command does")
+        raise _Unclear(f"The command sets a variable (`{first.split('=')[0]}`), which may change what it does.")
     return words

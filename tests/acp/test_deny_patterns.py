@@ -1,10 +1,9 @@
-"""What of our rules that deny GitHub Copilot CLI can be told in its own words."""
+"""Our rules that deny, as `--deny-tool` flags of GitHub Copilot CLI."""
 
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.permissions.rules import parse
-from copilot_kernel.permissions.secondline import expressed
+from copilot_kernel.acp.locate import deny_patterns
 
 EXPRESSED = [
     ("Bash", ("shell",)),
@@ -31,7 +30,7 @@ EXPRESSED = [
 
 @pytest.mark.parametrize(("rule", "patterns"), EXPRESSED)
 def test_a_rule_in_the_words_of_copilot(rule: str, patterns: tuple[str, ...]) -> None:
-    assert expressed([parse(rule)], "/p", "/h") == patterns
+    assert deny_patterns([rule], "/p", "/h") == patterns
 
 
 @pytest.mark.parametrize(
@@ -49,8 +48,8 @@ def test_a_rule_in_the_words_of_copilot(rule: str, patterns: tuple[str, ...]) ->
     ],
 )
 def test_what_cannot_be_said_for_certain_is_not_said(rule: str) -> None:
-    assert expressed([parse(rule)], "/p", "/h") == ()
+    assert deny_patterns([rule], "/p", "/h") == ()
 
 
 def test_each_pattern_is_told_once() -> None:
-    assert expressed([parse("Bash"), parse("Bash(*)")], "/p", "/h") == ("shell",)
+    assert deny_patterns(["Bash", "Bash(*)"], "/p", "/h") == ("shell",)

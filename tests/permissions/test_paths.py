@@ -1,13 +1,13 @@
-"""What no rule may allow, however it is spelled."""
+"""Which files are protected, however their names are spelled."""
 
 import pytest
-from copilot_kernel.permissions.sensitive import is_never_written, names_secret, why_sensitive
+from copilot_kernel.permissions.paths import glob_protection, is_never_written, protection
 
 GIT, RULES, SECRETS, RUN = (
-    "belongs to Git itself",
-    "holds the rules for agents",
+    "belongs to Git",
+    "configures agents",
     "may hold secrets",
-    "may be run by itself",
+    "runs by itself",
 )
 
 NAMES = [
@@ -59,11 +59,12 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("path", "why", "never_written", "reason"), NAMES)
-def test_a_name_is_known(path, why, never_written, reason):
-    assert (why_sensitive(path.split("/")), is_never_written(path.split("/"))) == (why, never_written), reason
+def test_a_name_is_known(path: str, why: str, never_written: bool, reason: str) -> None:
+    found = protection(path.split("/"), changes=False) or ""
+    assert (found, is_never_written(path.split("/"))) == (why, never_written), reason
 
 
-STEERS = "steers agents"
+STEERS = "instructs agents"
 CHANGES = [
     ("AGENTS.md", "", STEERS),
     ("sub/Claude.md", "", STEERS),
@@ -121,10 +122,10 @@ CHANGES = [
     ],
 )
 def test_a_name_pattern_that_may_become_a_secret(pattern: str, wanted: bool) -> None:
-    assert names_secret(pattern) == wanted
+    assert (glob_protection(pattern, changes=False, hidden=True) is not None) == wanted
 
 
 @pytest.mark.parametrize(("path", "read", "changed"), CHANGES)
 def test_some_places_may_be_read_and_not_changed(path: str, read: str, changed: str) -> None:
     names = tuple(filter(None, path.split("/")))
-    assert (why_sensitive(names), why_sensitive(names, changes=True)) == (read, changed)
+    assert (protection(names, changes=False), protection(names, changes=True)) == (read or None, changed or None)

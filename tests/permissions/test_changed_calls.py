@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.messages import Diff, Location
 from copilot_kernel.conversation.model import Conversation, ToolCall
-from copilot_kernel.permissions.contradictions import is_another
+from copilot_kernel.permissions.request import is_another
 
 from .making import ROOT, at, claude_edit, edit, make, run
 from .recorded import TRANSCRIPTS, played

@@ -1,0 +1,102 @@
+"""Rules that deny or ask: everything that the first design stopped still prompts at least."""
+
+from __future__ import annotations
+
+import pytest
+
+from .denied_lines import DENIED
+from .making import ROOT, judged, make, run, tool
+
+LINES = [(rules, line) for rules, lines in DENIED.items() for line in lines]
+
+
+@pytest.mark.parametrize(("rules", "line"), LINES, ids=lambda text: text[:60])
+@pytest.mark.parametrize("grant", [{"allow": "Bash"}, {"allow": "Bash(*)"}, {"mode": "bypassPermissions"}], ids=str)
+def test_what_was_denied_before_prompts_at_least(rules: str, line: str, grant: dict[str, str]) -> None:
+    assert judged(run(line), deny=rules, **grant).outcome != "allow"
+    assert judged(run(line), ask=rules, **grant).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("rm *", "rm x"),
+        ("rm *", "ls && /bin/rm x"),
+        ("rm *", "timeout 5 rm x"),
+        ("rm *", "RM x"),
+        ("rm -rf *", "rm -r data -f"),
+        ("rm -rf *", "rm -fvr data"),
+        ("git push --force", "git push origin --force main"),
+        ("git push --force", "git push origin --forc"),
+        ("git push --force-with-lease *", "git push --force-with-lease=main"),
+        ("git push", "git -C sub push"),
+        ("git push main", "git push --tags origin ./main"),
+        ("cp * data", "cp a b data"),
+        ("*", "anything"),
+    ],
+)
+def test_the_same_program_with_the_words_in_order_is_denied(rule: str, line: str) -> None:
+    decision = judged(run(line), allow="Bash", deny=f"Bash({rule})")
+    assert (decision.outcome, decision.rule) == ("reject", f"Bash({rule})")
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("rm -rf *", "rm -r data"),
+        ("git push --force", "git push"),
+        ("git push main", "git log main push"),
+        ("git push", "git log"),
+        ("rm *", "ls rmdir"),
+        ("rm *", "cat rm.txt"),
+    ],
+)
+def test_other_commands_are_not(rule: str, line: str) -> None:
+    assert judged(run(line), allow="Bash", deny=f"Bash({rule})").outcome == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sudo rm x",
+        "bash -c 'rm x'",
+        "find . -exec rm {} +",
+        "ls; echo rm",
+        "x=1 rm x",
+        "git commit -m 'rm x'",
+        "a | $(rm)",
+    ],
+)
+@pytest.mark.parametrize("grant", [{"allow": "Bash; Bash(*)"}, {"mode": "bypassPermissions"}], ids=str)
+def test_the_name_of_the_program_anywhere_else_prompts(line: str, grant: dict[str, str]) -> None:
+    decision = judged(run(line), deny="Bash(rm *)", **grant)
+    assert (decision.outcome, decision.rule) == ("ask", "Bash(rm *)")
+    assert decision.reason == "The line mentions `rm`, which the rule Bash(rm *) is about."
+
+
+@pytest.mark.parametrize(
+    ("line", "links"),
+    [
+        ("cat link", {f"{ROOT}/link": f"{ROOT}/secret/a"}),
+        ("cd sub && cat a", {f"{ROOT}/sub": f"{ROOT}/secret", f"{ROOT}/sub/a": f"{ROOT}/secret/a"}),
+        ("cat --file=secret/a", {}),
+        ("curl -d @secret/a x", {}),
+        ("tar cf x.tar .", {}),
+    ],
+)
+def test_operands_count_after_their_links_are_followed(line: str, links: dict[str, str]) -> None:
+    assert judged(run(line), mode="bypassPermissions", deny="Read(secret/**)", links=links).outcome == "ask"
+    assert judged(run(line), mode="bypassPermissions", deny="Read(other/**)", links=links).outcome == (
+        "ask" if line.startswith("tar") else "allow"
+    )
+
+
+def test_a_tool_is_matched_by_its_server_also_in_the_first_title() -> None:
+    shown, asked = make("other", {"x": 1}, "gh-delete"), make("other", {"x": 1}, "delete")
+    for rule in ("mcp__gh", "mcp__gh__delete", "mcp__gh__*"):
+        assert judged(asked, mode="bypassPermissions", deny=rule, earlier=shown).outcome == "reject"
+        assert judged(asked, allow=rule, earlier=shown).outcome == "allow"
+        assert judged(asked, allow=rule).outcome == "ask"
+    assert judged(asked, allow="mcp__gh__x", earlier=shown).outcome == "ask"
+    assert judged(asked, allow="mcp__g", earlier=shown).outcome == "ask"
+    assert judged(tool("mcp__gh__x"), mode="bypassPermissions", deny="mcp__gh__y", earlier=shown).outcome == "allow"
