@@ -229,7 +229,7 @@ def collect(folder: Path, test: str, *options: str, **environment: str) -> list[
         "xdist",
         "-n0",
     )
-    command = (sys.executable, "-m", "pytest", *config, str(folder), "-q", *options)
+    command = (sys.executable, "-m", "pytest", *config, *plugins, str(folder), "-q", *options)
     environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return run(*command, **environment).stdout.splitlines()
 
