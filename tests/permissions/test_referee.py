@@ -24,7 +24,7 @@ git grep -nO./evil x ¦ git rebase --exec ./evil HEAD~1 ¦ git rebase -x ./evil 
 git rebase --exe=./evil HEAD~1 ¦ git submodule foreach ./evil -> ok
 git filter-branch --tree-filter 'echo x > "$PROOF"' HEAD ¦ git difftool -y -x ./evil HEAD~1
 git config alias.y '!./evil' -> .git/config ¦ git config --add a.b c -> .git/config
-git config core.pager x -- --list -> .git/config ¦ git log --output=PROOF
+git log --output=PROOF
 git format-patch --output-directory=out HEAD~1 -> out/0001-2.patch ¦ git clone . copy -> copy/a.txt
 git worktree add tree -> tree/a.txt ¦ git remote add x ./y -> .git/config
 git init --template=templates fresh -> fresh/.git/hooks/x ¦ git init --bare bare -> bare/HEAD

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
 MAX_PATH = 4096
 MAX_DEPTH = 100
@@ -115,30 +116,29 @@ class Places:
         return next((why for names in inner if (why := protection(names, changes=changes))), None)
 
 
+# Globs such as `*.py` are not taken to be about files of this kind.
 _RUNS = "runs by itself"
-# Globs such as `*.py` are not taken to be about files that run by themselves.
-_GIT_HEAD = "head"
 # A file of this name makes Git take its folder for a repository, and run what ordinary files in it say.
+_GIT_HEAD = "head"
+
+
+@cache
+def policy_data() -> dict[str, Any]:
+    """`policy.toml`, read when the first call is judged."""
+    return tomllib.loads(files(__package__).joinpath("policy.toml").read_text("utf-8"))
 
 
 @cache
 def _names() -> dict[str, str]:
     """Patterns for one name, wherever it stands in a path, with the reason; the first that matches counts."""
-    return {name: why for why, listed in _data()["names"].items() for name in listed.split()}
+    return {name: why for why, listed in policy_data()["protected"]["names"].items() for name in listed.split()}
 
 
 @cache
 def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
     """Names in a row, with the reason. Some may be read, but whoever changes them steers an agent or a program."""
-    tables = [_data()["read_paths"], *([_data()["changed_paths"]] if changes else [])]
+    tables = [policy_data()["protected"][name] for name in ("read_paths", "changed_paths")[: 1 + changes]]
     return {tuple(row.split("/")): why for each in tables for why, listed in each.items() for row in listed.split()}
-
-
-def _data() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("policy.toml").read_text())[
-        "protected"
-    ]
-    return found
 
 
 def protection(names: Iterable[str], *, changes: bool) -> str | None:

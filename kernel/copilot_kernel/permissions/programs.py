@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
+
+from .paths import policy_data
 
 Effect = Literal["runs", "writes", "settings", "copies"]
 Words = Sequence[str]
@@ -55,7 +55,7 @@ class Table:
 @cache
 def table() -> Table:
     """Read once, when the first command is judged."""
-    data = tomllib.loads(files(__package__).joinpath("policy.toml").read_text("utf-8"))
+    data = policy_data()
     by_program: dict[str, tuple[Row, ...]] = {}
     for row in map(_row, data["row"]):
         by_program |= {program: (*by_program.get(program, ()), row) for program in row.programs}
