@@ -220,15 +220,8 @@ def collect(folder: Path, test: str, *options: str, **environment: str) -> list[
     """What pytest prints for one file of tests, with our conftest and settings and no plugin that they do not need."""
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
     (folder / "test_it.py").write_text(test, "utf-8")
-    config = (
-        f"--config-file={ROOT / 'pyproject.toml'}",
-        f"--rootdir={folder}",
-        "-p",
-        "pytest_timeout",
-        "-p",
-        "xdist",
-        "-n0",
-    )
+    config = (f"--config-file={ROOT / 'pyproject.toml'}", f"--rootdir={folder}", "-n0")
+    plugins = ("-p", "pytest_timeout", "-p", "xdist")
     command = (sys.executable, "-m", "pytest", *config, *plugins, str(folder), "-q", *options)
     environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return run(*command, **environment).stdout.splitlines()
