@@ -189,17 +189,14 @@ def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | 
 
     `hidden`: wildcards match a leading dot, as they do in searches but not in shells.
     """
-    if len(glob) > _MAX_GLOB:
-        return "is too long to check"
     inner = re.search(r"\{([^{}]*)\}", glob)
     words = inner[1].split(",")[:_MAX_ALTERNATIVES] if inner else []
     spellings = (glob, glob.replace("\\", ""), *(glob.replace(inner[0], word) for word in words if inner))
     names = {name for each in spellings for name in re.split(r"[\s,/\\{}]+", plain_name(each)) if name}
-    if len(names) > _MAX_ALTERNATIVES:
-        return "has too many alternatives to check"
-    return next(
-        (why for name in sorted(names) if (why := _name_glob_protection(name, changes=changes, hidden=hidden))), None
-    )
+    if len(names) > _MAX_ALTERNATIVES or len(glob) > _MAX_GLOB:
+        return "is too long to check"
+    found = (_name_glob_protection(name, changes=changes, hidden=hidden) for name in sorted(names))
+    return next((f"may match a file that {why}" for why in found if why), None)
 
 
 def name_fits(name: str, glob: str) -> bool:
