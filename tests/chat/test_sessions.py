@@ -132,6 +132,7 @@ async def test_two_kernels_never_go_on_with_the_same_conversation(opened: Open) 
             assert turn.session_id != first.session_id
             (notice,) = person.notices
             assert open_here in notice
+            assert f"`%resume {first.session_id}`" in notice
             for refused in (other.resume(first.session_id, Person()), other.delete(first.session_id)):
                 with pytest.raises(SessionInUse) as error:
                     await refused

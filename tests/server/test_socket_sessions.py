@@ -203,3 +203,28 @@ async def test_two_servers_on_one_home_do_not_share_a_session(settings: Settings
         talk.leave(first)
         await talks.sweep()
         assert (await others.resume(talk.id, listener)).id == talk.id
+
+
+async def test_a_notebook_returns_to_its_session_soon_after_a_chat_has_shown_it(settings: Settings) -> None:
+    book = "/home/me/book.ipynb"
+    async with Chat(settings, book) as kernel:
+        before = await kernel.ask([Text("demo: say one")], Person())
+    async with talking(settings, loaded_idle=0) as talks:
+        listener = Listener()
+        talk = await talks.resume(before.session_id, listener)
+        await talks.sweep()
+        assert len(talks) == 1, "somebody reads it"
+        talk.leave(listener)
+        await talks.sweep()
+        async with Chat(settings, book) as kernel:
+            after = await kernel.ask([Text("demo: say two")], person := Person())
+    assert after.session_id == before.session_id
+    assert "already open" not in "".join(person.notices)
+
+
+async def test_a_session_that_began_in_a_chat_stays_open_longer(settings: Settings) -> None:
+    async with talking(settings, loaded_idle=0) as talks:
+        talk = await talks.new(listener := Listener())
+        talk.leave(listener)
+        await talks.sweep()
+        assert len(talks) == 1

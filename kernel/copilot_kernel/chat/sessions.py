@@ -58,6 +58,7 @@ EXPIRED = "The agent's session has expired; a new one begins, without the conver
 GONE = "The agent no longer has the conversation before this point; a new one begins."
 LOST = "The conversation before this point cannot be gone on with, so a new one begins: {}"
 IN_USE = "This conversation is already open in {}."
+ELSEWHERE = "{} A new conversation starts here. When it is closed there, `%resume {}` returns to it."
 WHERE_ELSE = "Go on there, or close it there and try again; or begin a new one here."
 UNSHOWN = "The conversation goes on; the agent cannot show what was said before."
 
@@ -265,7 +266,9 @@ class Sessions:
                     self._keep(lock)
             except AuthRequired:
                 raise
-            except (AgentRefused, AgentStartFailed, AgentExited, SessionInUse) as error:
+            except SessionInUse as error:
+                obstacle = ELSEWHERE.format(error, past.id)
+            except (AgentRefused, AgentStartFailed, AgentExited) as error:
                 obstacle = LOST.format(str(error).partition("\n")[0])
             else:
                 self._record.tell("info", again or _continues(info))

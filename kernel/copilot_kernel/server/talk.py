@@ -38,11 +38,15 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds that a question stays open; seconds after which a conversation without readers is let go of; how many
-    conversations there may be."""
+    conversations there may be.
+
+    `loaded_idle` replaces `idle` where that is longer, for a session that began elsewhere: its notebook needs the lock.
+    """
 
     question: float = 300.0
     idle: float = 1800.0
     talks: int = 100
+    loaded_idle: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,11 @@ class Talk:
     """`id` is the agent's session, empty until `begin` or `resume` has ended. All methods belong to the loop."""
 
     def __init__(self, desk: Desk, host: Host, limits: Limits, renamed: Callable[[Talk, str], None]) -> None:
-        self.desk, self._host, self._renamed = desk, host, renamed
+        self.desk, self._host, self._limits, self._renamed = desk, host, limits, renamed
         self.voice = Voice(self.conversation, host.keep, desk.settings.folder, limits.question)
         self.id, self.used = "", time.monotonic()
+        self.loaded = False
+        """Its session began elsewhere, and the agent can load it again."""
         self._earlier: tuple[Line, ...] = ()
         """Messages from before this talk, which the agent does not show."""
         self._due = False
@@ -96,7 +102,7 @@ class Talk:
             await self.desk.do(lambda chat: chat.resume(session_id, self.voice))
         finally:
             self.voice.replays = False
-        self.id = session_id
+        self.id, self.loaded = session_id, True
         self._earlier = earlier if not history.messages(self.conversation()) else ()
 
     async def close(self) -> None:
@@ -119,6 +125,11 @@ class Talk:
     def last(self) -> tuple[Line, ...]:
         """The last messages of both."""
         return (*self._earlier, *history.recent(self.conversation()))[-history.MOST :]
+
+    @property
+    def idle_limit(self) -> float:
+        """Seconds after which it is let go of, where nobody listens."""
+        return min(self._limits.idle, self._limits.loaded_idle) if self.loaded else self._limits.idle
 
     def idle(self, seconds: float) -> bool:
         """Nobody has listened or asked for so long."""
@@ -244,7 +255,7 @@ class Talk:
         if state is None or state.id == self.id:
             return
         await self.desk.do(self._host.meet)
-        before, self.id = self.id, state.id
+        before, self.id, self.loaded = self.id, state.id, False
         self._earlier, self._due = last, bool(last)
         self._renamed(self, before)
         self._tell(self.created("context"))

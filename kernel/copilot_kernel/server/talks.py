@@ -14,7 +14,7 @@ from .voice import Reader
 
 MOST_KEPT = 200
 """Conversations whose last messages are kept after they were let go of."""
-SWEEP = 60.0
+SWEEP = 15.0
 """Seconds between two looks for idle conversations."""
 
 Opened = tuple[Talk, str]
@@ -56,7 +56,7 @@ class Talks:
     async def sweep(self) -> None:
         """Let go of the conversations that nobody has used for long."""
         for talk in set(self._talks.values()):
-            if talk.idle(self.limits.idle):
+            if talk.idle(talk.idle_limit):
                 await self._let_go(talk)
 
     async def close(self) -> None:
