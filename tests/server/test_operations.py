@@ -306,6 +306,24 @@ async def test_after_a_sign_in_another_agent_is_asked(
     assert (await api.complete("demo: say x")).status == 200
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_so_it_is_after_a_sign_in_that_the_agent_asked_for_in_its_text(
+    api: Api, monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    monkeypatch.setattr(turns, "FIRST", 0.0)
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        await script.say("Error: 401 unauthorized" if len(script.connections) == 1 else "Hello")
+        return {"stopReason": "end_turn"}
+
+    copilot = {"protocolVersion": 1, "agentInfo": {"name": "Copilot", "version": "1"}}
+    async with scripted(api, initialize=copilot, session_prompt=prompt):
+        refused = await api.complete("Hello", stream=stream)
+        error = refused.events[-1]["error"] if stream else refused.error
+        assert error["code"] == 503
+        assert (await api.complete("Hello")).said == "Hello"
+
+
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 

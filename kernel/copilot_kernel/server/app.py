@@ -20,7 +20,7 @@ from .. import config
 from ..acp.messages import ConfigUpdate
 from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
-from ..errors import AuthRequired
+from ..errors import AgentError, CopilotError
 from ..permissions.rulebook import Rulebook
 from .activity import Activity
 from .alone import Alone
@@ -179,12 +179,17 @@ class CopilotApp(ExtensionApp):
         """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
         try:
             state = await chat.offered("models")
-        except AuthRequired:
-            self.pool.wear()
+        except AgentError as error:
+            self.heed(error)
             raise
         info = chat.info
         if info is not None:
             self.catalogue.learn(state, info, chat.agent.link)
+
+    def heed(self, error: CopilotError) -> None:
+        """After a sign-in, new conversations need an agent that has read the new credentials."""
+        if isinstance(error, AgentError) and error.signed_out:
+            self.pool.wear()
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -66,7 +66,7 @@ class TurnHandler(Posted):
                     async with self.app.dialogues.of(self._key(asked), after) as dialogue:
                         await self._take_turn(dialogue, asked, messages)
         except CopilotError as error:
-            raise for_client(error) from error
+            raise self._api_error(error) from error
 
     def on_connection_close(self) -> None:
         """The client has left: the agent need not go on."""
@@ -118,7 +118,7 @@ class TurnHandler(Posted):
         try:
             ended, tokens = await turn
         except (CopilotError, ApiError) as error:
-            problem = for_client(error) if isinstance(error, CopilotError) else error
+            problem = self._api_error(error) if isinstance(error, CopilotError) else error
             self.failed = problem.status_code
             await self._send(*self.failure(told, problem))
         else:
@@ -126,6 +126,11 @@ class TurnHandler(Posted):
             await self._send(*self.ending(told, ended, tokens))
         if not self.gone:
             self.finish()
+
+    def _api_error(self, error: CopilotError) -> ApiError:
+        """What the client is told."""
+        self.app.heed(error)
+        return for_client(error)
 
     async def _send(self, *events: bytes) -> None:
         """To a slow reader, slowly; to one that has left, not at all; one that stands still has left."""
