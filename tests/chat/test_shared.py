@@ -85,12 +85,11 @@ async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Se
     assert [person.calls[0][1] for person in people] == ["Allowed: Allow (you)", "Rejected: Reject (you)"]
 
 
-@pytest.mark.parametrize("session", ["", "s9"])
-async def test_a_question_that_belongs_to_nobody_is_rejected(settings: Settings, session: str) -> None:
+async def test_a_question_that_belongs_to_nobody_is_rejected(settings: Settings) -> None:
     answers: list[Any] = []
 
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        answers.append(await script.ask(sessionId=session, toolCall={"toolCallId": "c1"}, options=OPTIONS))
+        answers.append(await script.ask(sessionId="s9", toolCall={"toolCallId": "c1"}, options=OPTIONS))
         return {"stopReason": "end_turn"}
 
     person = Person()
@@ -98,6 +97,49 @@ async def test_a_question_that_belongs_to_nobody_is_rejected(settings: Settings,
         await ask(chats[0], "Hello", person)
     assert answers == [{"outcome": {"outcome": "selected", "optionId": "no-1"}}]
     assert person.questions == []
+
+
+@pytest.mark.parametrize("question", [{}, {"sessionId": ""}])
+async def test_a_question_that_names_no_session_belongs_to_the_turn_that_runs(
+    settings: Settings, question: dict[str, Any]
+) -> None:
+    answers: list[Any] = []
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        if params["sessionId"] == "s2":
+            answers.append(await script.ask(title="Run it?", options=OPTIONS, **question))
+        return {"stopReason": "end_turn"}
+
+    people = [Person("reject_once"), Person("allow_once")]
+    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
+        for chat, person in zip(chats, people, strict=True):
+            await ask(chat, "Hello", person)
+    assert [answer["outcome"]["optionId"] for answer in answers] == ["yes-1"]
+    assert [len(person.questions) for person in people] == [0, 1]
+
+
+async def test_a_question_that_names_no_session_is_rejected_while_two_turns_run(settings: Settings) -> None:
+    answers: list[Any] = []
+    both, asked = anyio.Event(), anyio.Event()
+
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        if params["prompt"][0]["text"] == "wait":
+            both.set()
+            await asked.wait()
+            return {"stopReason": "end_turn"}
+        await both.wait()
+        answers.append(await script.ask(title="Run it?", options=OPTIONS))
+        asked.set()
+        return {"stopReason": "end_turn"}
+
+    people = [Person(), Person()]
+    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
+        with anyio.fail_after(LIMIT):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ask, chats[0], "wait", people[0])
+                tasks.start_soon(ask, chats[1], "Hello", people[1])
+    assert [answer["outcome"]["optionId"] for answer in answers] == ["no-1"]
+    assert [person.questions for person in people] == [[], []]
 
 
 async def test_text_that_names_no_session_is_nobodys_unless_there_is_one_conversation(settings: Settings) -> None:

@@ -77,7 +77,7 @@ class Chat:
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions, self._hears)
         self.agent: Agent | Seat = (
-            shared.seat(self._doors(), self._services.serve, self._hears, self._holds)
+            shared.seat(self._doors(), self._services.serve, self._hears, self._holds, lambda: self._record.runs)
             if shared
             else Agent(settings, self._doors(), self._services.serve, self._denied)
         )

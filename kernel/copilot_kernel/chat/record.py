@@ -49,6 +49,11 @@ class Record:
         for notice in untold:
             self.update(notice)
 
+    @property
+    def runs(self) -> bool:
+        """A turn runs, and is not a replay."""
+        return self.running is not None and not self.replays
+
     def end(self, stop_reason: str) -> None:
         """The turn is over."""
         self.status("")

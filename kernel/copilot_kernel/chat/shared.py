@@ -54,9 +54,11 @@ class Shared:
     async def __aexit__(self, *error: Any) -> bool | None:
         return await self.agent.__aexit__(*error)
 
-    def seat(self, doors: Doors, serving: Serving, hears: Hears, holds: Hears) -> Seat:
-        """Like an agent of its own, for one conversation; `holds`: it hears the session, or would go on with it."""
-        return Seat(self, doors, serving, hears, holds)
+    def seat(self, doors: Doors, serving: Serving, hears: Hears, holds: Hears, runs: Callable[[], bool]) -> Seat:
+        """Like an agent of its own, for one conversation; `holds`: it hears the session, or would go on with it;
+        `runs`: whether it runs a turn.
+        """
+        return Seat(self, doors, serving, hears, holds, runs)
 
     def everyone(self) -> Iterator[Seat]:
         """The conversations of all agents that keep the same sessions."""
@@ -86,6 +88,11 @@ class Shared:
         owners = [seat for seat in self.seats if seat.hears(session_id)] or ([] if session_id else self.seats)
         return owners[0] if len(owners) == 1 else None
 
+    def _running(self) -> Seat | None:
+        """The only conversation that runs a turn; with several, the wrong rules could decide."""
+        running = [seat for seat in self.seats if seat.runs()]
+        return running[0] if len(running) == 1 else None
+
     def _addressee(self, params: Json) -> Seat:
         """Raises RequestFailed."""
         try:
@@ -103,7 +110,8 @@ class Shared:
             seat.doors.on_update(session_id, update)
 
     def _permit(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
-        seat = self._owner(request.session_id or "")
+        """A question comes during a turn, and some agents do not say in which session."""
+        seat = self._owner(request.session_id or "") or (None if request.session_id else self._running())
         return seat.doors.on_permission(request) if seat else _reject(request)
 
     def _complete(self, params: Any) -> None:
@@ -124,8 +132,10 @@ class Shared:
 class Seat:
     """What a conversation knows of its agent; the same as `Agent`, whose process it shares."""
 
-    def __init__(self, shared: Shared, doors: Doors, serving: Serving, hears: Hears, holds: Hears) -> None:
-        self.doors, self.hears, self.holds = doors, hears, holds
+    def __init__(
+        self, shared: Shared, doors: Doors, serving: Serving, hears: Hears, holds: Hears, runs: Callable[[], bool]
+    ) -> None:
+        self.doors, self.hears, self.holds, self.runs = doors, hears, holds, runs
         self.services: Mapping[str, Service] = doors.services
         self._shared, self._serving, self._stack = shared, serving, AsyncExitStack()
 
