@@ -8,12 +8,24 @@ import os
 from pathlib import Path
 
 import pytest
+from copilot_kernel.acp.messages import Text
+from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.desk import gateway
 from copilot_kernel.desk.hall import Hall
-from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed, AuthRequired, CopilotError, UsageError
+from copilot_kernel.errors import (
+    AgentExited,
+    AgentNotFound,
+    AgentStartFailed,
+    AuthRequired,
+    CopilotError,
+    ModelFailed,
+    SessionInUse,
+    UsageError,
+)
 
 from ..cells.recording import RecordingCell
+from ..chat.people import Person
 
 GATEWAY = {"KERNEL_GATEWAY": "1", "PATH": "/usr/bin"}
 
@@ -88,6 +100,26 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
 
 
+@pytest.mark.anyio
+async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {"KERNEL_USERNAME": "alice", "JPY_SESSION_NAME": "/home/user/a.ipynb"}
+    for name, value in {**GATEWAY, **named, "PATH": os.environ["PATH"]}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+    hall = Hall()
+    hall.watched = True
+    hall.desk.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
+    try:
+        turn = await hall.home.ask([Text("demo: say one")], Person())
+        async with Chat(hall.desk.settings) as other:
+            with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
+                await other.resume(turn.session_id, Person())
+    finally:
+        await hall.home.close(5)
+
+
 def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gateways.md").read_text("utf-8")
     spec = json.loads(page.partition("```json\n")[2].partition("```")[0])
@@ -99,7 +131,12 @@ def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-ABOUT_THE_AGENT = [AgentNotFound("None", "Install it."), AgentStartFailed("No"), AuthRequired("session/new", "Who?")]
+ABOUT_THE_AGENT = [
+    AgentNotFound("None", "Install it."),
+    AgentStartFailed("No"),
+    AuthRequired("session/new", "Who?"),
+    ModelFailed("The model could not answer", "Run `copilot login`.", "sign-in"),
+]
 
 
 @pytest.mark.parametrize("error", ABOUT_THE_AGENT)
@@ -118,6 +155,8 @@ def test_where_nothing_is_missing_the_error_says_where_the_agent_must_be() -> No
 
 
 def test_other_errors_and_other_kernels_are_not_touched() -> None:
-    for error, environ in ((AgentExited("Gone"), GATEWAY), (UsageError("What?"), GATEWAY), (AgentNotFound("None"), {})):
+    no_quota = ModelFailed("The model could not answer", "", "quota")
+    others = ((error, GATEWAY) for error in (AgentExited("Gone"), UsageError("What?"), no_quota))
+    for error, environ in (*others, (AgentNotFound("None"), {})):
         gateway.explain(error, environ)
         assert error.hint == ""

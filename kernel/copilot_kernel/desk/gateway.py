@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..config import Settings, notebook
-from ..errors import AgentNotFound, AgentStartFailed, AuthRequired, CopilotError
+from ..errors import AgentError, AgentNotFound, AgentStartFailed, CopilotError
 
 WORKING_DIR = "KERNEL_WORKING_DIR"
 _NEEDED = ("HOME", "COPILOT_KERNEL_AGENT")
@@ -64,7 +64,8 @@ def notebook_key(environ: Mapping[str, str]) -> str:
 
 def explain(error: CopilotError, environ: Mapping[str, str]) -> None:
     """Add to the hint of an error that the gateway's environment may have caused."""
-    if not is_behind(environ) or not isinstance(error, AgentNotFound | AgentStartFailed | AuthRequired):
+    is_signed_out = isinstance(error, AgentError) and error.signed_out
+    if not is_behind(environ) or not (is_signed_out or isinstance(error, AgentNotFound | AgentStartFailed)):
         return
     missing = [name for name in _NEEDED if not environ.get(name)]
     what = _MISSING.format(" and ".join(missing) + (" are" if len(missing) > 1 else " is")) if missing else ""

@@ -103,7 +103,9 @@ class Hall:
         from ..chat import Chat
         from .gateway import notebook_key
 
-        chat = Chat(self.desk.settings, notebook_key(os.environ) if self.watched else "")
+        key = notebook_key(os.environ) if self.watched else ""
+        place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
+        chat = Chat(self.desk.settings, key, place=place)
         before, self._before = self._before, None
         if before is not None:
             chat.follow(before)
