@@ -142,6 +142,14 @@ async def test_it_covers_no_other_call(opened: Open, other: list[Json]) -> None:
     assert turn.unasked == 1
 
 
+async def test_a_vague_yes_covers_nothing_that_a_rule_denies(opened: Open) -> None:
+    waiting = [call(rawInput={"command": "ls"}), call("tc_2", title="Clean", rawInput={"command": "rm x"})]
+    steps = (*waiting, {"title": "Execute command", "options": OPTIONS}, then("completed", "tc_2"), then("completed"))
+    turn, answers = await played(opened, person := Person(), *steps, deny=("Bash(rm *)",))
+    assert (answers, turn.unasked) == ([YES], 1)
+    assert shown(person)[1] == ("Clean", "completed", "ran a command without asking")
+
+
 async def test_it_covers_one_call(opened: Open) -> None:
     steps = (FORM, call(), then("completed"), call("tc_2"), then("completed", "tc_2"))
     turn, _ = await played(opened, Person(), *steps)

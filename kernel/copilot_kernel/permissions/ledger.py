@@ -117,6 +117,11 @@ def covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext
     return f"covered by your earlier answer to {subject}" if subject else None
 
 
+def denied(call: ToolCall, context: PolicyContext) -> bool:
+    """Whether a rule or the mode rejects `call`: no answer to a request that does not name it covers it."""
+    return decide(call, _ONCE, context).outcome == "reject"
+
+
 def _same_subject(request: Request, earlier: ToolCall) -> str | None:
     call, given, before = request.call, request.given, inputs.read(earlier)
     if call.kind != earlier.kind or given.is_gate != before.is_gate:
