@@ -26,6 +26,12 @@ FORMS: list[tuple[str, FailureReason]] = [
     ("429 Sorry, you have exceeded your Copilot token usage", "quota"),
     (f"{RETRIED}429 Rate limit reached", "quota"),
     (f"{RETRIED}CAPIError: 429 Too Many Requests", "quota"),
+    ("CAPIError: 429 Too Many Requests", "quota"),
+    ("CAPIError: 402 402 You have no quota", "quota"),
+    ("CAPIError: 401 Unauthorized\n  Run /login.", "sign-in"),
+    ("Sorry, you've hit a rate limit that restricts the number of Copilot model requests.", "quota"),
+    ("Sorry, you have exceeded your Copilot token usage. Please try again later.", "quota"),
+    ("Quota exceeded. Upgrade your plan or wait until it is reset.", "quota"),
     ("You've hit your session rate limit. Please wait for your limit to reset", "quota"),
     ("You've used all your Copilot Free chat requests for the month.", "quota"),
     (f"Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  {KEY}", "key"),
@@ -52,6 +58,9 @@ ANSWERS = [
     "Error: 42 is not a status",
     "The log says: Error: 402 You have exceeded your monthly quota",
     "Error: ",
+    "Sorry, you've hit a rate limit, says the log.",
+    "Error: CAPIError: is how its messages begin",
+    "Error: Quota exceededness is no word",
     "Info: Request failed due to a transient API error. Retrying...",
 ]
 
@@ -70,18 +79,16 @@ def test_an_answer_about_errors_is_none(text: str) -> None:
     assert reported(text) is None
 
 
-def agent(*said: Any, name: str = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
-    """What an agent of that name answers, whose turn is these updates; a string is a chunk of its answer."""
+def agent(*said: Any, name: str | None = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
+    """What an agent of that name, if it gives one, answers, whose turn is these updates; a string is a chunk of its answer."""
 
     async def turn(script: Any, params: Any) -> Any:
         for each in said:
             await (script.say(each) if isinstance(each, str) else script.update(each))
         return {"stopReason": stop_reason}
 
-    return {
-        "initialize": {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1.0.102"}},
-        "session_prompt": turn,
-    }
+    info = {"agentInfo": {"name": name, "version": "1.0.102"}} if name else {}
+    return {"initialize": {"protocolVersion": 1, **info}, "session_prompt": turn}
 
 
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "status": "completed"}
