@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.locate import locate
 from copilot_kernel.chat.failures import HINTS, reported
 from copilot_kernel.errors import FailureReason, ModelFailed
 
@@ -80,7 +83,7 @@ def test_an_answer_about_errors_is_none(text: str) -> None:
 
 
 def agent(*said: Any, name: str | None = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
-    """What an agent of that name, if it gives one, answers, whose turn is these updates; a string is a chunk of its answer."""
+    """What an agent answers, by default Copilot, whose turn is these updates; a string is a chunk of its answer."""
 
     async def turn(script: Any, params: Any) -> Any:
         for each in said:
@@ -103,6 +106,17 @@ async def test_a_failed_turn_raises_and_shows_what_was_said_before_but_not_the_f
             await ask(chat, "hello", person := Person())
         said = "".join(text for speaker, text in person.said if speaker == "agent")
         assert said == "".join(each for each in before if isinstance(each, str))
+
+
+@pytest.mark.parametrize("is_copilot", [True, False])
+async def test_without_a_name_the_command_tells_whether_it_is_copilot(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, is_copilot: bool
+) -> None:
+    async with met(opened, **agent(f"Error: {QUOTA}", name=None)) as (_, chat):
+        launch = replace(locate(chat.settings.agent, {}), is_copilot=is_copilot)
+        monkeypatch.setattr("copilot_kernel.chat.agent.locate", lambda *_: launch)
+        with pytest.raises(ModelFailed) if is_copilot else nullcontext():
+            await ask(chat, "hello")
 
 
 @pytest.mark.parametrize(
