@@ -22,6 +22,7 @@ from .recording import ALLOW, REJECT, RecordingCell
 
 pytestmark = pytest.mark.anyio
 
+JUPYTERLAB_AUTOSAVE_SECONDS = 120
 UNSEEN = Answer(None, "cancel", presence.UNSEEN)
 
 
@@ -34,6 +35,10 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long enough for what a test does without waiting."""
     monkeypatch.setattr(presence, "GRACE_SECONDS", 0.25)
+
+
+def test_the_grace_time_is_longer_than_jupyterlab_waits_to_save_by_itself() -> None:
+    assert presence.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
 
 
 # -- a page was loaded ----------------------------------------------------------------------------------------------

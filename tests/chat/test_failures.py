@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.locate import locate
 from copilot_kernel.chat.failures import HINTS, reported
 from copilot_kernel.errors import FailureReason, ModelFailed
 
@@ -26,6 +29,12 @@ FORMS: list[tuple[str, FailureReason]] = [
     ("429 Sorry, you have exceeded your Copilot token usage", "quota"),
     (f"{RETRIED}429 Rate limit reached", "quota"),
     (f"{RETRIED}CAPIError: 429 Too Many Requests", "quota"),
+    ("CAPIError: 429 Too Many Requests", "quota"),
+    ("CAPIError: 402 402 You have no quota", "quota"),
+    ("CAPIError: 401 Unauthorized\n  Run /login.", "sign-in"),
+    ("Sorry, you've hit a rate limit that restricts the number of Copilot model requests.", "quota"),
+    ("Sorry, you have exceeded your Copilot token usage. Please try again later.", "quota"),
+    ("Quota exceeded. Upgrade your plan or wait until it is reset.", "quota"),
     ("You've hit your session rate limit. Please wait for your limit to reset", "quota"),
     ("You've used all your Copilot Free chat requests for the month.", "quota"),
     (f"Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  {KEY}", "key"),
@@ -52,6 +61,9 @@ ANSWERS = [
     "Error: 42 is not a status",
     "The log says: Error: 402 You have exceeded your monthly quota",
     "Error: ",
+    "Sorry, you've hit a rate limit, says the log.",
+    "Error: CAPIError: is how its messages begin",
+    "Error: Quota exceededness is no word",
     "Info: Request failed due to a transient API error. Retrying...",
 ]
 
@@ -70,18 +82,16 @@ def test_an_answer_about_errors_is_none(text: str) -> None:
     assert reported(text) is None
 
 
-def agent(*said: Any, name: str = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
-    """What an agent of that name answers, whose turn is these updates; a string is a chunk of its answer."""
+def agent(*said: Any, name: str | None = "Copilot", stop_reason: str = "end_turn") -> dict[str, Any]:
+    """What an agent answers, by default Copilot, whose turn is these updates; a string is a chunk of its answer."""
 
     async def turn(script: Any, params: Any) -> Any:
         for each in said:
             await (script.say(each) if isinstance(each, str) else script.update(each))
         return {"stopReason": stop_reason}
 
-    return {
-        "initialize": {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1.0.102"}},
-        "session_prompt": turn,
-    }
+    info = {"agentInfo": {"name": name, "version": "1.0.102"}} if name else {}
+    return {"initialize": {"protocolVersion": 1, **info}, "session_prompt": turn}
 
 
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "status": "completed"}
@@ -96,6 +106,17 @@ async def test_a_failed_turn_raises_and_shows_what_was_said_before_but_not_the_f
             await ask(chat, "hello", person := Person())
         said = "".join(text for speaker, text in person.said if speaker == "agent")
         assert said == "".join(each for each in before if isinstance(each, str))
+
+
+@pytest.mark.parametrize("is_copilot", [True, False])
+async def test_without_a_name_the_command_tells_whether_it_is_copilot(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, is_copilot: bool
+) -> None:
+    async with met(opened, **agent(f"Error: {QUOTA}", name=None)) as (_, chat):
+        launch = replace(locate(chat.settings.agent, {}), is_copilot=is_copilot)
+        monkeypatch.setattr("copilot_kernel.chat.agent.locate", lambda *_: launch)
+        with pytest.raises(ModelFailed) if is_copilot else nullcontext():
+            await ask(chat, "hello")
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,14 @@ async def test_it_covers_no_other_call(opened: Open, other: list[Json]) -> None:
     assert turn.unasked == 1
 
 
+async def test_a_vague_yes_covers_nothing_that_a_rule_denies(opened: Open) -> None:
+    waiting = [call(rawInput={"command": "ls"}), call("tc_2", title="Clean", rawInput={"command": "rm x"})]
+    steps = (*waiting, {"title": "Execute command", "options": OPTIONS}, then("completed", "tc_2"), then("completed"))
+    turn, answers = await played(opened, person := Person(), *steps, deny=("Bash(rm *)",))
+    assert (answers, turn.unasked) == ([YES], 1)
+    assert shown(person)[1] == ("Clean", "completed", "ran a command without asking")
+
+
 async def test_it_covers_one_call(opened: Open) -> None:
     steps = (FORM, call(), then("completed"), call("tc_2"), then("completed", "tc_2"))
     turn, _ = await played(opened, Person(), *steps)
@@ -174,6 +182,52 @@ async def test_a_question_about_one_of_several_calls_stands_alone(opened: Open) 
     turn, _ = await played(opened, person := Person(), *edits, form, form, then("completed"), then("completed", "tc_2"))
     assert turn.unasked == 0
     assert [question.call.raw_input for question in person.questions] == [None, None]
+
+
+# -- a question with a kind, and without an id ------------------------------------------------------------------------
+
+EDITING = call(title="Edit a.ts", kind="edit", rawInput={"path": "/p/a.ts"})
+LATE = call(status="in_progress")
+
+
+def of_kind(kind: str, title: str, **more: Any) -> Json:
+    return {"toolCall": {"title": title, "kind": kind, **more}, "options": OPTIONS}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (call(), of_kind("execute", "Execute command")),
+        (call(), of_kind("execute", "npm test")),
+        (call(), of_kind("other", "Execute command")),
+        (of_kind("execute", "Execute command"), LATE),
+        (EDITING, of_kind("edit", "Edit a.ts")),
+        (of_kind("edit", "Edit a.ts"), EDITING),
+    ],
+)
+async def test_its_kind_tells_which_call_it_is_about(opened: Open, steps: tuple[Json, ...]) -> None:
+    turn, answers = await played(opened, Person(), *steps, then("completed"), on_unasked="cancel")
+    assert (turn.stop_reason, turn.unasked, answers) == ("end_turn", 0, [YES])
+
+
+@pytest.mark.parametrize(("title", "asked"), [("npm test", 0), ("rm -rf build", 1), ("Run: rm x; npm test", 1)])
+async def test_a_rule_allows_it_only_if_it_names_the_call(opened: Open, title: str, asked: int) -> None:
+    steps = (call(), of_kind("execute", title), then("completed"))
+    await played(opened, person := Person(), *steps, allow=("Bash(npm *)",))
+    assert len(person.questions) == asked
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        of_kind("edit", "npm test"),
+        of_kind("read", "Execute command"),
+        of_kind("execute", "Edit", locations=[{"path": "/p/b.ts"}]),
+    ],
+)
+async def test_it_covers_no_call_of_another_kind_and_none_that_it_locates_elsewhere(opened: Open, form: Json) -> None:
+    turn, _ = await played(opened, Person(), form, LATE, then("completed"))
+    assert turn.unasked == 1
 
 
 # -- which call -------------------------------------------------------------------------------------------------------

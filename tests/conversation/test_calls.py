@@ -246,6 +246,12 @@ def test_a_call_that_was_rejected_and_ran_all_the_same_is_told() -> None:
     ]
 
 
+def test_the_notice_names_the_server_where_the_newest_title_does_not() -> None:
+    asked, entry = ask(play(replace(BEGIN, title="lab-echo", raw_input=None)), ToolCallUpdate("t", title="echo"))
+    after = play(status("completed"), start=decide(asked, entry, False, "Rejected"))
+    assert [notice.title for notice in notices(after)] == ["The agent reports as completed what was rejected: lab-echo"]
+
+
 def test_a_withdrawn_question_cancels_the_call() -> None:
     asked, entry = ask(play(BEGIN), ASK)
     after = decide(asked, entry, None, "Cancelled: the turn was cancelled")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GRACE_SECONDS = 60.0
-"""Longer than a slow page takes to load and to draw what was saved."""
+GRACE_SECONDS = 150.0
+"""Longer than JupyterLab waits before it saves a notebook by itself (120 s), and than a slow page takes to load."""
 
 UNSEEN = "no open page showed this question"
 NOTICE = (

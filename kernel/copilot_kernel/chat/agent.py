@@ -65,6 +65,8 @@ class Agent:
         self._life: _Life | None = None
         self.offered = Offered()
         """The MCP servers that this agent is told of."""
+        self.is_copilot = False
+        """Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command."""
         self._reached = False
 
     async def __aenter__(self) -> Self:
@@ -136,5 +138,6 @@ class Agent:
                 async with open_link(
                     launch, self.cwd, doors, start_timeout=timeout, log=self.log, option_member=member
                 ) as link:
+                    self.is_copilot = launch.is_copilot or link.info.is_copilot
                     self.offered = offer(servers, link.info, launch)
                     yield link

@@ -72,7 +72,7 @@ class Chat:
         """What goes with the next prompt."""
         self._record, self._retry = Record(), retry or Retry()
         self._permissions = Permissions(settings, self._record, lambda: self.info)
-        self._record.reports_failures = lambda: self.info is not None and self.info.is_copilot
+        self._record.reports_failures = lambda: self.agent.is_copilot
         self._watch = Watch(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions, self._hears)

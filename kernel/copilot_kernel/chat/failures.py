@@ -54,6 +54,9 @@ FORMS = (
     Form(r"The provided personal access token \(PAT\) does not have ", "sign-in", PROGRAM),
     Form(r"You are not (licensed to use Copilot|authorized to use this Copilot feature)", "sign-in", PROGRAM),
     Form(r"You've (hit|reached|run out of|used all) (your|the) [^\n]*(limit|credits|requests)", "quota", PROGRAM),
+    Form(r"CAPIError: [45]\d\d\b", None, "github/copilot-cli issues"),
+    Form(r"Sorry, you('ve hit a rate limit| have exceeded)", "quota", "github/copilot-cli#2336, #793"),
+    Form(r"Quota exceeded\b", "quota", "github/copilot-cli#730"),
 )
 
 _OWN = re.compile(r"Error: (?:Execution failed: (?:Error: )?)?(?P<message>.*)", re.DOTALL)

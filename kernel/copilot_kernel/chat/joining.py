@@ -116,13 +116,15 @@ def _with_words(update: ToolCallUpdate, request: ToolCallUpdate, call: ToolCall)
 
 
 def _is_only_described(request: ToolCallUpdate) -> bool:
-    """It has a title and a description, and nothing by which it could be judged itself."""
+    """It has a title, perhaps a description and a kind, and nothing by which it could be judged itself."""
     is_prose = all(isinstance(part, Text) for part in request.content or ())
-    return is_prose and request.kind is None and request.raw_input is None and not request.locations
+    return is_prose and request.raw_input is None and not request.locations
 
 
 def _kinds(request: ToolCallUpdate) -> set[str]:
-    """What the words of its title and the first one of its description say that it does."""
+    """Its kind; without one, what the words of its title and the first one of its description say that it does."""
+    if request.kind not in (None, "other"):
+        return {request.kind}
     words = [*(request.title or "").split(), *_description(request).split(maxsplit=1)[:1]]
     letters = (re.sub(r"[^a-z]", "", word.casefold()) for word in words)
     return {_KIND_OF[word] for word in letters if word in _KIND_OF}
@@ -181,8 +183,11 @@ def _description(request: ToolCallUpdate) -> str:
 
 
 def _request_of(question: ToolCall) -> ToolCallUpdate:
+    """With a kind, its locations count: rules may have allowed it by them."""
     kind = question.kind if question.kind != "other" else None
-    return ToolCallUpdate("", title=question.title, kind=kind, content=question.content, raw_input=question.raw_input)
+    locations = question.locations if kind else None
+    title, content, raw_input = question.title, question.content, question.raw_input
+    return ToolCallUpdate("", title=title, kind=kind, content=content, locations=locations, raw_input=raw_input)
 
 
 def _is_same(one: ToolCall, other: ToolCall) -> bool:

@@ -14,7 +14,7 @@ from ..config import Settings
 from ..conversation import reduce
 from ..conversation.model import ToolCall, Unasked
 from ..permissions import inputs, policy
-from ..permissions.ledger import Ledger, Outcome, covered, unasked, what
+from ..permissions.ledger import Ledger, Outcome, covered, denied, unasked, what
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
 from ..permissions.request import is_another
@@ -113,7 +113,7 @@ class Permissions:
         if not words:
             return None
         cover = None if was_refused else covered(call, self.granted, now)
-        if not (was_refused or cover) and self._unjoined.covers(call, self.judge.settings.folder):
+        if not (was_refused or cover or denied(call, now)) and self._unjoined.covers(call, self.judge.settings.folder):
             return None
         outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
         self.ledger = self.ledger.acted(call, outcome, cover or words)

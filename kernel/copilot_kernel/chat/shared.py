@@ -166,6 +166,11 @@ class Seat:
         return self._shared.agent.offered
 
     @property
+    def is_copilot(self) -> bool:
+        """See `Agent.is_copilot`."""
+        return self._shared.agent.is_copilot
+
+    @property
     def link(self) -> Link | None:
         """See `Agent.link`."""
         return self._shared.agent.link

@@ -42,7 +42,7 @@ def compacted(before: Conversation, update: CompactionUpdate | CompactionChunk) 
 
 def ran_anyway(before: Conversation, call: ToolCall) -> Conversation:
     """The agent reports to have completed what was refused: the user must know that the refusal may not have held."""
-    title = f"The agent reports as completed what was {call.status}: {call.title or 'a tool call'}"
+    title = f"The agent reports as completed what was {call.status}: {call.best_title or 'a tool call'}"
     notice = Notice(len(before.entries), call.turn, "warning", title, about=f"refused {call.id}")
     return before.with_entry(notice)
 

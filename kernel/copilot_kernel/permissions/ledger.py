@@ -62,8 +62,8 @@ def what(call: ToolCall) -> str:
     """What the call is about: its commands, else its title and the paths that the title does not name."""
     given = inputs.read(call)
     commands = "; ".join(f"$ {line}" for line in given.commands)
-    paths = (path for path in given.paths if path not in call.title)
-    subject = commands or " · ".join(filter(None, (call.title or call.name or call.kind, *paths)))
+    paths = (path for path in given.paths if path not in call.best_title)
+    subject = commands or " · ".join(filter(None, (call.best_title or call.name or call.kind, *paths)))
     return subject if len(subject) <= MAX_SUBJECT else f"{subject[: MAX_SUBJECT - 1]}…"
 
 
@@ -115,6 +115,11 @@ def covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext
         return None
     subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)
     return f"covered by your earlier answer to {subject}" if subject else None
+
+
+def denied(call: ToolCall, context: PolicyContext) -> bool:
+    """Whether a rule or the mode rejects `call`: no answer to a request that does not name it covers it."""
+    return decide(call, _ONCE, context).outcome == "reject"
 
 
 def _same_subject(request: Request, earlier: ToolCall) -> str | None:
