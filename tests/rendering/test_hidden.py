@@ -9,7 +9,7 @@ from copilot_kernel.errors import AgentExited
 from copilot_kernel.rendering.ansi import ansi_text
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.plain import unbroken, visible_line
+from copilot_kernel.rendering.plain import unbroken, visible_line, visible_text
 from copilot_kernel.rendering.report import render_lines, render_report
 
 from .allowed import problems, text_of
@@ -63,6 +63,47 @@ def test_code_in_a_message_is_no_prose():
     bundle = render(Message(1, 1, "agent", Growing(f"```python\n{BAD} = 1\n```")))
     assert f"{SHOWN} = 1" in text_of(bundle["text/html"])
     assert problems(bundle["text/html"]) == []
+
+
+ORDINARY = {
+    "emoji family": "👨\u200d👩\u200d👧",
+    "emoji with a presentation selector": "❤\ufe0f\u200d🔥",
+    "Persian": "می\u200cخواهم",
+    "ideographic space": "大\u3000小",
+    "French colon": "réponse\u00a0: non\u202f!",
+    "unassigned emoji": "\U0001fffd",
+    "private use": "\ue0b0\U000f0001",
+}
+DECEPTIVE = {
+    "joiner between ASCII letters": "a\u200db",
+    "joiner at the end of a line": "é\u200c\n",
+    "joiner after a joiner": "é\u200d\u200dé",
+    "unassigned and ignorable": "\u2065\ufff0\U000e0080",
+    "tag": "\U000e0041",
+    "direction between letters": "é\u202eé",
+}
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+def test_code_changes_and_output_keep_the_characters_of_every_language(text):
+    answer = render(Message(1, 1, "agent", Growing(f"```text\n{text}\n```")))
+    change = render(call(content=(Diff("/p/x", "old", text),)))
+    output = render(call(content=(Text(text),)))
+    for bundle in (answer, change, output):
+        assert text in text_of(bundle["text/html"])
+        assert text in bundle["text/plain"]
+
+
+@pytest.mark.parametrize("text", DECEPTIVE.values(), ids=DECEPTIVE)
+def test_code_shows_codes_for_what_no_language_needs(text):
+    shown = visible_text(text, gaps=False)
+    assert "⟨U+" in shown
+    assert shown.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+def test_titles_are_stricter_than_code(text):
+    assert "⟨U+" in visible_line(text)
 
 
 @pytest.mark.parametrize("prose", ["\u200f\u0645\u0631\u062d\u0628\u0627 \u2067abc\u2069", "\u0645\u06cc\u200c\u062e"])
