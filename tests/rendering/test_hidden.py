@@ -45,6 +45,7 @@ ENTRIES = {
     "decision": call(decision=f"Allowed: {BAD} (you)"),
     "link": call(content=(ResourceLink(f"file:///{BAD}", BAD),)),
     "resource": call(content=(Resource(f"file:///{BAD}", BAD),)),
+    "notice about a call": Notice(1, 1, "warning", f"Completed what was rejected: {BAD}", about="refused t"),
     "raw notice": Notice(1, 1, "info", "note", raw={"x": BAD}),
 }
 
@@ -60,9 +61,15 @@ def test_what_hides_is_shown_as_a_code(entry):
 
 
 def test_code_in_a_message_is_no_prose():
-    bundle = render(Message(1, 1, "agent", Growing(f"```python\n{BAD} = 1\n```")))
-    assert f"{SHOWN} = 1" in text_of(bundle["text/html"])
-    assert problems(bundle["text/html"]) == []
+    for code in (f"```python\n{BAD} = 1\n```", f"Use `{BAD} = 1`."):
+        html = render(Message(1, 1, "agent", Growing(code)))["text/html"]
+        assert f"{SHOWN} = 1" in text_of(html)
+        assert problems(html) == []
+
+
+def test_inline_code_keeps_the_characters_of_every_language():
+    html = render(Message(1, 1, "agent", Growing("Use `می\u200cخواهم <b>` here")))["text/html"]
+    assert "<code>می\u200cخواهم &lt;b&gt;</code>" in html
 
 
 ORDINARY = {
