@@ -26,13 +26,16 @@ _COUNTS = re.compile(r"tokens$", re.IGNORECASE)
 _FORMS = re.compile(
     r"\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
     r"|(?<=://)[^/\s:@]*:[^/\s]+(?=@)"
-    r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))[\w.~+/=-]{8,}"
+    r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))(?![A-Za-z]?[a-z]++\.?(?![\w.~+/=-]))[\w.~+/=-]{8,}"
 )
+"""A plain word after `Bearer` is no token, as in "Bearer authentication required"."""
 _ASSIGNED = re.compile(
     r"(?i)((?<![\w-])(?=[\w-]*?(?:token|password|passwd|secret|api[_-]?key|authorization|credential))"
     r"(?![\w-]*tokens[\"']?\s*[=:])[\w-]++[\"']?\s*+[=:]\s*+[\"']?"
-    r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)([^\s\"',;&]+)"
+    r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)"
+    r"(?!(?<=[^\"']: )(?<!authorization: )(?-i:[a-z]++)[.!?:)]*(?:[\s\"',;&]|\Z))([^\s\"',;&]+)"
 )
+"""A lower-case word after a colon and a space is no value, as in "Invalid token: expired"."""
 _NO_SECRETS = frozenset({"PWD"})
 """Variables of the environment whose name only looks like that of a secret."""
 

@@ -52,6 +52,14 @@ def demo(monkeypatch: pytest.MonkeyPatch, switches: str) -> None:
 # -- from kernel to kernel ----------------------------------------------------------------------------------------
 
 
+async def test_the_title_of_the_conversation_hides_nothing(opened: Open) -> None:
+    async with opened(BOOK) as chat:
+        await ask(chat, "demo: say \u202eone")
+    async with opened(BOOK) as chat:
+        await ask(chat, "demo: say two", person := Person())
+    assert person.notices[0].endswith(": Demo: demo: say ⟨U+202E⟩one")
+
+
 async def test_the_next_kernel_of_a_notebook_goes_on_with_its_conversation(opened: Open) -> None:
     async with opened(BOOK) as chat:
         first = await ask(chat, "demo: say one")

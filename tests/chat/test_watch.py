@@ -296,6 +296,26 @@ async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(ope
         assert (await ask(chat, "demo: say alive")).text == "alive"
 
 
+async def test_the_notice_of_the_cancelled_turn_hides_nothing(opened: Open) -> None:
+    async with opened(on_unasked="cancel") as chat:
+        await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
+    assert person.notices == [f"The turn was cancelled, because the agent {RAN}: $ echo ⟨U+202E⟩a"]
+
+
+async def test_a_changed_command_is_named_with_nothing_hidden(opened: Open) -> None:
+    was, now = {"command": "touch \u202ea"}, {"command": "touch b"}
+
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update(begun(rawInput=was))
+        await script.ask(sessionId="s1", toolCall=call("pending", rawInput=was), options=OPTIONS)
+        await script.update(then("completed", rawInput=now))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Person("allow_once"))
+    assert marks(person) == [("changed after it was allowed; allowed was $ touch ⟨U+202E⟩a", False)]
+
+
 async def test_a_turn_that_ended_by_itself_all_the_same_counts_as_cancelled(opened: Open) -> None:
     more = {"on_unasked": "cancel"}
     async with met(opened, more, session_prompt=playing(begun(), then("completed"))) as (_, chat):

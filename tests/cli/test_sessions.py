@@ -21,7 +21,9 @@ def store(tmp_path: Path) -> dict[str, str]:
     """The environment of a store with a new session and one in the legacy layout, older by a day."""
     places = tmp_path / "copilot" / "session-state"
     start = {"context": {"cwd": str(tmp_path)}}
-    new = write(places / "new-1" / "events.jsonl", [("session.start", start), asked("Fix\x1b]0;x\x07 it\nplease")])
+    new = write(
+        places / "new-1" / "events.jsonl", [("session.start", start), asked("Fix\x1b]0;x\x07 \u202eit\nplease")]
+    )
     old = write(places / "old-2.jsonl", [("session.start", {"context": {"cwd": "/elsewhere"}}), asked("x" * 100)])
     os.utime(new, (10 * DAY, 10 * DAY))
     os.utime(old, (9 * DAY, 9 * DAY))
@@ -46,7 +48,7 @@ def test_a_table_with_the_one_used_last_on_top(program, store, tmp_path):
         ["new-1", "1970-01-11", "00:00", "disk"],
         ["old-2", "1970-01-10", "00:00", "disk"],
     ]
-    assert rows[0].endswith("  Fix it")
+    assert rows[0].endswith("  Fix⟨U+001B⟩]0;x⟨U+0007⟩ ⟨U+202E⟩it")
     assert rows[1].split()[4:] == ["/elsewhere", "x" * 59 + "…"]
 
 
@@ -58,7 +60,7 @@ def test_json_is_one_object_and_nothing_else(program, store, tmp_path):
         "sessions": [
             {
                 "id": "new-1",
-                "title": "Fix\x1b]0;x\x07 it",
+                "title": "Fix\x1b]0;x\x07 \u202eit",
                 "cwd": str(tmp_path),
                 "updated": "1970-01-11T00:00:00+00:00",
                 "sources": ["disk"],
@@ -91,7 +93,7 @@ def test_sessions_of_this_folder_are_told_from_others(program, store, tmp_path):
     program("ask", "demo: say Bye", COPILOT_KERNEL_CWD=str(tmp_path / "other"), **store)
     here = listed(program("sessions", "--json", "--here", **store))["sessions"]
     everywhere = listed(program("sessions", "--json", **store))["sessions"]
-    assert [each["title"] for each in here] == ["Demo: demo: say Hello", "Fix\x1b]0;x\x07 it"]
+    assert [each["title"] for each in here] == ["Demo: demo: say Hello", "Fix\x1b]0;x\x07 \u202eit"]
     assert len(everywhere) == 4
 
 

@@ -9,7 +9,7 @@ from copilot_kernel.errors import AgentExited
 from copilot_kernel.rendering.ansi import ansi_text
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.plain import unbroken, visible_line
+from copilot_kernel.rendering.plain import unbroken, visible_line, visible_text
 from copilot_kernel.rendering.report import render_lines, render_report
 
 from .allowed import problems, text_of
@@ -45,6 +45,7 @@ ENTRIES = {
     "decision": call(decision=f"Allowed: {BAD} (you)"),
     "link": call(content=(ResourceLink(f"file:///{BAD}", BAD),)),
     "resource": call(content=(Resource(f"file:///{BAD}", BAD),)),
+    "notice about a call": Notice(1, 1, "warning", f"Completed what was rejected: {BAD}", about="refused t"),
     "raw notice": Notice(1, 1, "info", "note", raw={"x": BAD}),
 }
 
@@ -60,9 +61,56 @@ def test_what_hides_is_shown_as_a_code(entry):
 
 
 def test_code_in_a_message_is_no_prose():
-    bundle = render(Message(1, 1, "agent", Growing(f"```python\n{BAD} = 1\n```")))
-    assert f"{SHOWN} = 1" in text_of(bundle["text/html"])
-    assert problems(bundle["text/html"]) == []
+    for code in (f"```python\n{BAD} = 1\n```", f"Use `{BAD} = 1`."):
+        html = render(Message(1, 1, "agent", Growing(code)))["text/html"]
+        assert f"{SHOWN} = 1" in text_of(html)
+        assert problems(html) == []
+
+
+def test_inline_code_keeps_the_characters_of_every_language():
+    html = render(Message(1, 1, "agent", Growing("Use `می\u200cخواهم <b>` here")))["text/html"]
+    assert "<code>می\u200cخواهم &lt;b&gt;</code>" in html
+
+
+ORDINARY = {
+    "emoji family": "👨\u200d👩\u200d👧",
+    "emoji with a presentation selector": "❤\ufe0f\u200d🔥",
+    "Persian": "می\u200cخواهم",
+    "ideographic space": "大\u3000小",
+    "French colon": "réponse\u00a0: non\u202f!",
+    "unassigned emoji": "\U0001fffd",
+    "private use": "\ue0b0\U000f0001",
+}
+DECEPTIVE = {
+    "joiner between ASCII letters": "a\u200db",
+    "joiner at the end of a line": "é\u200c\n",
+    "joiner after a joiner": "é\u200d\u200dé",
+    "unassigned and ignorable": "\u2065\ufff0\U000e0080",
+    "tag": "\U000e0041",
+    "direction between letters": "é\u202eé",
+}
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+def test_code_changes_and_output_keep_the_characters_of_every_language(text):
+    answer = render(Message(1, 1, "agent", Growing(f"```text\n{text}\n```")))
+    change = render(call(content=(Diff("/p/x", "old", text),)))
+    output = render(call(content=(Text(text),)))
+    for bundle in (answer, change, output):
+        assert text in text_of(bundle["text/html"])
+        assert text in bundle["text/plain"]
+
+
+@pytest.mark.parametrize("text", DECEPTIVE.values(), ids=DECEPTIVE)
+def test_code_shows_codes_for_what_no_language_needs(text):
+    shown = visible_text(text, gaps=False)
+    assert "⟨U+" in shown
+    assert shown.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+def test_titles_are_stricter_than_code(text):
+    assert "⟨U+" in visible_line(text)
 
 
 @pytest.mark.parametrize("prose", ["\u200f\u0645\u0631\u062d\u0628\u0627 \u2067abc\u2069", "\u0645\u06cc\u200c\u062e"])

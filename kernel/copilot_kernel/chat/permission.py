@@ -18,7 +18,7 @@ from ..permissions.ledger import Ledger, Outcome, covered, denied, unasked, what
 from ..permissions.policy import Decision
 from ..permissions.question import Answer, Question
 from ..permissions.request import is_another
-from ..rendering.plain import one_line
+from ..rendering.plain import visible_line
 from .ids import asked_by_agent
 from .joining import Unjoined, join
 from .judging import Judge
@@ -137,7 +137,7 @@ class Permissions:
         if call.standing.questions:
             return EARLY
         if self.is_another(call):
-            return ANOTHER.format(one_line(what(self.allowed[call.id])))
+            return ANOTHER.format(visible_line(what(self.allowed[call.id])))
         return unasked(call, now)
 
     def forget(self) -> None:

@@ -39,6 +39,7 @@ from ..errors import (
     SessionExpired,
     SessionInUse,
 )
+from ..rendering.plain import visible_line
 from .agent import Agent
 from .record import Record
 from .retry import Retry
@@ -402,4 +403,5 @@ class Sessions:
 def _continues(info: SessionInfo) -> str:
     day = re.match(r"\d{4}-\d\d-\d\d", info.updated_at)
     of = f" of {day[0]}" if day else ""
-    return f"Continues the conversation{of}: {info.title}" if info.title else f"Continues the conversation{of}."
+    about = f": {visible_line(info.title)}" if info.title else "."
+    return f"Continues the conversation{of}{about}"

@@ -12,6 +12,7 @@ from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
 from ..permissions.ledger import what
+from ..rendering.plain import visible_line
 from .ids import PREFIX
 from .permission import Permissions
 from .record import Record
@@ -111,4 +112,5 @@ class Watch:
         if self._permissions.judge.settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return now
         stop.press()
-        return reduce.reduce(now, NoticeUpdate("error", CANCELLED.format(mark.words, what(call))))
+        title = CANCELLED.format(visible_line(mark.words), visible_line(what(call)))
+        return reduce.reduce(now, NoticeUpdate("error", title))

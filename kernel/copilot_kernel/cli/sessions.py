@@ -17,7 +17,7 @@ import anyio
 from .. import config
 from ..acp.messages import SessionInfo
 from ..errors import CopilotError
-from ..rendering.plain import clean, one_line
+from ..rendering.plain import clean, one_line, visible_line
 from ..store.places import folders, stored
 from .exits import FAILED
 from .shelf import Shelved, is_here, listed, merged, where
@@ -71,7 +71,7 @@ def _json(session: Shelved) -> dict[str, Any]:
 
 def _row(session: Shelved) -> tuple[str, ...]:
     at = datetime.fromtimestamp(session.updated).strftime("%Y-%m-%d %H:%M") if session.updated else ""
-    title, folder = one_line(session.title), one_line(session.cwd)
+    title, folder = visible_line(session.title), visible_line(session.cwd)
     return one_line(session.id), at, "+".join(session.sources), _end(folder), _beginning(title) or "(no title)"
 
 

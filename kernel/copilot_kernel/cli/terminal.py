@@ -95,8 +95,8 @@ class Terminal:
         over, known = call.status in FINAL, brief(call, self._root)
         mark = "✗" if known.exit_code and over else MARKS.get(call.status, "…")
         ended = f" (exit code {known.exit_code})" if over and known.exit_code is not None else ""
-        decided = f" ({call.decision})" if over and call.decision else ""
-        unasked = f" ({'' if call.unasked.covered else '⚠ '}{one_line(call.unasked.words)})" if call.unasked else ""
+        decided = f" ({visible_line(call.decision)})" if over and call.decision else ""
+        unasked = f" ({'' if call.unasked.covered else '⚠ '}{visible_line(call.unasked.words)})" if call.unasked else ""
         line = f"{mark} {' · '.join(known.names)}{ended}{decided}{unasked}"
         if over and known.output:
             line += "\n" + indent(known.output, "  ")

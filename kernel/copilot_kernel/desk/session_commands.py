@@ -8,7 +8,7 @@ from ..commands import report
 from ..commands.sessions import LAST, find_session, short_ids
 from ..commands.table import TABLE
 from ..errors import UsageError
-from ..rendering.plain import visible_text
+from ..rendering.plain import visible_line, visible_text
 from .desk import Desk, drawn, show, tell
 
 ALL = "all"
@@ -105,4 +105,4 @@ async def _go_on(desk: Desk, cell: Cell, session: SessionInfo) -> None:
 
 
 def _name(session: SessionInfo) -> str:
-    return " ".join(session.title.split()) or session.id
+    return visible_line(session.title) or session.id

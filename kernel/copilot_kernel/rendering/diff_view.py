@@ -64,7 +64,7 @@ def diff_text(change: Change, path: str) -> str:
             "(not compared line by line)" if change.is_rough else "",
         )
     )
-    shown = visible_text(unified(change, path), gaps=False)
+    shown = visible_text(unified(change, visible_text(path)), gaps=False)
     return lines((remark, shown)) if change.lines else f"{visible_line(path)}: {amount(change)}"
 
 
@@ -74,9 +74,9 @@ def _counts_within(change: Change) -> bool:
 
 def _line_html(line: Line, width: int) -> str:
     if line.mark == "@":
-        return f'<span style="display:block;color:{GREY}">{"⋯".rjust(width)} {exposed(line.text)}\n</span>'
+        return f'<span style="display:block;color:{GREY}">{"⋯".rjust(width)} {exposed(line.text, gaps=False)}\n</span>'
     numbers = f"{_number(line.old, width)} {_number(line.new, width)}"
-    text = exposed(with_return(line.text))
+    text = exposed(with_return(line.text), gaps=False)
     end = "" if line.ends else f' <span style="color:{GREY}">(no line feed at the end)</span>'
     style = f"display:block;{BACKGROUND.get(line.mark, '')}".rstrip(";")
     return f'<span style="{style}"><span style="color:{GREY}">{numbers}</span> {line.mark} {text}{end}\n</span>'

@@ -138,6 +138,12 @@ def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env
     return pre(highlight.highlighted(visible_text(tokens[index].content, gaps=False), language)) + "\n"
 
 
+def _code(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    from markdown_it.common.utils import escapeHtml
+
+    return f"<code>{escapeHtml(visible_text(tokens[index].content, gaps=False))}</code>"
+
+
 def _formula(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     from markdown_it.common.utils import escapeHtml
 
@@ -148,4 +154,11 @@ def _formula_block(renderer: Any, tokens: Sequence[Token], index: int, options: 
     return f"<p>{_formula(renderer, tokens, index, options, env)}</p>\n"
 
 
-_RULES = {"text": _text, "fence": _fence, "code_block": _fence, "maths": _formula, "maths_block": _formula_block}
+_RULES = {
+    "text": _text,
+    "code_inline": _code,
+    "code_block": _fence,
+    "fence": _fence,
+    "maths": _formula,
+    "maths_block": _formula_block,
+}

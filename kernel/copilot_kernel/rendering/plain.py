@@ -18,6 +18,12 @@ _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _UNPRINTED = re.compile(f"[{''.join(_BLANK)}\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 """Hidden, although Python calls it printable."""
 _HARMLESS = frozenset(" \t\n")
+_SPACES = frozenset("\u00a0\u202f\u3000")
+"""Spaces that French, Chinese and Japanese text contains."""
+_JOINERS = frozenset("\u200c\u200d")
+"""Part of emoji and of words in Persian and Indic scripts."""
+_IGNORABLE = re.compile("[\u2065\ufff0-\ufff8\U000e0000-\U000e0fff]")
+"""Code points that fonts draw as nothing even while they are unassigned."""
 _WHITE = re.compile(r"[ \t\r\n]+")
 _LONGEST_GAP = 3
 _RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_LONGEST_GAP},}}|[ -~]+)")
@@ -44,8 +50,9 @@ def one_line(text: object) -> str:
 def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
 
-    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and,
-    unless `gaps` is false, more empty lines in a row than a reader would scroll past.
+    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and
+    more empty lines in a row than a reader would scroll past. With `gaps=False`, for code and output, empty lines and
+    the characters that text in some languages needs stay as they are, so that what is copied is still correct.
     """
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
         if gaps and not run.strip() and run.count("\n") > _LONGEST_GAP:
@@ -53,7 +60,7 @@ def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
         elif run and run.isprintable() and not _UNPRINTED.search(run):
             yield run, ""
         else:
-            yield from map(_unit, run)
+            yield from (_unit(run, at, is_code=not gaps) for at in range(len(run)))
 
 
 def visible_text(text: object, *, gaps: bool = True) -> str:
@@ -71,8 +78,9 @@ def visible_line(text: object) -> str:
     return visible_text(unbroken(text))
 
 
-def _unit(character: str) -> tuple[str, str]:
-    if character in _HARMLESS or not _is_hidden(character):
+def _unit(run: str, at: int, *, is_code: bool) -> tuple[str, str]:
+    character = run[at]
+    if character in _HARMLESS or not _is_hidden(character) or (is_code and _is_ordinary(run, at)):
         return character, ""
     code = f"U+{ord(character):04X}"
     return f"⟨{code}⟩", f"{code} {unicodedata.name(character, 'control character')}"
@@ -80,3 +88,19 @@ def _unit(character: str) -> tuple[str, str]:
 
 def _is_hidden(character: str) -> bool:
     return unicodedata.category(character)[0] in "CZ" or _UNPRINTED.match(character) is not None
+
+
+def _is_ordinary(run: str, at: int) -> bool:
+    """Whether text in some language needs this character: a space, a joiner between letters or emoji, a new sign.
+
+    Unassigned and private-use characters have a glyph, or a box in its place.
+    """
+    character = run[at]
+    if character in _JOINERS:
+        return _is_foreign(run[at - 1 : at]) and _is_foreign(run[at + 1 : at + 2])
+    has_glyph = unicodedata.category(character) in ("Co", "Cn") and not _IGNORABLE.match(character)
+    return character in _SPACES or has_glyph
+
+
+def _is_foreign(neighbour: str) -> bool:
+    return bool(neighbour) and not neighbour.isascii() and not _is_hidden(neighbour)

@@ -77,7 +77,7 @@ class Brief:
 def brief(call: ToolCall, cwd: str = "") -> Brief:
     """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
     shown = _shown(call, cwd)
-    title = _title(call)
+    title = visible_line(_title(call))
     commands = (f"$ {command}" for command in map(visible_line, shown.commands) if command not in title)
     places = (place(location, cwd) for location in _unnamed(shown))
     changed = (path for path, _ in shown.changes if path not in _words(shown))
