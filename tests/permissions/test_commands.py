@@ -77,6 +77,9 @@ ln src/* out ¦ git send-email x ¦ git daemon ¦ git credential fill ¦ git fet
 rg -z x ¦ printf -v 'x[$(y)]' a ¦ make SHELL=x ¦ make -f x ¦ tree -o x ¦ cp -r data/. . ¦ cp -a x y ¦ cp -R x y
 cp --recursive x y ¦ cp -rT x y ¦ cp -vr x y ¦ tar -xf a.tar -C data ¦ tar xf a.tar ¦ tar -f a.tar -x
 tar --extract -f a ¦ tar --get --file=a ¦ tar -zxvf a.tgz ¦ git clone https://x.example/y sub
+tar -cf a.tar -M -L 20 src ¦ git config core.hooksPath --list ¦ git merge-index touch -a
+git remote-ext x 'touch y' ¦ git bisect--helper run x ¦ git x/evil ¦ make -E 'x:;touch y'
+tar -cf a.tar *.txt ¦ sed -n p * ¦ sort * ¦ find * ¦ rg x ?.txt
 """
 ALWAYS = """
 sudo ls ¦ env ls ¦ env A=b ls ¦ xargs ls ¦ watch ls ¦ ssh host ls ¦ sh -c ls ¦ bash -c ls ¦ bash -lc ls
@@ -99,6 +102,7 @@ cp x .github ¦ mv x .github/hooks/y ¦ cp x .venv/bin ¦ tee .husky/x ¦ touch 
 rm [A]GENTS.md ¦ rm *.md ¦ touch sub/HEAD ¦ cp x HEAD ¦ cat .git/config ¦ cat credentials.json
 tar -czf x.tgz .env ¦ wget https://x.example/AGENTS.md ¦ grep x --include=.e* -r . ¦ ls .ssh
 cd .github && touch hooks/x ¦ cd .claude && ls ¦ touch .config/x ¦ cat id_* ¦ cat .??v
+cp -vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvt.git/hooks f
 """
 FILTERS = """
 ls | head x ¦ ls | tail -f ¦ ls | tail -F x ¦ ls | wc a ¦ ls | sort -o x ¦ ls | sort --output=x ¦ ls | sort -S1
@@ -219,8 +223,25 @@ def test_a_rule_is_a_prefix_of_words(rule: str, line: str, outcome: str) -> None
 def test_table_and_protected_names_are_not_for_rules_that_allow_everything(grant: dict[str, str]) -> None:
     for line in (*split(STARTS_PROGRAMS), *split(OUTSIDE), "sudo ls", "cat .env", "x $(y)", "tee .git/config"):
         assert asked(line, **grant).outcome == "allow", line
-    for line in ("rm -rf ..", "rm ~", "rm -rf /", "tee ~/.jupyter/copilot_kernel.json"):
+    for line in ("cd && rm -rf .jupyter", "rm -rf ..", "rm ~", "rm -rf /", "tee ~/.jupyter/copilot_kernel.json"):
         assert "change our own settings" in asked(line, **grant).reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("git clone *", "git clone -u 'touch x' . sub"),
+        ("git clone *", "git clone -c core.sshCommand=x ssh://h/x sub"),
+        ("tar -xf *", "tar -xf a.tar -P"),
+    ],
+)
+def test_a_rule_that_spells_out_a_form_allows_no_more_than_that_form(rule: str, line: str) -> None:
+    assert asked(line, f"Bash({rule})").outcome == "ask"
+
+
+def test_a_wildcard_behind_a_name_is_no_option() -> None:
+    for line in ("sort src/*.csv", "sort ./*", "git add *.txt", "ls *", "cat *.py"):
+        assert asked(line).outcome == "allow", line
 
 
 def test_a_folder_of_cd_is_resolved_and_later_words_start_there() -> None:

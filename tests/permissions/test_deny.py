@@ -64,6 +64,7 @@ def test_other_commands_are_not(rule: str, line: str) -> None:
         "ls; echo rm",
         "x=1 rm x",
         "git commit -m 'rm x'",
+        "fd -xrm y",
         "a | $(rm)",
     ],
 )

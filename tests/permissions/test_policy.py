@@ -274,6 +274,7 @@ _LONG = {
     "many options": run("find . " + "-name a -o " * 180),
     "many files": run("cat " + " ".join(f"./f{at}" for at in range(190))),
     "many wildcards": run("cd a; cd b; cp " + " ".join(f"./a{at}/*" for at in range(90))),
+    "many folders": run("; ".join(f"cd a{at}" for at in range(49))),
     "long wildcards": run("cp " + " ".join("?*" * 60 + str(at) for at in range(38))),
     "a long message": run("git commit -m '" + "/.x:=,@" * 1_200 + "'"),
     "open signs": run("$(" * 4_000),

@@ -53,6 +53,8 @@ make --eval='$(shell ./evil)' all ¦ rsync -e ./evil h:x y ¦ rsync -a data/ . -
 unzip a.zip -> from-zip ¦ zip -T -TT ./evil x.zip a.txt ¦ patch -p1 -i add.patch -> AGENTS.md
 rg --pre ./evil 1 ¦ fd -x ./evil ¦ fd -X ./evil ¦ curl -o PROOF file:///etc/hostname ¦ curl -sKcurlrc
 curl -sD PROOF file:///etc/hostname ¦ wget -O PROOF http://127.0.0.1:9/
+git merge-index ./evil -a -> ok ¦ git clone -u './evil;git-upload-pack' . sub2
+git config core.hooksPath --list -> .git/config ¦ make -E '$(shell ./evil)' all
 wget --use-askpass=./evil http://u@127.0.0.1:9/ ¦ tree -o PROOF ¦ file -C -m magic -> magic.mgc
 """
 CASES = [case.strip() for row in _CASES.strip().splitlines() for case in row.split(" ¦ ")]

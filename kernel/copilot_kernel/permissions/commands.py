@@ -20,6 +20,8 @@ from .shell import CommandLine, parse_line
 
 # Paths that the words of one command may name; they bound the time of a decision.
 MAX_PIECES = 300
+# Folders in which one command may run.
+MAX_FOLDERS = 4
 UNKNOWN_FOLDER = "/\0"
 
 Words = tuple[str, ...]
@@ -108,6 +110,7 @@ def working_folders(line: CommandLine, places: Places, folder: str) -> Iterator[
             is_known = words[0] == "cd" and is_free(line, at, places, now)
             after = tuple(places.absolute(words[1], each) if is_known else UNKNOWN_FOLDER for each in now)
             now = after if is_known and always_follows else tuple(dict.fromkeys((*now, *after)))
+            now = now if len(now) <= MAX_FOLDERS else (UNKNOWN_FOLDER, folder, now[-1])
 
 
 def is_free(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]) -> bool:
@@ -183,7 +186,8 @@ def path_pieces(word: str) -> tuple[str, ...]:
     found = [] if word[:1] == "-" else [word]
     if word[:1] == "-" and word[1:2] != "-":
         letters = re.match(r"-\w*", word)
-        found += [word[at:] for at in range(2, min(letters.end() if letters else 0, 20) + 1)]
+        end = letters.end() if letters else 0
+        found += [word[at:] for at in (*range(2, min(end, 20) + 1), *range(max(21, end - 20), end + 1))]
     separators = "=" if re.search(r"\s", word) else "[=:,@]"
     found += re.split(separators, word)[1:]
     return tuple(dict.fromkeys(filter(None, found)))
@@ -208,9 +212,8 @@ def _protected(
 
 
 def _leads_out(piece: str, places: Places, folders: tuple[str, ...]) -> bool:
-    if ".." in piece.split("/") or (piece[:1] == "~" and piece[1:2] not in ("", "/")):
-        return True
-    return any(places.inner(_normal(places, piece, folder)) is None for folder in folders)
+    is_elsewhere = ".." in piece.split("/") or (piece[:1] == "~" and piece[1:2] not in ("", "/"))
+    return is_elsewhere or any(places.inner(_normal(places, piece, folder)) is None for folder in folders)
 
 
 def _normal(places: Places, piece: str, folder: str) -> str:

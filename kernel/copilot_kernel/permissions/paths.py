@@ -118,8 +118,6 @@ class Places:
 
 # Globs such as `*.py` are not taken to be about files of this kind.
 _RUNS = "runs by itself"
-# A file of this name makes Git take its folder for a repository, and run what ordinary files in it say.
-_GIT_HEAD = "head"
 
 
 @cache
@@ -149,7 +147,7 @@ def protection(names: Iterable[str], *, changes: bool) -> str | None:
     plain = tuple(plain_name(name).strip() for name in names)
     if found := next((why for name in plain if (why := _name_protection(name))), None):
         return found
-    if changes and plain and plain[-1] == _GIT_HEAD:
+    if changes and plain[-1:] == ("head",):  # Git takes its folder for a repository, and runs what files in it say
         return _RUNS
     rows = _rows(changes=changes)
     return next((why for row, why in rows.items() if row[0] in plain and _contains(plain, row, changes=changes)), None)

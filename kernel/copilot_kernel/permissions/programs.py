@@ -132,9 +132,10 @@ def _matches(row: Row, words: Words, globs: frozenset[str]) -> Iterator[int]:
         case "anywhere":
             yield from _listed(row, words, 1)
         case "global":
-            yield from _listed(row, words[: _subcommand_index(row, words)], 1)
-        case "glob":
-            yield from (at for at, word in enumerate(words) if at and word in globs and re.search(r"[*?\[]", word))
+            yield from _listed(row, words[: _subcommand_index(row, words) + 1], 1)
+        case "glob" | "wildcard":
+            find = re.search if row.where == "glob" else re.match  # by its name, a file may be an option
+            yield from (at for at, word in enumerate(words) if at and word in globs and find(r"[*?\[]", word))
         case "script":
             yield from _sed_scripts(words, globs)
         case _:
@@ -158,7 +159,7 @@ def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
     """Behind global options, which may have values, the subcommand is any word of its name."""
     places = range(1, len(words)) if words[1:2] and words[1][:1] == "-" else range(1, 2)
     start = next((at for at in places if words[at : at + 1] and words[at] == row.where), None)
-    if start is None or (not set(row.unless).isdisjoint(words[start + 1 : start + 3]) and "--" not in words):
+    if start is None or (not set(row.unless).isdisjoint(words[start + 1 : start + 2]) and "--" not in words):
         return
     if row.words:
         yield from _listed(row, words, start + 1)

@@ -127,7 +127,7 @@ class Request:
                 is_glob = "*" in word or "?" in word or "[" in word
                 found = [self.context.absolute(piece, each) for piece in path_pieces(word) for each in folders]
                 (globs if is_glob else paths).extend(found)
-            implied = folders if _works_on_folder(words) else ()
+            implied = folders if _works_on_folder(words) else (self.context.home,) if words == ("cd",) else ()
             named = tuple(dict.fromkeys((*implied, *paths)))
             # What is too long to check may be any file.
             named = named if len(named) + len(globs) <= _MAX_OPERANDS else ("/",)
@@ -162,7 +162,7 @@ def paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | None = Non
 
 
 _TREE_PROGRAMS = frozenset({"fd", "rg", "ag", "ack", "grep", "egrep", "zgrep"})
-_TREE_SUBCOMMANDS = frozenset({"clean", "stash", "reset", "checkout", "switch"})
+_TREE_SUBCOMMANDS = frozenset({"clean", "stash", "reset", "checkout", "switch", "grep"})
 
 
 def _works_on_folder(words: Words) -> bool:
