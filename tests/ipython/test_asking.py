@@ -176,9 +176,27 @@ def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:
     assert "Ada" in str(notebook.finish(cell).outputs)
 
 
-def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartKernel) -> None:
+REFUSED_AT_ONCE = f"""
+import ipywidgets, threading, time
+from comm import get_comm_manager
+
+class Refused(ipywidgets.Layout):
+    def __init__(self):
+        super().__init__()
+        end = time.monotonic() + {LIMIT}
+        while self.comm.comm_id in get_comm_manager().comms and time.monotonic() < end:
+            threading.Event().wait(0.01)
+
+ipywidgets.Layout = Refused
+"""
+
+
+@pytest.mark.parametrize("before", ["", REFUSED_AT_ONCE], ids=["after a while", "before anything listens"])
+def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartKernel, before: str) -> None:
     """JupyterLab without the extension for widgets closes every comm that is opened."""
     front_end = start_kernel()
+    patience = f"import copilot_kernel.ipython.front_end as module; module.PATIENCE = {LIMIT}\n"
+    assert front_end.run(patience + before).status == "ok"
     cell = front_end.execute("%copilot demo: ask Something")
     opened = front_end.see(lambda m: m["msg_type"] == "comm_open")["content"]["comm_id"]
     front_end.send("comm_close", {"comm_id": opened, "data": {}})

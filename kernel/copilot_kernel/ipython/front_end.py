@@ -185,6 +185,8 @@ class Widgets:
         with cell.owning():
             trial = Layout()
         trial.comm.on_close(closed)
+        if trial.comm.comm_id not in get_comm_manager().comms:
+            refused.set()  # the main thread has handled the refusal before this one could listen
         try:
             await asyncio.wait_for(refused.wait(), PATIENCE)
         except TimeoutError:
