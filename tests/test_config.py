@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.config import Settings, load, notebook, state_folder
-from copilot_kernel.servers import McpServer
+from copilot_kernel.mcp_config import McpServer
 
 ORIGINS = dict.fromkeys(
     (

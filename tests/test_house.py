@@ -119,7 +119,7 @@ for room in {rooms!r}:
 """
 JUPYTER = {"IPython", "ipykernel", "ipywidgets", "jupyter_client", "jupyter_server", "tornado", "traitlets", "zmq"}
 LOUD = {"anyio", "asyncio", "subprocess", "socket", "threading"}
-MIDDLE = ("acp", "conversation", "permissions", "rendering", "commands", "host", "chat", "demo")
+MIDDLE = ("acp", "conversation", "permissions", "rendering", "host", "chat", "demo")
 
 
 @pytest.mark.parametrize("room", MIDDLE)

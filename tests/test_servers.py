@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.config import Settings, load
-from copilot_kernel.servers import McpServer, describe, parse_servers, secrets
+from copilot_kernel.mcp_config import McpServer, describe, parse_servers, secrets
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -26,7 +26,7 @@ class Raw:
         return json.loads(self._lines.pop(0))
 
 
-class Record:
+class ConversationState:
     """A connection's handlers, which keep everything that they get, in order."""
 
     def __init__(self):
@@ -65,7 +65,7 @@ class Record:
 @asynccontextmanager
 async def connected(pieces=16, **more):
     near, far = memory_pair(pieces)
-    record = Record()
+    record = ConversationState()
     try:
         async with Connection(
             near,

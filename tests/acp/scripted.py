@@ -5,10 +5,10 @@ import socket
 from contextlib import asynccontextmanager
 
 import anyio
+from copilot_kernel.acp.agent_connection import open_link
 from copilot_kernel.acp.connection import Connection
-from copilot_kernel.acp.doors import Doors
+from copilot_kernel.acp.handlers import ClientHandlers
 from copilot_kernel.acp.jsonrpc import method_not_found
-from copilot_kernel.acp.link import open_link
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import Chunk, Text
 from copilot_kernel.acp.transport import PipeTransport
@@ -112,14 +112,14 @@ class Client:
         return None if self.choose is None else request.options[self.choose]
 
 
-def doors(client, **more):
-    return Doors(client.update, client.permission, diagnose=client.diagnostics.append, **more)
+def client_handlers(client, **more):
+    return ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append, **more)
 
 
 @asynccontextmanager
 async def linked(launch, client=None, timeout=5.0, cwd="/", option_member="configId", **more):
     client = client or Client()
-    doors_ = doors(client, **more)
+    doors_ = client_handlers(client, **more)
     async with open_link(launch, cwd, doors_, start_timeout=timeout, option_member=option_member) as link:
         yield link, client
 

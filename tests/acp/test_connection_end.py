@@ -8,7 +8,7 @@ from copilot_kernel.acp.connection import Connection
 from copilot_kernel.acp.transport import memory_pair
 from copilot_kernel.errors import AgentExited
 
-from .rawlines import Raw, Record, connected, notification, request, result
+from .rawlines import ConversationState, Raw, connected, notification, request, result
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
 
@@ -37,7 +37,7 @@ async def test_what_cannot_be_used_is_reported_and_the_connection_goes_on(caplog
 async def test_a_report_that_fails_ends_nothing(caplog):
     caplog.set_level(logging.CRITICAL)
     near, far = memory_pair()
-    record = Record()
+    record = ConversationState()
 
     def refuse(text):
         raise ValueError(text)

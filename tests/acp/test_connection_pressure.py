@@ -9,7 +9,7 @@ import pytest
 from copilot_kernel.acp.connection import MAX_OPEN, Connection
 from copilot_kernel.acp.transport import memory_pair
 
-from .rawlines import Record, connected, failure, notification, request, result, until
+from .rawlines import ConversationState, connected, failure, notification, request, result, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
 
@@ -98,7 +98,7 @@ async def test_the_loop_stays_alive_in_a_flood():
             lags.append(time.process_time() - began)
 
     async with (
-        Connection(near, on_notification=notice, on_request=Record().serve),
+        Connection(near, on_notification=notice, on_request=ConversationState().serve),
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(watch)

@@ -8,7 +8,7 @@ from copilot_kernel.acp.connection import Connection
 from copilot_kernel.acp.transport import memory_pair
 from copilot_kernel.errors import AgentRefused
 
-from .rawlines import Raw, Record, connected, failure, notification, request, result, until
+from .rawlines import ConversationState, Raw, connected, failure, notification, request, result, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
 
@@ -148,7 +148,7 @@ async def test_two_requests_with_the_same_id_get_two_answers():
 
 async def test_both_sides_may_use_the_same_ids():
     near, far = memory_pair()
-    one, two = Record(), Record()
+    one, two = ConversationState(), ConversationState()
     async with (
         Connection(near, on_notification=one.notice, on_request=one.serve) as left,
         Connection(far, on_notification=two.notice, on_request=two.serve) as right,

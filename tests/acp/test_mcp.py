@@ -12,7 +12,7 @@ import pytest
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.mcp import Offered, compose_server, flagged, offer
 from copilot_kernel.acp.messages import AgentInfo
-from copilot_kernel.servers import McpServer
+from copilot_kernel.mcp_config import McpServer
 
 FILES = McpServer("files", "stdio", "serve-files", ("--root", "."), (("KEY", "s3cr3t"),))
 API = McpServer("api", "http", url="https://h/mcp", headers=(("Authorization", "Bearer x"),))

@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
-from copilot_kernel.acp.doors import Doors
-from copilot_kernel.acp.link import open_link
+from copilot_kernel.acp.agent_connection import open_link
+from copilot_kernel.acp.handlers import ClientHandlers
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import (
     Audio,
@@ -83,8 +83,8 @@ class Client:
 @asynccontextmanager
 async def opened(peer, cwd, answer="yes"):
     client = Client(answer)
-    doors = Doors(client.update, client.permission, diagnose=client.diagnostics.append)
-    async with open_link(peer, str(cwd), doors, start_timeout=20) as link:
+    client_handlers = ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append)
+    async with open_link(peer, str(cwd), client_handlers, start_timeout=20) as link:
         session = await link.new(str(cwd))
         assert (session.info.name, session.info.protocol_version, session.state.id) == ("scripted", 1, "s1")
         await client.until(said(f"in {cwd}"))

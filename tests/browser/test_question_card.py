@@ -32,7 +32,7 @@ HARNESS = """
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
-from copilot_kernel.cells.card import Card
+from copilot_kernel.frontend.card import Card
 from copilot_kernel.rendering.question import render_question
 from pickle import loads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from copilot_kernel.acp.messages import Image
 from copilot_kernel.errors import AgentRefused, AgentStartFailed, UsageError
-from copilot_kernel.servers import McpServer
+from copilot_kernel.mcp_config import McpServer
 
 from .conftest import Open
 from .people import Person, ask

@@ -317,7 +317,7 @@ async def test_a_rejected_command_does_not_run(opened: Open, project: Path) -> N
 
 async def test_a_cancel_ends_the_command(opened: Open) -> None:
     async with opened(terminal=True, permission_mode="bypassPermissions") as chat:
-        person = Running(chat)
+        person = TerminalService(chat)
         turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.running)
         assert turn.stop_reason == "cancelled"
         with anyio.fail_after(LIMIT):
@@ -325,7 +325,7 @@ async def test_a_cancel_ends_the_command(opened: Open) -> None:
                 await anyio.lowlevel.checkpoint()
 
 
-class Running(Person):
+class TerminalService(Person):
     """Notices when a command has said something."""
 
     def __init__(self, chat: Chat) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.chat import Chat, Shared
+from copilot_kernel.chat import Chat, SharedAgent
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, SessionInUse
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterator[tuple[Any, Shared, list[Chat]]]:
+async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterator[tuple[Any, SharedAgent, list[Chat]]]:
     """A scripted agent that gives its sessions numbers, and chats that share it."""
     numbers = iter(range(1, 100))
 
@@ -30,7 +30,7 @@ async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterat
 
     async with listening(**{"session_new": new, **answers}) as (script, launch), AsyncExitStack() as stack:
         settings = replace(settings, agent=address(launch))
-        shared = await stack.enter_async_context(Shared(settings))
+        shared = await stack.enter_async_context(SharedAgent(settings))
         chats = [await stack.enter_async_context(Chat(settings, shared=shared)) for _ in range(count)]
         yield script, shared, chats
 
@@ -263,7 +263,7 @@ async def test_nor_while_it_is_being_opened(settings: Settings) -> None:
 async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings: Settings) -> None:
     async with sharing(settings, 1, **LOADS) as (_, first, (one,)):
         await ask(one, "Hello")
-        second = Shared(first.agent.settings, beside=lambda: (first, second))
+        second = SharedAgent(first.agent.settings, beside=lambda: (first, second))
         async with second, Chat(settings, shared=second) as other:
             with pytest.raises(SessionInUse):
                 await other.resume("s1", Person())

@@ -16,7 +16,7 @@ from copilot_kernel.acp.messages import Diff, Location, Option, PermissionReques
 from copilot_kernel.chat import saving, shown
 from copilot_kernel.chat.ids import PREFIX, of_agent
 from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Permissions
-from copilot_kernel.chat.record import Record
+from copilot_kernel.chat.record import ConversationState
 from copilot_kernel.chat.stop import Stop
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
@@ -50,11 +50,11 @@ class Reader(Person):
         return Answer(question.options[0], "you")
 
 
-class Talk:
+class ChatSession:
     """One turn that runs, and its permission requests."""
 
     def __init__(self, reads: Callable[[Question], bool], **settings: Any) -> None:
-        self.record, self.view = Record(), Reader(reads)
+        self.record, self.view = ConversationState(), Reader(reads)
         self.record.begin([Text("do it")], self.view)
         self.permissions = Permissions(Settings(cwd="/project", **settings), self.record)
         self.permissions.stop = Stop()
@@ -93,7 +93,7 @@ async def test_a_call_that_changes_is_shown_again_and_says_so(change: dict[str, 
             talk.change(**change)
         return not first
 
-    talk = Talk(reads)
+    talk = ChatSession(reads)
     option = await talk.ask()
     first, second = talk.view.questions
     assert option == OPTIONS[0]
@@ -109,7 +109,7 @@ async def test_an_answer_in_the_moment_of_the_change_does_not_count() -> None:
             talk.change(raw_input={"command": "rm -rf ."})
         return True
 
-    talk = Talk(reads)
+    talk = ChatSession(reads)
     assert (await talk.ask(), talk.asked) == (OPTIONS[0], ["ls", "rm -rf ."])
 
 
@@ -125,7 +125,7 @@ async def test_what_was_said_with_an_answer_that_does_not_count_is_forgotten(kin
             talk.change(raw_input={"command": "rm -rf ."})
             return replace(answer, feedback="no, since it is early", rule="Bash(ls)")
 
-    talk = Talk(lambda question: True)
+    talk = ChatSession(lambda question: True)
     talk.record.begin([Text("do it")], person := Hasty(kind))
     assert (await talk.ask(), len(person.questions)) == (Option(kind, kind, kind), 2)
     assert talk.permissions.saving.feedback == ["no, since it is late"] * (kind == "reject_once")
@@ -133,14 +133,14 @@ async def test_what_was_said_with_an_answer_that_does_not_count_is_forgotten(kin
 
 
 async def test_a_change_before_the_question_is_shown_is_in_the_question() -> None:
-    talk = Talk(lambda question: True)
+    talk = ChatSession(lambda question: True)
     asking = talk.permissions.ask(PermissionRequest("s", ONE, OPTIONS))
     talk.change(raw_input={"command": "rm -rf ."})
     assert (await asking, talk.asked) == (OPTIONS[0], ["rm -rf ."])
 
 
 async def test_what_a_rule_allowed_is_asked_about_if_it_changed() -> None:
-    talk = Talk(lambda question: True, allow=("Bash(ls *)",))
+    talk = ChatSession(lambda question: True, allow=("Bash(ls *)",))
     assert (await talk.ask(), talk.asked) == (OPTIONS[0], [])
     asking = talk.permissions.ask(PermissionRequest("s", ToolCallUpdate("1", raw_input={"command": "ls"}), OPTIONS))
     talk.change(raw_input={"command": "ls /"})
@@ -148,7 +148,7 @@ async def test_what_a_rule_allowed_is_asked_about_if_it_changed() -> None:
 
 
 async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
-    talk = Talk(lambda question: talk.change(raw_input={"command": "rm x"}) or False, deny=("Bash(rm *)",))
+    talk = ChatSession(lambda question: talk.change(raw_input={"command": "rm x"}) or False, deny=("Bash(rm *)",))
     assert await talk.ask() == OPTIONS[1]
     assert talk.call.decision.startswith("Rejected: reject_once (denied by the rule Bash(rm *)")
 
@@ -163,12 +163,12 @@ async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
     ],
 )
 async def test_what_a_person_is_not_asked_about_may_change(update: dict[str, Any]) -> None:
-    talk = Talk(lambda question: talk.change(**update) or True)
+    talk = ChatSession(lambda question: talk.change(**update) or True)
     assert (await talk.ask(), talk.asked) == (OPTIONS[0], ["ls"])
 
 
 async def test_an_update_of_another_call_changes_nothing() -> None:
-    talk = Talk(lambda question: talk.record.update(ToolCallUpdate("2", title="Another")) or True)
+    talk = ChatSession(lambda question: talk.record.update(ToolCallUpdate("2", title="Another")) or True)
     assert (await talk.ask(), talk.asked) == (OPTIONS[0], ["ls"])
 
 
@@ -177,7 +177,7 @@ async def test_a_call_that_changes_again_and_again_is_rejected() -> None:
         talk.change(raw_input={"command": f"echo {len(talk.view.questions)}"})
         return True
 
-    talk = Talk(reads)
+    talk = ChatSession(reads)
     assert await talk.ask() == OPTIONS[1]
     assert (len(talk.asked), CHANGED_TOO_OFTEN in talk.call.decision) == (shown.MOST, True)
 
@@ -194,7 +194,7 @@ async def test_a_stream_of_changes_is_one_change() -> None:
             return False
         return True
 
-    talk = Talk(reads)
+    talk = ChatSession(reads)
     async with anyio.create_task_group() as tasks:
         option = await talk.ask()
     assert (option, talk.asked) == (OPTIONS[0], ["ls", "echo 9"])
@@ -207,14 +207,14 @@ async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
         talk.permissions.stop.press()
         return False
 
-    talk = Talk(reads)
+    talk = ChatSession(reads)
     assert await talk.ask() is None
     assert talk.call.decision == "Cancelled: the turn was cancelled"
 
 
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
     """The second one's words are not a change of the first one."""
-    talk = Talk(lambda question: True)
+    talk = ChatSession(lambda question: True)
     first = talk.permissions.ask(PermissionRequest("s", ONE, OPTIONS))
     second = talk.permissions.ask(PermissionRequest("s", ToolCallUpdate("1", raw_input={"command": "pwd"}), OPTIONS))
     assert [await first, await second] == [OPTIONS[0], OPTIONS[0]]
@@ -222,7 +222,7 @@ async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
 
 
 async def test_nobody_listens_to_a_call_that_is_decided() -> None:
-    talk = Talk(lambda question: True)
+    talk = ChatSession(lambda question: True)
     await talk.ask()
     assert talk.record.listeners == []
 
@@ -236,7 +236,7 @@ def test_an_agent_cannot_speak_of_our_calls() -> None:
 
 
 async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
-    talk = Talk(lambda question: talk.record.update(of_agent(ToolCallUpdate(f"{PREFIX}1", title="ls"))) or True)
+    talk = ChatSession(lambda question: talk.record.update(of_agent(ToolCallUpdate(f"{PREFIX}1", title="ls"))) or True)
     ours = ToolCallUpdate(f"{PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
     with anyio.fail_after(5):
         assert await talk.permissions.ask_for_us(ours, by_rule=True)
@@ -254,7 +254,7 @@ class Saver(Reader):
 
 
 async def test_a_call_that_changes_while_its_rule_is_saved_is_shown_again(saves: Saves) -> None:
-    talk = Talk(lambda question: len(talk.view.questions) == 1)
+    talk = ChatSession(lambda question: len(talk.view.questions) == 1)
     talk.view = Saver(lambda question: question.call.raw_input["command"] == "ls")
     talk.record.begin([Text("do it")], talk.view)
     async with anyio.create_task_group() as tasks:
@@ -269,7 +269,7 @@ async def test_a_call_that_changes_while_its_rule_is_saved_is_shown_again(saves:
 
 
 async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> None:
-    talk = Talk(lambda question: True)
+    talk = ChatSession(lambda question: True)
     talk.view = Saver(lambda question: True)
     talk.record.begin([Text("do it")], talk.view)
     options: list[Option | None] = []

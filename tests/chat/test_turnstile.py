@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from copilot_kernel.chat.turnstile import Ticket, Turnstile
+from copilot_kernel.chat.turnstile import GateTicket, OrderedGate
 
 from .people import LIMIT
 
@@ -12,11 +12,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 async def test_who_gives_up_holds_up_nobody() -> None:
-    turnstile = Turnstile()
+    turnstile = OrderedGate()
     first, second, third = (turnstile.ticket() for _ in range(3))
     passed: list[str] = []
 
-    async def go(ticket: Ticket, name: str) -> None:
+    async def go(ticket: GateTicket, name: str) -> None:
         await ticket.wait()
         passed.append(name)
 

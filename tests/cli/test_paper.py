@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from copilot_kernel.cli.paper import Paper
+from copilot_kernel.cli.paper import StreamPrinter
 
 
 class Screen(io.StringIO):
@@ -19,7 +19,7 @@ class Screen(io.StringIO):
 
 def written(out_tty: bool, err_tty: bool) -> tuple[str, str]:
     out, err = Screen(out_tty), Screen(err_tty)
-    paper = Paper(out, err, on_lost=lambda: pytest.fail("nobody left"))
+    paper = StreamPrinter(out, err, on_lost=lambda: pytest.fail("nobody left"))
     paper.aside(1, "let me ")
     paper.aside(1, "see")
     paper.answer(2, "one ", begins=True)
@@ -46,7 +46,7 @@ def test_on_one_screen_every_writer_begins_a_line():
 
 def test_control_characters_of_the_agent_do_not_reach_the_terminal():
     out, err = Screen(True), Screen(True)
-    paper = Paper(out, err, on_lost=lambda: pytest.fail("nobody left"))
+    paper = StreamPrinter(out, err, on_lost=lambda: pytest.fail("nobody left"))
     paper.answer(1, "a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\x08\x9b1md\r\n\ud800e\x1b", begins=True)
     paper.answer(1, "[2Jf", begins=False)
     assert (out.getvalue(), err.getvalue()) == ("abcd\n\ufffde[2Jf", "")
@@ -58,7 +58,7 @@ def test_a_reader_that_leaves_is_noticed_once():
             raise BrokenPipeError
 
     lost: list[str] = []
-    paper = Paper(Closed(False), Screen(False), on_lost=lambda: lost.append("lost"))
+    paper = StreamPrinter(Closed(False), Screen(False), on_lost=lambda: lost.append("lost"))
     paper.answer(1, "one", begins=True)
     paper.answer(1, "two", begins=False)
     assert lost == ["lost"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, Text
-from copilot_kernel.cli.paper import Paper
+from copilot_kernel.cli.paper import StreamPrinter
 from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.conversation.model import ToolCall, Unasked
 
@@ -18,7 +18,7 @@ ROOT = "/project"
 def written(*calls: ToolCall) -> str:
     """What the terminal shows of these looks of calls."""
     out, err = io.StringIO(), io.StringIO()
-    terminal = Terminal(Paper(out, err, on_lost=lambda: None), person=False, quiet=False, root=ROOT)
+    terminal = Terminal(StreamPrinter(out, err, on_lost=lambda: None), person=False, quiet=False, root=ROOT)
     for call in calls:
         terminal.show(call)
     assert out.getvalue() == ""

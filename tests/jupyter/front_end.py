@@ -25,7 +25,7 @@ ARGV = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
 
 SLOW_DRAWING = """
 import os
-from copilot_kernel.cells.display import Display
+from copilot_kernel.frontend.display import Display
 finish = Display.finish
 def slow(self, turn):
     finish(self, turn)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.cells.choosing import KEPT
-from copilot_kernel.commands.table import TABLE
-from copilot_kernel.desk.commands import RUNS
+from copilot_kernel.frontend.choosing import KEPT
+from copilot_kernel.frontend.commands import RUNS
+from copilot_kernel.frontend.table import TABLE
 
 from .commanding import Picked, own, status, work
 from .front_end import LIMIT, FrontEnd, kernel_process, parent

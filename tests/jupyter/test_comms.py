@@ -9,7 +9,7 @@ from .asked import Asked
 from .front_end import FrontEnd, connected, kernel_process
 
 HASTY = (
-    "import copilot_kernel.cells.presence as presence; presence.GRACE_SECONDS = 0.1; from runpy import run_module; "
+    "import copilot_kernel.frontend.presence as presence; presence.GRACE_SECONDS = 0.1; from runpy import run_module; "
     "run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
 )
 

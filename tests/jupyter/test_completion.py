@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, Command, Mode, SessionInfo, SessionState
-from copilot_kernel.commands.situation import Situation
-from copilot_kernel.commands.table import TABLE
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import AgentExited
+from copilot_kernel.frontend.situation import Situation
+from copilot_kernel.frontend.table import TABLE
 from copilot_kernel.jupyter import completion
 from copilot_kernel.jupyter.completion import MOST, complete
 
@@ -37,7 +37,7 @@ COMMANDS = (
 NOW = Situation(Settings(), Conversation(state=STATE, commands=COMMANDS), AgentInfo())
 
 
-class Desk:
+class CommandContext:
     """`listing` is what asking the agent for its sessions does."""
 
     def __init__(self, now: Situation = NOW, folder: Path | None = None) -> None:
@@ -56,12 +56,14 @@ class Desk:
         self.now = replace(self.now, sessions=(SessionInfo("0123456789", title="Plans"),))
 
 
-async def completed(code: str, cursor: int | None = None, desk: Desk | None = None) -> dict[str, Any]:
-    return await complete(code, len(code) if cursor is None else cursor, desk or Desk())  # type: ignore[arg-type]
+async def completed(
+    code: str, cursor: int | None = None, command_context: CommandContext | None = None
+) -> dict[str, Any]:
+    return await complete(code, len(code) if cursor is None else cursor, command_context or CommandContext())  # type: ignore[arg-type]
 
 
-async def matches(code: str, desk: Desk | None = None) -> list[str]:
-    return list((await completed(code, desk=desk))["matches"])
+async def matches(code: str, command_context: CommandContext | None = None) -> list[str]:
+    return list((await completed(code, command_context=command_context))["matches"])
 
 
 @pytest.mark.parametrize(
@@ -118,8 +120,8 @@ async def test_an_agent_that_runs_is_asked_for_its_sessions() -> None:
 
 
 async def test_an_agent_that_does_not_run_is_not_started() -> None:
-    desk = Desk(replace(NOW, info=None, sessions=(SessionInfo("abcdefghij"),)))
-    assert (await matches("%delete ", desk), desk.asked) == (["abcdefgh"], 0)
+    command_context = CommandContext(replace(NOW, info=None, sessions=(SessionInfo("abcdefghij"),)))
+    assert (await matches("%delete ", command_context), command_context.asked) == (["abcdefgh"], 0)
 
 
 async def fails() -> None:
@@ -135,20 +137,20 @@ async def test_an_agent_that_does_not_answer_holds_up_nobody(
     listing: Callable[[], Coroutine[Any, Any, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(completion, "SESSIONS_LIMIT", 0.01)
-    desk = Desk()
-    desk.listing = listing
-    assert await matches("%resume ", desk) == ["last"]
+    command_context = CommandContext()
+    command_context.listing = listing
+    assert await matches("%resume ", command_context) == ["last"]
 
 
 # -- files ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Desk:
+def project(tmp_path: Path) -> CommandContext:
     for name in ("notes.txt", "src/main.py", "src/names.py", "my file.txt", "deep/er/notice.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    return Desk(folder=tmp_path)
+    return CommandContext(folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -167,12 +169,12 @@ def project(tmp_path: Path) -> Desk:
         ("%attach 'my f", ["'my file.txt'"], 8),
     ],
 )
-async def test_files(project: Desk, code: str, found: list[str], start: int) -> None:
-    reply = await completed(code, desk=project)
+async def test_files(project: CommandContext, code: str, found: list[str], start: int) -> None:
+    reply = await completed(code, command_context=project)
     assert (reply["matches"], reply["cursor_start"]) == (found, start)
 
 
 async def test_there_are_only_so_many_matches(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         (tmp_path / f"file-{number}").touch()
-    assert len(await matches("@file", Desk(folder=tmp_path))) == MOST
+    assert len(await matches("@file", CommandContext(folder=tmp_path))) == MOST

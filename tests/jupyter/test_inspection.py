@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.commands.table import TABLE
+from copilot_kernel.frontend.table import TABLE
 from copilot_kernel.jupyter.inspection import inspect
 
 from .test_completion import NOW

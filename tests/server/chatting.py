@@ -10,11 +10,11 @@ from typing import Any
 
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
-from copilot_kernel.desk.desk import Desk
-from copilot_kernel.desk.home import Home
-from copilot_kernel.server.media import Shelf
-from copilot_kernel.server.talk import Host, Limits, Talk
-from copilot_kernel.server.talks import Talks
+from copilot_kernel.frontend.chat_runner import ChatRunner
+from copilot_kernel.frontend.context import CommandContext
+from copilot_kernel.server.media import MediaStore
+from copilot_kernel.server.talk import ChatSession, Host, Limits
+from copilot_kernel.server.talks import ChatSessionManager
 from copilot_kernel.server.wire import ApproveTool, Message, compose
 
 LIMIT = 20.0
@@ -68,17 +68,17 @@ class Listener:
 
 
 @asynccontextmanager
-async def talking(settings: Settings, **limits: Any) -> AsyncIterator[Talks]:
+async def talking(settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
     """Conversations, each with an agent of its own."""
 
-    async def make_desk() -> Desk:
-        return Desk(Home(lambda: Chat(settings)), lambda: settings)
+    async def make_desk() -> CommandContext:
+        return CommandContext(ChatRunner(lambda: Chat(settings)), lambda: settings)
 
-    async def leave(home: Home) -> None:
+    async def leave(home: ChatRunner) -> None:
         await home.close(5)
 
-    shelf = Shelf("/api/media/")
-    talks = Talks(Host(make_desk, Chat.ready, leave, shelf.keep), Limits(**limits))
+    shelf = MediaStore("/api/media/")
+    talks = ChatSessionManager(Host(make_desk, Chat.ready, leave, shelf.keep), Limits(**limits))
     try:
         yield talks
     finally:
@@ -86,7 +86,7 @@ async def talking(settings: Settings, **limits: Any) -> AsyncIterator[Talks]:
         shelf.close()
 
 
-async def said(talk: Talk, listener: Listener, text: str) -> list[Told]:
+async def said(talk: ChatSession, listener: Listener, text: str) -> list[Told]:
     """What is heard of one message, to its end."""
     before, ends = len(listener.heard), len(listener.of("done"))
     talk.send(text)
@@ -94,6 +94,6 @@ async def said(talk: Talk, listener: Listener, text: str) -> list[Told]:
     return listener.heard[before:]
 
 
-def answered(talk: Talk, call_id: str, response: object, option_id: str | None = None, reason: str = "") -> None:
+def answered(talk: ChatSession, call_id: str, response: object, option_id: str | None = None, reason: str = "") -> None:
     more = {"response": response, "option_id": option_id, "reason": reason}
     talk.voice.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -17,7 +17,7 @@ from pytest_jupyter.jupyter_server import *  # noqa: F403  (the way to have its 
 from traitlets.config import Config
 
 from .api import Api
-from .sockets import Door
+from .sockets import MagicSession
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def api(jp_serverapp: Any, jp_fetch: Callable[..., Any], jp_http_port: int, jp_b
 
 
 @pytest.fixture
-def door(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> Door:
-    return Door(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
+def door(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> MagicSession:
+    return MagicSession(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def text_of(told: list[Told]) -> str:
     return "".join(each["content"] for each in told if each["type"] == "delta")
 
 
-class Door:
+class MagicSession:
     """Where the server is, and who may come in."""
 
     def __init__(self, port: int, base: str, token: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from copilot_kernel.server.activity import Activity
 
 from .api import Api, until
-from .sockets import Door
+from .sockets import MagicSession
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -69,7 +69,7 @@ async def test_a_request_over_http_whose_client_waits(api: Api) -> None:
     assert not await is_active(api)
 
 
-async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, door: Door) -> None:
+async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, door: MagicSession) -> None:
     async with door.client() as client:
         session = await client.begin()
         await client.act("send", text="demo: ask Shall I?")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from copilot_kernel.server.alone import Alone
+from copilot_kernel.server.alone import StandaloneServer
 from copilot_kernel.server.app import CopilotApp
 from tornado.ioloop import IOLoop
 from tornado.web import Application
@@ -16,9 +16,9 @@ from .api import LIMIT, until
 
 
 @asynccontextmanager
-async def alone(**settings: float) -> AsyncIterator[Alone]:
+async def alone(**settings: float) -> AsyncIterator[StandaloneServer]:
     """One that serves nothing, on a free port."""
-    server = Alone(port=0)
+    server = StandaloneServer(port=0)
     server._starter_app = CopilotApp(**settings)
     server.web_app, server.ssl_options = Application(), None  # as `init_webapp` leaves them
     server.io_loop = IOLoop.current()
@@ -54,7 +54,7 @@ async def test_only_this_machine_can_reach_it() -> None:
 
 def test_its_port_is_8080_or_none() -> None:
     app = CopilotApp()
-    app.serverapp = Alone()
+    app.serverapp = StandaloneServer()
     own = app._jupyter_server_config()["ServerApp"]
     assert (own["port"], own["port_retries"]) == (8080, 0)
 

@@ -7,12 +7,12 @@ import logging
 from typing import Any
 
 import pytest
-from copilot_kernel.commands.modes import MODES
 from copilot_kernel.config import PERMISSION_MODES
+from copilot_kernel.frontend.modes import MODES
 from copilot_kernel.permissions.rulebook import Rulebook
 
 from .api import Api, scripted
-from .sockets import Door, Told
+from .sockets import MagicSession, Told
 
 COMMAND = "demo: shell echo hi"
 ECHO = "Bash(echo *)"
@@ -26,8 +26,8 @@ def users(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.fixture
-def door(users: None, jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> Door:
-    return Door(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
+def door(users: None, jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> MagicSession:
+    return MagicSession(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
 
 
 def with_users(**settings: str) -> pytest.MarkDecorator:
@@ -38,7 +38,7 @@ def with_server(**settings: object) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("extension", [settings], indirect=True, ids=["server"])
 
 
-async def _ran(door: Door) -> tuple[list[str], Told]:
+async def _ran(door: MagicSession) -> tuple[list[str], Told]:
     """The events, and what became of the command; a question is answered with no."""
     async with door.client() as client:
         await client.begin()
@@ -51,7 +51,7 @@ async def _ran(door: Door) -> tuple[list[str], Told]:
 
 
 @with_users(ALLOW=json.dumps([ECHO]), PERMISSION_MODE="bypassPermissions", FS="true", TERMINAL="true")
-async def test_what_the_user_allows_in_notebooks_is_asked_about(door: Door) -> None:
+async def test_what_the_user_allows_in_notebooks_is_asked_about(door: MagicSession) -> None:
     events, done = await _ran(door)
     assert "tool_approval_request" in events
     assert done["status"] == "rejected"
@@ -59,7 +59,9 @@ async def test_what_the_user_allows_in_notebooks_is_asked_about(door: Door) -> N
 
 @with_users()
 @with_server(chat_allow=[ECHO])
-async def test_the_rules_of_the_chat_are_settings_of_the_server_and_not_those_of_http(door: Door, api: Api) -> None:
+async def test_the_rules_of_the_chat_are_settings_of_the_server_and_not_those_of_http(
+    door: MagicSession, api: Api
+) -> None:
     events, done = await _ran(door)
     assert "tool_approval_request" not in events
     assert done["status"] == "completed"
@@ -72,7 +74,7 @@ async def test_the_rules_of_the_chat_are_settings_of_the_server_and_not_those_of
     [({"chat_permission_mode": "bypassPermissions"}, "completed"), ({"chat_permission_mode": "plan"}, "rejected")],
     indirect=["extension"],
 )
-async def test_its_mode_is_one_too(door: Door, status: str) -> None:
+async def test_its_mode_is_one_too(door: MagicSession, status: str) -> None:
     events, done = await _ran(door)
     assert "tool_approval_request" not in events
     assert done["status"] == status
@@ -80,7 +82,9 @@ async def test_its_mode_is_one_too(door: Door, status: str) -> None:
 
 @with_users(DENY='{"Bash": true}')
 @with_server(permission_mode="bypassPermissions", chat_permission_mode="bypassPermissions")
-async def test_no_mode_of_the_server_allows_while_what_the_user_denies_cannot_be_read(door: Door, api: Api) -> None:
+async def test_no_mode_of_the_server_allows_while_what_the_user_denies_cannot_be_read(
+    door: MagicSession, api: Api
+) -> None:
     assert "tool_approval_request" in (await _ran(door))[0]
     assert api.app.http_settings.permission_mode == "default"
     assert "CopilotApp.permission_mode" in api.app.http_settings.problems[-1]
@@ -88,7 +92,7 @@ async def test_no_mode_of_the_server_allows_while_what_the_user_denies_cannot_be
 
 @with_users(DENY=json.dumps([ECHO]))
 @with_server(chat_allow=[ECHO], chat_permission_mode="bypassPermissions")
-async def test_what_the_user_denies_is_denied_here_too(door: Door) -> None:
+async def test_what_the_user_denies_is_denied_here_too(door: MagicSession) -> None:
     events, done = await _ran(door)
     assert "tool_approval_request" not in events
     assert done["status"] == "rejected"
@@ -96,7 +100,7 @@ async def test_what_the_user_denies_is_denied_here_too(door: Door) -> None:
 
 @with_users(ASK=json.dumps([ECHO]))
 @with_server(chat_allow=[ECHO], chat_permission_mode="bypassPermissions")
-async def test_what_the_user_wants_to_be_asked_about_is_asked_here_too(door: Door) -> None:
+async def test_what_the_user_wants_to_be_asked_about_is_asked_here_too(door: MagicSession) -> None:
     assert "tool_approval_request" in (await _ran(door))[0]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Audio, Block, Image, Resource
 from copilot_kernel.server import media
-from copilot_kernel.server.media import Shelf
+from copilot_kernel.server.media import MediaStore
 from tornado.httpclient import HTTPClientError
 
 PNG = base64.b64decode("iVBORw0KGgo=")
@@ -19,8 +19,8 @@ PAGE = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def shelf() -> Iterator[Shelf]:
-    shelf = Shelf("/base/api/media/")
+def shelf() -> Iterator[MediaStore]:
+    shelf = MediaStore("/base/api/media/")
     yield shelf
     shelf.close()
 
@@ -29,7 +29,7 @@ def data(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def kept(shelf: Shelf, block: Block) -> tuple[str, media.Kept]:
+def kept(shelf: MediaStore, block: Block) -> tuple[str, media.Kept]:
     file = shelf.keep(block)
     assert file is not None
     found = shelf.find(file.url.rpartition("/")[2])
@@ -37,7 +37,7 @@ def kept(shelf: Shelf, block: Block) -> tuple[str, media.Kept]:
     return file.url, found
 
 
-def test_a_file_is_kept_where_only_its_owner_can_read_it(shelf: Shelf) -> None:
+def test_a_file_is_kept_where_only_its_owner_can_read_it(shelf: MediaStore) -> None:
     url, file = kept(shelf, Image(data(PNG), "image/png"))
     assert url.startswith("/base/api/media/")
     assert file.path.read_bytes() == PNG
@@ -50,7 +50,7 @@ def test_a_file_is_kept_where_only_its_owner_can_read_it(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     "uri", ["../../etc/passwd", "file:///etc/passwd", "a/../../b", "\0", "C:\\x", "x" * 5000, "..", ""]
 )
-def test_no_name_of_the_agent_is_part_of_a_path(shelf: Shelf, uri: str) -> None:
+def test_no_name_of_the_agent_is_part_of_a_path(shelf: MediaStore, uri: str) -> None:
     _, file = kept(shelf, Resource(uri, text="x", mime_type="text/plain"))
     assert "/" not in file.name
     assert ".." not in file.path.name
@@ -71,7 +71,7 @@ def test_no_name_of_the_agent_is_part_of_a_path(shelf: Shelf, uri: str) -> None:
         ("", "application/octet-stream", False),
     ],
 )
-def test_only_pictures_and_sounds_are_shown(shelf: Shelf, mime: str, served: str, inline: bool) -> None:
+def test_only_pictures_and_sounds_are_shown(shelf: MediaStore, mime: str, served: str, inline: bool) -> None:
     _, file = kept(shelf, Image(data(PNG), mime))
     assert (file.served_as, file.inline) == (served, inline)
 
@@ -86,12 +86,12 @@ def test_only_pictures_and_sounds_are_shown(shelf: Shelf, mime: str, served: str
         Image(data(b"x" * (media.LARGEST + 1)), "image/png"),
     ],
 )
-def test_what_holds_no_file_is_not_kept(shelf: Shelf, block: Block) -> None:
+def test_what_holds_no_file_is_not_kept(shelf: MediaStore, block: Block) -> None:
     assert shelf.keep(block) is None
 
 
 def test_the_oldest_go_when_there_is_too_much() -> None:
-    shelf = Shelf("/", most=20)
+    shelf = MediaStore("/", most=20)
     urls = [kept(shelf, Image(data(b"x" * 8), "image/png")) for _ in range(3)]
     assert [shelf.find(url.rpartition("/")[2]) is not None for url, _ in urls] == [False, True, True]
     assert not urls[0][1].path.exists()
@@ -131,4 +131,4 @@ async def test_without_a_login_there_are_no_files(jp_serverapp: Any, jp_fetch: A
 
 
 def _shelf(serverapp: Any) -> Any:
-    return serverapp.extension_manager.extension_apps["copilot_kernel"].copy().pop().lobby.shelf
+    return serverapp.extension_manager.extension_apps["copilot_kernel"].copy().pop().chat_services.shelf

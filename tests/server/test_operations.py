@@ -19,7 +19,7 @@ from copilot_kernel.server.errors import ApiError
 from copilot_kernel.server.limits import Limits
 
 from .api import LIMIT, Answered, Api, scripted, until, user
-from .sockets import Door, text_of
+from .sockets import MagicSession, text_of
 
 
 def agents() -> list[psutil.Process]:
@@ -216,7 +216,7 @@ async def test_twenty_streams_at_once_are_not_mixed(api: Api, extension: dict[st
 
 @pytest.mark.parametrize("extension", [{"concurrency": 0, "rate_limit": 0}], indirect=True)
 async def test_fifty_sockets_and_twenty_streams_at_once_are_not_mixed(api: Api) -> None:
-    door = Door(api.port, api.base_url, api.token)
+    door = MagicSession(api.port, api.base_url, api.token)
 
     def asked(name: str) -> str:
         return "demo: " + "\n".join(f"say <{name}:{piece}>" for piece in range(10))

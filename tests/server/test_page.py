@@ -13,7 +13,7 @@ from copilot_kernel.server.page import FILES, POLICY, STATIC
 from tornado.httpclient import HTTPClientError
 
 from .api import Api
-from .sockets import Door
+from .sockets import MagicSession
 
 
 async def test_the_page_names_its_place_and_holds_no_script_of_its_own(jp_fetch: Any, jp_base_url: str) -> None:
@@ -39,7 +39,7 @@ async def test_the_page_tells_the_folder_that_the_agent_works_in(api: Api, tmp_p
     assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. New chats begin in permission mode default: " in page
 
 
-async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, door: Door) -> None:
+async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, door: MagicSession) -> None:
     await api.complete("demo: say over HTTP", "kept")
     async with door.client() as client:
         here = await client.begin()
@@ -47,7 +47,7 @@ async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api,
         listed = json.loads((await api.ask("copilot/chat/sessions")).text)
     assert [(each["id"], each["open"]) for each in listed] == [(here, True)]
     await api.app.dialogues.close()
-    await api.app.lobby.talks.close()
+    await api.app.chat_services.talks.close()
     listed = json.loads((await api.ask("copilot/chat/sessions")).text)
     assert [each["open"] for each in listed] == [False, False]
 

@@ -14,10 +14,10 @@ from copilot_kernel.acp.messages import Image
 from copilot_kernel.conversation.model import Attachment, Conversation
 from copilot_kernel.server.errors import LOG
 from copilot_kernel.server.handler import HOST, XSRF
-from copilot_kernel.server.voice import Voice
+from copilot_kernel.server.voice import Broadcaster
 
 from .api import CHAT, JSON, LIMIT, Api, raw, user
-from .sockets import Door
+from .sockets import MagicSession
 
 HELLO = json.dumps({"messages": user("demo: say Hello")})
 EVIL = "https://evil.example"
@@ -357,7 +357,7 @@ def test_the_log_holds_no_entry_that_could_not_be_told(caplog: pytest.LogCapture
         raise ZeroDivisionError(SECRET)
 
     talk = Conversation()
-    voice = Voice(lambda: talk, broken, "", 1.0)
+    voice = Broadcaster(lambda: talk, broken, "", 1.0)
     with caplog.at_level(logging.DEBUG):
         voice.show(Attachment(3, 1, "agent", Image(SECRET, "image/png")))
     (record,) = caplog.records
@@ -368,7 +368,7 @@ def test_the_log_holds_no_entry_that_could_not_be_told(caplog: pytest.LogCapture
 @pytest.mark.parametrize("extension", [{"request_log": True}], indirect=True)
 async def test_the_log_holds_nothing_of_what_the_chat_says(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        async with Door(api.port, api.base_url, api.token).client(f"api/chat/ws?token={api.token}") as client:
+        async with MagicSession(api.port, api.base_url, api.token).client(f"api/chat/ws?token={api.token}") as client:
             await client.begin()
             for text in (f"demo: say {SECRET}", f"demo: error -32603 {SECRET}", f"/{SECRET}"):
                 await client.say(text)

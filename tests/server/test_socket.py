@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from copilot_kernel.server import lobby
+from copilot_kernel.server import chat_services
 from copilot_kernel.server.socket import ChatSocket
 from copilot_kernel.server.talk import MOST_WAITING
 from copilot_kernel.server.wire import LONGEST
@@ -22,7 +22,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from .api import Api, until
-from .sockets import LIMIT, Client, Door, Told, text_of
+from .sockets import LIMIT, Client, MagicSession, Told, text_of
 
 QUESTION = "demo: shell echo hi"
 EXAMPLE = QUESTION + r"\nsay all done"
@@ -32,7 +32,7 @@ EXAMPLE = QUESTION + r"\nsay all done"
 
 
 @pytest.mark.parametrize("path", ["api/chat/ws", "copilot/chat/ws", "copilot/api/chat/ws"])
-async def test_a_prompt_and_its_answer_at_each_of_the_addresses(door: Door, path: str) -> None:
+async def test_a_prompt_and_its_answer_at_each_of_the_addresses(door: MagicSession, path: str) -> None:
     async with door.client(path) as client:
         assert await client.begin()
         told = await client.say("demo: say Hello")
@@ -40,24 +40,24 @@ async def test_a_prompt_and_its_answer_at_each_of_the_addresses(door: Door, path
     assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
 
 
-async def test_without_a_token_there_is_no_connection(door: Door) -> None:
+async def test_without_a_token_there_is_no_connection(door: MagicSession) -> None:
     assert await _refused(door) == 401
     assert await _refused(door, {"Authorization": "token wrong"}) == 401
 
 
-async def test_a_page_of_another_origin_is_refused_even_with_the_token(door: Door) -> None:
+async def test_a_page_of_another_origin_is_refused_even_with_the_token(door: MagicSession) -> None:
     key = {"Authorization": f"token {door.token}"}
     assert await _refused(door, {**key, "Origin": "https://evil.example"}) == 403
     assert await _refused(door, {**key, "Origin": "null"}) == 403
     assert await _refused(door, {**key, "Origin": f"http://127.0.0.1:{door.port + 1}"}) == 403
 
 
-async def test_a_page_of_this_origin_and_a_program_without_one_are_welcome(door: Door) -> None:
+async def test_a_page_of_this_origin_and_a_program_without_one_are_welcome(door: MagicSession) -> None:
     async with door.client(headers={"Origin": f"http://127.0.0.1:{door.port}"}) as client:
         assert await client.begin()
 
 
-async def test_a_host_that_is_not_local_is_refused(door: Door) -> None:
+async def test_a_host_that_is_not_local_is_refused(door: MagicSession) -> None:
     """DNS rebinding: a name of the attacker's leads to this machine."""
     reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
     lines = [
@@ -83,14 +83,14 @@ class OnlyReading(Authorizer):
         return action == "read"
 
 
-async def test_who_may_only_read_may_not_chat(door: Door, api: Api) -> None:
+async def test_who_may_only_read_may_not_chat(door: MagicSession, api: Api) -> None:
     key = {"Authorization": f"token {door.token}"}
     api.serverapp.web_app.settings["authorizer"] = OnlyReading(parent=api.serverapp)
     assert await _refused(door, key) == 403
     assert (await api.ask("api/chat/suggestions")).status == 200
 
 
-async def _refused(door: Door, headers: dict[str, str] | None = None) -> int:
+async def _refused(door: MagicSession, headers: dict[str, str] | None = None) -> int:
     with pytest.raises(InvalidStatus) as error:
         async with connect(door.url(), additional_headers=headers or {}, proxy=None):
             pass
@@ -130,7 +130,7 @@ def failure(told: list[Told]) -> str:
     ],
 )
 async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(
-    door: Door, frame: str | bytes, words: str
+    door: MagicSession, frame: str | bytes, words: str
 ) -> None:
     async with door.client() as client:
         await client.raw(frame)
@@ -150,7 +150,7 @@ ENDS = {
 }
 
 
-async def test_every_send_has_one_end(door: Door) -> None:
+async def test_every_send_has_one_end(door: MagicSession) -> None:
     async with door.client() as client:
         assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
         first = await client.begin()
@@ -167,7 +167,7 @@ async def test_every_send_has_one_end(door: Door) -> None:
     assert len([each for each in client.heard if each["type"] == "done"]) == len(ENDS) + 3
 
 
-async def test_what_waits_is_ended_too_by_a_stop_and_what_has_no_room_at_once(door: Door) -> None:
+async def test_what_waits_is_ended_too_by_a_stop_and_what_has_no_room_at_once(door: MagicSession) -> None:
     async with door.client() as client:
         await client.begin()
         await client.act("send", text="demo: ask")
@@ -181,7 +181,7 @@ async def test_what_waits_is_ended_too_by_a_stop_and_what_has_no_room_at_once(do
         assert text_of(await client.say("demo: say next")) == "next"
 
 
-async def test_a_message_that_is_too_long_is_an_error_and_a_huge_one_ends_the_connection(door: Door) -> None:
+async def test_a_message_that_is_too_long_is_an_error_and_a_huge_one_ends_the_connection(door: MagicSession) -> None:
     async with door.client() as client:
         await client.begin()
         assert "more than" in failure(await client.say("x" * LONGEST))
@@ -190,7 +190,7 @@ async def test_a_message_that_is_too_long_is_an_error_and_a_huge_one_ends_the_co
             await _sent_and_heard(client, "x" * (8 * LONGEST + 1))
 
 
-async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(door: Door) -> None:
+async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(door: MagicSession) -> None:
     async with door.client() as first:
         id = await first.begin()
         await first.act("send", text="demo: say one\nshell echo hi\nsay two")
@@ -206,7 +206,7 @@ async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(d
     assert text_of(second.heard) == "\n\ntwo"
 
 
-async def test_two_sockets_see_one_session_and_either_may_answer(door: Door) -> None:
+async def test_two_sockets_see_one_session_and_either_may_answer(door: MagicSession) -> None:
     async with door.client() as one, door.client() as other:
         id = await one.begin()
         await other.act("resume_session", session_id=id)
@@ -222,7 +222,7 @@ async def test_two_sockets_see_one_session_and_either_may_answer(door: Door) -> 
 
 
 @pytest.mark.parametrize("extension", [{"rate_limit": 0}], indirect=True)
-async def test_fifty_sockets_at_once_hear_only_their_own(door: Door) -> None:
+async def test_fifty_sockets_at_once_hear_only_their_own(door: MagicSession) -> None:
     count = 50
 
     async def talk(number: int) -> None:
@@ -239,25 +239,25 @@ async def test_fifty_sockets_at_once_hear_only_their_own(door: Door) -> None:
 
 
 async def test_only_so_many_sockets_are_connected_at_once(
-    door: Door, api: Api, monkeypatch: pytest.MonkeyPatch
+    door: MagicSession, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert lobby.MOST_SOCKETS == 200
-    monkeypatch.setattr(lobby, "MOST_SOCKETS", 1)
+    assert chat_services.MOST_SOCKETS == 200
+    monkeypatch.setattr(chat_services, "MOST_SOCKETS", 1)
     async with door.client() as first:
         await first.begin()
         async with door.client() as more:
             with pytest.raises(ConnectionClosed, match="1 chats are connected already") as closed:
                 await more.next()
             assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == lobby.TRY_AGAIN
+            assert closed.value.rcvd.code == chat_services.TRY_AGAIN
         assert text_of(await first.say("demo: say still here")) == "still here"
-    await until(lambda: not api.app.lobby._sockets)
+    await until(lambda: not api.app.chat_services._sockets)
     async with door.client() as next_one:
         assert await next_one.begin()
 
 
 async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    door: MagicSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The agent says more than may wait and the system's own buffers hold."""
     opened: list[ChatSocket] = []
@@ -278,7 +278,7 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
     slow.transport.abort()
 
 
-async def test_what_the_agent_cannot_do_is_told_and_the_page_is_not(door: Door) -> None:
+async def test_what_the_agent_cannot_do_is_told_and_the_page_is_not(door: MagicSession) -> None:
     async with door.client() as client:
         await client.act("resume_session", session_id="nobody")
         assert "Session not found" in (await client.kind("error"))["content"]
@@ -286,7 +286,7 @@ async def test_what_the_agent_cannot_do_is_told_and_the_page_is_not(door: Door) 
 
 
 @pytest.mark.parametrize("extension", [{"rate_limit": 1}], indirect=True)
-async def test_turns_count_with_those_over_http_and_too_many_are_an_error(door: Door) -> None:
+async def test_turns_count_with_those_over_http_and_too_many_are_an_error(door: MagicSession) -> None:
     async with door.client() as client:
         await client.begin()
         assert text_of(await client.say("demo: say one")) == "one"
@@ -296,7 +296,7 @@ async def test_turns_count_with_those_over_http_and_too_many_are_an_error(door: 
 
 
 @pytest.mark.parametrize("extension", [{"approval_seconds": 0.2}], indirect=True)
-async def test_the_limit_of_questions_is_a_setting(door: Door) -> None:
+async def test_the_limit_of_questions_is_a_setting(door: MagicSession) -> None:
     async with door.client() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
@@ -305,13 +305,13 @@ async def test_the_limit_of_questions_is_a_setting(door: Door) -> None:
 
 
 @pytest.mark.parametrize("extension", [{"defaultModel": "large"}], indirect=True)
-async def test_the_model_is_that_of_the_server(door: Door) -> None:
+async def test_the_model_is_that_of_the_server(door: MagicSession) -> None:
     async with door.client() as client:
         await client.act("new_session")
         assert (await client.kind("session_created"))["model"] == "scripted-large"
 
 
-async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: Door) -> None:
+async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: MagicSession) -> None:
     async with door.client() as client:
         first = await client.begin()
         await client.say("demo: say in the first")
@@ -325,7 +325,7 @@ async def test_slash_new_and_resume_change_the_conversation_of_the_socket(door: 
 
 
 @pytest.mark.parametrize("extension", [{"pool_size": 1}, {"pool_size": 2}], indirect=True)
-async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: Door, api: Api) -> None:
+async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: MagicSession, api: Api) -> None:
     """Its rules would decide about what the chat does, and what is said here would be said there."""
     assert (await api.complete("demo: say over HTTP", "kept")).status == 200
     taken = api.app.dialogues._kept["kept"]._session
@@ -341,7 +341,7 @@ async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(door: 
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")
 
 
-async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door: Door) -> None:
+async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door: MagicSession) -> None:
     async with door.client() as one, door.client() as other:
         id = await one.begin()
         await one.say("demo: say hello")
@@ -351,7 +351,7 @@ async def test_a_session_of_another_chat_is_not_deleted_before_that_is_over(door
         assert text_of(await one.say("demo: say goes on")) == "goes on"
 
 
-async def test_the_example_of_the_documentation_runs(door: Door) -> None:
+async def test_the_example_of_the_documentation_runs(door: MagicSession) -> None:
     page = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
     code = next(each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "new_session" in each)
     code = code.replace("ws://127.0.0.1:8888/api/chat/ws", door.url()).replace("What does this folder hold?", EXAMPLE)

@@ -10,10 +10,10 @@ import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.server import slash
 from copilot_kernel.server.actions import MOST
-from copilot_kernel.server.talk import Talk
+from copilot_kernel.server.talk import ChatSession
 
 from .api import LIMIT, Api, until
-from .sockets import Client, Door, text_of
+from .sockets import Client, MagicSession, text_of
 
 QUESTION = "demo: shell echo hi\nsay after"
 
@@ -31,9 +31,9 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    found, resume = Gate(), Talk.resume
+    found, resume = Gate(), ChatSession.resume
 
-    async def slowly(talk: Talk, *args: Any) -> None:
+    async def slowly(talk: ChatSession, *args: Any) -> None:
         await found.wait()
         await resume(talk, *args)
 
@@ -41,7 +41,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
         await found.wait()
         raise UsageError("Session not found")
 
-    monkeypatch.setattr(Talk, "resume", slowly)
+    monkeypatch.setattr(ChatSession, "resume", slowly)
     monkeypatch.setattr(slash, "find", find_slowly)
     return found
 
@@ -61,7 +61,7 @@ async def reached(gate: Gate) -> None:
 @pytest.mark.parametrize("slow", [
     {"action": "resume_session", "session_id": "elsewhere"}, {"action": "send", "text": "/resume elsewhere"},
 ], ids=["action", "command"])  # fmt: skip
-async def test_an_answer_overtakes_a_session_that_is_being_opened(door: Door, gate: Gate, slow: Any) -> None:
+async def test_an_answer_overtakes_a_session_that_is_being_opened(door: MagicSession, gate: Gate, slow: Any) -> None:
     async with door.client() as client:
         call = await asked(client)
         await client.raw(json.dumps(slow))
@@ -73,7 +73,7 @@ async def test_an_answer_overtakes_a_session_that_is_being_opened(door: Door, ga
         assert "Session not found" in (await client.kind("error"))["content"]
 
 
-async def test_stop_overtakes_a_session_that_is_being_opened(door: Door, gate: Gate) -> None:
+async def test_stop_overtakes_a_session_that_is_being_opened(door: MagicSession, gate: Gate) -> None:
     async with door.client() as client:
         await asked(client)
         await client.act("resume_session", session_id="elsewhere")
@@ -84,7 +84,7 @@ async def test_stop_overtakes_a_session_that_is_being_opened(door: Door, gate: G
         assert "Session not found" in (await client.kind("error"))["content"]
 
 
-async def test_everything_else_waits_for_it_in_order(door: Door, gate: Gate) -> None:
+async def test_everything_else_waits_for_it_in_order(door: MagicSession, gate: Gate) -> None:
     async with door.client() as client:
         first = await client.begin()
         await client.say("demo: say one")
@@ -101,7 +101,7 @@ async def test_everything_else_waits_for_it_in_order(door: Door, gate: Gate) -> 
         assert text_of(client.heard[client.heard.index(second) :]) == "three"
 
 
-async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(door: Door) -> None:
+async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(door: MagicSession) -> None:
     async with door.client() as client:
         await client.act("new_session")
         await client.act("send", text=QUESTION)
@@ -111,15 +111,15 @@ async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_i
 
 
 async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    door: MagicSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    way, ensure = Gate(), Talk._ensure_session
+    way, ensure = Gate(), ChatSession._ensure_session
 
-    async def slowly(talk: Talk) -> None:
+    async def slowly(talk: ChatSession) -> None:
         await way.wait()
         await ensure(talk)
 
-    monkeypatch.setattr(Talk, "_ensure_session", slowly)
+    monkeypatch.setattr(ChatSession, "_ensure_session", slowly)
     async with door.client() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
@@ -133,19 +133,19 @@ async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
     assert [each for each in client.heard if each.get("event") == "prompt" and each["content"] == QUESTION] == []
 
 
-async def test_what_was_sent_before_the_client_left_is_done(door: Door, api: Api) -> None:
+async def test_what_was_sent_before_the_client_left_is_done(door: MagicSession, api: Api) -> None:
     async with door.client() as client:
         await client.act("new_session")
         await client.act("send", text="demo: say heard by nobody")
 
     def said() -> list[str]:
-        talks = [*api.app.lobby.talks._talks.values()]
+        talks = [*api.app.chat_services.talks._talks.values()]
         return [str(line.content) for talk in talks if not talk.voice.readers for line in talk.last]
 
     await until(lambda: "heard by nobody" in said())
 
 
-async def test_a_client_cannot_let_any_number_of_actions_wait(door: Door, gate: Gate) -> None:
+async def test_a_client_cannot_let_any_number_of_actions_wait(door: MagicSession, gate: Gate) -> None:
     async with door.client() as client:
         await client.act("resume_session", session_id="elsewhere")
         await reached(gate)

@@ -11,7 +11,7 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import SessionInUse, UsageError
 from copilot_kernel.server import history
-from copilot_kernel.server.talk import Talk
+from copilot_kernel.server.talk import ChatSession
 
 from ..chat.people import Person
 from .chatting import LIMIT, Listener, said, talking
@@ -135,19 +135,19 @@ async def test_who_resumes_a_session_that_is_being_let_go_of_waits_for_that(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaving, left, loaded = asyncio.Event(), asyncio.Event(), list[bool]()
-    leave, resume = Talk.leave_agent, Talk.resume
+    leave, resume = ChatSession.leave_agent, ChatSession.resume
 
-    async def leave_slowly(talk: Talk) -> None:
+    async def leave_slowly(talk: ChatSession) -> None:
         leaving.set()
         await left.wait()
         await leave(talk)
 
-    async def noted(talk: Talk, *args: Any) -> None:
+    async def noted(talk: ChatSession, *args: Any) -> None:
         loaded.append(left.is_set())
         await resume(talk, *args)
 
-    monkeypatch.setattr(Talk, "leave_agent", leave_slowly)
-    monkeypatch.setattr(Talk, "resume", noted)
+    monkeypatch.setattr(ChatSession, "leave_agent", leave_slowly)
+    monkeypatch.setattr(ChatSession, "resume", noted)
     async with talking(settings, idle=0) as talks:
         first, second = Listener(), Listener()
         talk = await talks.new(first)

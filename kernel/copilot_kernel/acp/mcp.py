@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..servers import McpServer, Pairs
+from ..mcp_config import McpServer, Pairs
 from .locate import Launch
 from .messages import AgentInfo, Json
 

@@ -22,7 +22,7 @@ from .parse import parse_prompt_result
 from .wirelog import WireLog
 
 if TYPE_CHECKING:
-    from .link import Link
+    from .agent_connection import AgentConnection
 
 OPTIONS_DELAY = 1.0
 """Seconds: some agents answer `session/new` with an id alone, and tell modes and models right after it."""
@@ -31,7 +31,7 @@ OPTIONS_DELAY = 1.0
 class Session:
     """`state` is what the agent told when it was opened; what changes later comes as updates, or as answers here."""
 
-    def __init__(self, link: Link, state: SessionState) -> None:
+    def __init__(self, link: AgentConnection, state: SessionState) -> None:
         self.state = state
         self._link = link
         self._turn = anyio.Lock(fast_acquire=True)

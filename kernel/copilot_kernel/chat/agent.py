@@ -11,16 +11,16 @@ from typing import Any, Self
 import anyio
 import anyio.abc
 
-from ..acp.doors import Doors, Service
-from ..acp.link import Link, open_link
+from ..acp.agent_connection import AgentConnection, open_link
+from ..acp.handlers import ClientHandlers, Service
 from ..acp.locate import Launch, denying, locate
 from ..acp.mcp import Offered, flagged, offer
 from ..acp.transport import single_error
 from ..acp.wirelog import WireLog
 from ..config import Settings
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
+from ..mcp_config import secrets
 from ..redaction import register
-from ..servers import secrets
 
 END_LIMIT = 5.0
 """Seconds that ending an agent may take; the wire kills its process group well before."""
@@ -39,7 +39,7 @@ class _Life:
     """One start of the agent, until its end."""
 
     def __init__(self) -> None:
-        self.link: Link | None = None
+        self.link: AgentConnection | None = None
         self.scope = anyio.CancelScope()
         self.over = anyio.Event()
 
@@ -53,11 +53,11 @@ class Agent:
     def __init__(
         self,
         settings: Settings,
-        doors: Doors,
+        client_handlers: ClientHandlers,
         serving: Serving = _nothing_served,
         denied: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self.settings, self.doors, self._serving, self._denied = settings, doors, serving, denied
+        self.settings, self.client_handlers, self._serving, self._denied = settings, client_handlers, serving, denied
         self.cwd = settings.folder
         self.log = WireLog()
         self._home = anyio.create_task_group()
@@ -78,7 +78,7 @@ class Agent:
         return await self._home.__aexit__(*error)
 
     @property
-    def link(self) -> Link | None:
+    def link(self) -> AgentConnection | None:
         """The connection, if the agent lives."""
         link = self._life.link if self._life else None
         return None if link is None or link.closed.is_set() else link
@@ -87,7 +87,7 @@ class Agent:
         """No other conversation has a session of this agent: it is there for one alone."""
         return False
 
-    async def ready(self) -> Link:
+    async def ready(self) -> AgentConnection:
         """The connection, starting the agent if need be. Raises what `locate` and `open_link` raise."""
         async with self._starting:
             if self.link is None:
@@ -128,15 +128,15 @@ class Agent:
             life.over.set()
 
     @asynccontextmanager
-    async def _linked(self, launch: Launch) -> AsyncIterator[Link]:
+    async def _linked(self, launch: Launch) -> AsyncIterator[AgentConnection]:
         servers, timeout = self.settings.mcp_servers, self.settings.start_timeout
         register(secrets(servers))
         with single_error(), flagged(launch, servers) as launch:
             async with self._serving() as services:
-                doors = replace(self.doors, services={**self.doors.services, **services})
+                client_handlers = replace(self.client_handlers, services={**self.client_handlers.services, **services})
                 member = self.settings.option_member
                 async with open_link(
-                    launch, self.cwd, doors, start_timeout=timeout, log=self.log, option_member=member
+                    launch, self.cwd, client_handlers, start_timeout=timeout, log=self.log, option_member=member
                 ) as link:
                     self.is_copilot = launch.is_copilot or link.info.is_copilot
                     self.offered = offer(servers, link.info, launch)

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import anyio
 
-from ..acp.doors import Doors
+from ..acp.handlers import ClientHandlers
 from ..acp.locate import deny_patterns
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, Text, Update
 from ..acp.options import short_name
@@ -33,16 +33,16 @@ from .heartbeat import Heartbeat
 from .ids import of_agent
 from .log import readable
 from .permission import Permissions
-from .record import Record
+from .record import ConversationState
 from .retry import Retry
-from .saved import Left
+from .saved import Handover
 from .services import Services
 from .sessions import Sessions
-from .shared import Seat, Shared
+from .shared import AgentHandle, SharedAgent
 from .signin import method_for
 from .stop import Stop
 from .view import Turn, View
-from .watch import Watch
+from .watch import UnaskedActionMonitor
 
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 TOLD = "You told the agent: {}"
@@ -65,18 +65,18 @@ class Chat:
         settings: Settings,
         notebook: str = "",
         retry: Retry | None = None,
-        shared: Shared | None = None,
+        shared: SharedAgent | None = None,
         place: str = "",
     ) -> None:
         self.attached: tuple[Block, ...] = ()
         """What goes with the next prompt."""
-        self._record, self._retry = Record(), retry or Retry()
+        self._record, self._retry = ConversationState(), retry or Retry()
         self._permissions = Permissions(settings, self._record, lambda: self.info)
         self._record.reports_failures = lambda: self.agent.is_copilot
-        self._watch = Watch(self._record, self._permissions)
+        self._watch = UnaskedActionMonitor(self._record, self._permissions)
         self._elicitations = Elicitations(self._record)
         self._services = Services(settings, self._record, self._permissions, self._hears)
-        self.agent: Agent | Seat = (
+        self.agent: Agent | AgentHandle = (
             shared.seat(self._doors(), self._services.serve, self._hears, self._holds, lambda: self._record.runs)
             if shared
             else Agent(settings, self._doors(), self._services.serve, self._denied)
@@ -318,11 +318,11 @@ class Chat:
                 self._sessions.forget()
 
     @property
-    def left(self) -> Left:
+    def left(self) -> Handover:
         """What a later chat of this process needs to `follow` this one."""
         return self._sessions.left
 
-    def follow(self, before: Left) -> None:
+    def follow(self, before: Handover) -> None:
         """The next prompt goes on with the session of an earlier chat of this process, which has ended."""
         self._sessions.follow(before)
 
@@ -389,8 +389,8 @@ class Chat:
 
     # -- what comes from the agent --------------------------------------------------------------------------------
 
-    def _doors(self) -> Doors:
-        return Doors(
+    def _doors(self) -> ClientHandlers:
+        return ClientHandlers(
             self._update,
             self._permissions.ask,
             services={"elicitation/create": self._elicitations.serve},

@@ -10,9 +10,9 @@ import anyio
 from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update
 from ..acp.options import option_of, with_mode, with_options
 from ..acp.session import Session
-from ..commands import choices
 from ..errors import UsageError
-from .record import Record
+from . import choices
+from .record import ConversationState
 
 SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -20,7 +20,7 @@ SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "
 Offer = Literal["modes", "models", "options"]
 
 
-async def offered(session: Session, record: Record, what: Offer) -> SessionState:
+async def offered(session: Session, record: ConversationState, what: Offer) -> SessionState:
     """What the session can be set to. Agents may tell it only a moment after they have opened the session.
 
     A list of options is complete: what is missing then is not waited for.
@@ -46,7 +46,7 @@ async def offered(session: Session, record: Record, what: Offer) -> SessionState
     return state
 
 
-async def set_mode(session: Session, record: Record, typed: str) -> None:
+async def set_mode(session: Session, record: ConversationState, typed: str) -> None:
     """By the option that is the mode, else by `session/set_mode`."""
     state = await offered(session, record, "modes")
     value = str(choices.find(choices.modes(state), typed).value)
@@ -57,7 +57,7 @@ async def set_mode(session: Session, record: Record, typed: str) -> None:
         record.set_state(with_mode(_state(record, session), value))
 
 
-async def set_model(session: Session, record: Record, typed: str) -> None:
+async def set_model(session: Session, record: ConversationState, typed: str) -> None:
     """By the option that is the model, else by `session/set_model`, which agents know that tell `models`."""
     state = await offered(session, record, "models")
     value = str(choices.find(choices.models(state), typed).value)
@@ -68,7 +68,7 @@ async def set_model(session: Session, record: Record, typed: str) -> None:
         record.set_state(replace(_state(record, session), model=value))
 
 
-async def set_option(session: Session, record: Record, option: str, typed: str | bool) -> None:
+async def set_option(session: Session, record: ConversationState, option: str, typed: str | bool) -> None:
     """Any option by its id. A value that is no choice of an option without choices is sent as it is."""
     setting = choices.find_option(choices.options(await offered(session, record, "options")), option)
     value = typed if not setting.choices else _choice(setting, typed)
@@ -84,7 +84,7 @@ def _choice(setting: choices.Setting, typed: str | bool) -> str | bool:
     return choices.find(setting, typed).value
 
 
-async def _set_option(session: Session, record: Record, option_id: str, value: str | bool) -> None:
+async def _set_option(session: Session, record: ConversationState, option_id: str, value: str | bool) -> None:
     """Changing one can change others: the answer's whole list counts."""
     told = await session.set_option(option_id, value)
     state = _state(record, session)
@@ -93,5 +93,5 @@ async def _set_option(session: Session, record: Record, option_id: str, value: s
     record.set_state(with_options(state, told))
 
 
-def _state(record: Record, session: Session) -> SessionState:
+def _state(record: ConversationState, session: Session) -> SessionState:
     return record.conversation.state or session.state

@@ -16,7 +16,7 @@ from ..acp.elicitation import (
 )
 from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed
 from ..acp.messages import Json
-from .record import Record
+from .record import ConversationState
 from .stop import Stop
 
 NO_CELL = ElicitationAnswer("decline", reason="no cell is running that could ask")
@@ -27,7 +27,7 @@ DONE = "What the agent asked you to visit is done"
 class Elicitations:
     """`stop` is that of the running turn, `open` counts open requests."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: ConversationState) -> None:
         self.stop: Stop | None = None
         self.open = 0
         self._record = record

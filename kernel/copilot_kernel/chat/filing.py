@@ -9,15 +9,15 @@ from ..conversation.model import ToolCall
 from ..errors import HostError, HostMissing
 from ..host import Files, Place
 from ..permissions import inputs
-from .deeds import Deeds
+from .operations import ClientOperations
 from .params import integer, text
 
 
-class Filing:
+class FsService:
     """The files of one agent."""
 
-    def __init__(self, files: Files, deeds: Deeds) -> None:
-        self._files, self._deeds = files, deeds
+    def __init__(self, files: Files, operations: ClientOperations) -> None:
+        self._files, self._deeds = files, operations
 
     async def read(self, params: Json) -> Json:
         """What may hold secrets is asked about."""

@@ -76,7 +76,7 @@ def fit(request: ToolCallUpdate, call: ToolCall, folder: str) -> Fit:
     return "possible" if title == call.title or _mentions(description, call) else "kind"
 
 
-class Unjoined:
+class UnmatchedRequests:
     """The requests that stood on their own and were allowed: each covers one call of its turn that it fits."""
 
     def __init__(self) -> None:

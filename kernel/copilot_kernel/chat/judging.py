@@ -19,7 +19,7 @@ from ..permissions.rulebook import Kind, Rulebook
 from .places import LIMIT, THREADS, protected, resolve, resolved
 
 
-class Judge:
+class PolicyEvaluator:
     """`book` is what is in force; it may be replaced at any time. `settings` are what it begins with."""
 
     def __init__(self, settings: Settings) -> None:

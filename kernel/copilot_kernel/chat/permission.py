@@ -20,13 +20,13 @@ from ..permissions.question import Answer, Question
 from ..permissions.request import is_another
 from ..rendering.plain import visible_line
 from .ids import asked_by_agent
-from .joining import Unjoined, join
-from .judging import Judge
-from .record import Record
-from .saving import Saving
+from .joining import UnmatchedRequests, join
+from .judging import PolicyEvaluator
+from .record import ConversationState
+from .saving import AnswerActions
 from .shown import MOST, Shown
 from .stop import Stop
-from .turnstile import Ticket, Turnstile
+from .turnstile import GateTicket, OrderedGate
 
 OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
 """What can be answered when we ask."""
@@ -67,8 +67,10 @@ class Permissions:
     `agent` tells who asks.
     """
 
-    def __init__(self, settings: Settings, record: Record, agent: Callable[[], AgentInfo | None] = _nobody) -> None:
-        self.judge = Judge(settings)
+    def __init__(
+        self, settings: Settings, record: ConversationState, agent: Callable[[], AgentInfo | None] = _nobody
+    ) -> None:
+        self.judge = PolicyEvaluator(settings)
         self._agent = agent
         self.ledger = Ledger()
         self.stop: Stop | None = None
@@ -77,13 +79,13 @@ class Permissions:
         """By their numbers, the calls that were asked about and allowed, as they were shown then."""
         self.granted: tuple[ToolCall, ...] = ()
         """The calls that the user allowed for always, by an option of the agent's."""
-        self.deeds: list[tuple[int, Callable[[ToolCall], bool]]] = []
+        self.operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
         """What we did for the agent: in which turn, and whether a call shows just that."""
-        self.saving = Saving(self.judge, record)
-        self._unjoined = Unjoined()
+        self.saving = AnswerActions(self.judge, record)
+        self._unjoined = UnmatchedRequests()
         self._record = record
         self._keys = count(1)
-        self._turnstile = Turnstile()
+        self._turnstile = OrderedGate()
         self._left = anyio.Event()
 
     async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
@@ -121,9 +123,9 @@ class Permissions:
 
     def _was_our_deed(self, call: ToolCall) -> bool:
         """Each deed is shown by one call."""
-        deed = next((deed for deed in self.deeds if deed[0] == call.turn and deed[1](call)), None)
+        deed = next((deed for deed in self.operations if deed[0] == call.turn and deed[1](call)), None)
         if deed is not None:
-            self.deeds.remove(deed)
+            self.operations.remove(deed)
         return deed is not None
 
     def is_another(self, call: ToolCall) -> bool:
@@ -171,7 +173,7 @@ class Permissions:
             self._record_answer(asked.call, answer, rule)
         return answer.option
 
-    async def _settled(self, asked: _Asked, ticket: Ticket) -> tuple[_Asked, Answer, str]:
+    async def _settled(self, asked: _Asked, ticket: GateTicket) -> tuple[_Asked, Answer, str]:
         """What was shown, the answer to it, and the rule that gave it.
 
         A call that changes meanwhile is judged anew, and no rule allows it.
@@ -186,7 +188,7 @@ class Permissions:
             asked = replace(asked, key=key, call=call, earlier=asked.call, by_rule=False, changed=True)
         return asked, Answer(policy.reject(asked.options), "nobody", CHANGED_TOO_OFTEN), ""
 
-    async def _judged(self, asked: _Asked, ticket: Ticket) -> tuple[Answer, str]:
+    async def _judged(self, asked: _Asked, ticket: GateTicket) -> tuple[Answer, str]:
         """Questions are put to the user in the order of the wire."""
         decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
         await ticket.wait()

@@ -15,7 +15,7 @@ RECENT_TURNS = 50
 """So many turns back, a late update is still drawn into the cell that owns it."""
 
 
-class Record:
+class ConversationState:
     """One conversation. Whatever changes it passes `advance`, so that each view sees each change of its turn."""
 
     def __init__(self) -> None:

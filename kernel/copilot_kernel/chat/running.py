@@ -8,17 +8,17 @@ from ..conversation.model import ToolCall
 from ..errors import HostRefused
 from ..host import Command, Exit, Terminals, prepare
 from ..permissions import inputs
-from .deeds import Deeds
+from .operations import ClientOperations
 from .params import array, integer, text
 
 
-class Running:
+class TerminalService:
     """The commands of one agent, which start in `cwd` if it does not say where."""
 
     terminals: Terminals
 
-    def __init__(self, deeds: Deeds, cwd: str) -> None:
-        self._deeds, self._cwd = deeds, cwd
+    def __init__(self, operations: ClientOperations, cwd: str) -> None:
+        self._deeds, self._cwd = operations, cwd
         self._calls: dict[str, str] = {}
         """The tool call in which each terminal is shown."""
         self._early: list[tuple[str, str, Exit | None]] = []

@@ -33,7 +33,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Handover:
     """Where a chat of this process was left: the agent's command, its folder, and what may be gone on with there."""
 
     agent: str
@@ -41,7 +41,7 @@ class Left:
     past: Past | None
 
 
-class Saved:
+class SessionStore:
     """The session of one `key`: the notebook's path, the agent's command and its folder. Only the user can read it."""
 
     def __init__(self, folder: Path, key: tuple[str, str, str]) -> None:

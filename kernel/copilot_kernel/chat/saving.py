@@ -10,19 +10,19 @@ from anyio import get_cancelled_exc_class, to_thread
 from ..errors import UsageError
 from ..permissions.question import Answer
 from ..permissions.rulebook import HERE, Kind
-from .judging import Judge
+from .judging import PolicyEvaluator
 from .keeping import keep
-from .record import Record
+from .record import ConversationState
 
 IN_ENVIRONMENT = "The next kernel does not know it: there COPILOT_KERNEL_{} in the environment is used instead."
 
 UNKNOWN = "Whether it was saved as well is not known, for that was broken off."
 
 
-class Saving:
+class AnswerActions:
     """`feedback` is what is to be told to the agent when its turn is over, in the order in which it was said."""
 
-    def __init__(self, judge: Judge, record: Record) -> None:
+    def __init__(self, judge: PolicyEvaluator, record: ConversationState) -> None:
         self.feedback: list[str] = []
         self._judge, self._record = judge, record
 

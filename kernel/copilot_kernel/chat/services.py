@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..acp.doors import Service
+from ..acp.handlers import Service
 from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFailed
 from ..acp.messages import Json
 from ..config import Settings, state_folder
 from ..errors import HostError, HostMissing, HostRefused
 from ..host import Files, Terminals
-from .deeds import Deeds
-from .filing import Filing
+from .filing import FsService
+from .operations import ClientOperations
 from .params import session_id
 from .permission import Permissions
-from .record import Record
-from .running import Running
+from .record import ConversationState
+from .running import TerminalService
 
 FILES = ("fs/read_text_file", "fs/write_text_file")
 COMMANDS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
@@ -28,7 +28,7 @@ class Services:
     """`serve` makes them anew for each agent: what one began ends with it."""
 
     def __init__(
-        self, settings: Settings, record: Record, permissions: Permissions, is_ours: Callable[[str], bool]
+        self, settings: Settings, record: ConversationState, permissions: Permissions, is_ours: Callable[[str], bool]
     ) -> None:
         self._settings, self._record, self._permissions = settings, record, permissions
         self._is_ours = is_ours
@@ -37,12 +37,12 @@ class Services:
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[Mapping[str, Service]]:
         """The services by method. At the exit, no command is left."""
-        deeds = Deeds(self._record, self._permissions)
-        services = self._files(deeds) if self._settings.fs else {}
+        operations = ClientOperations(self._record, self._permissions)
+        services = self._files(operations) if self._settings.fs else {}
         if not self._settings.terminal:
             yield services
             return
-        running = Running(deeds, self._settings.folder)
+        running = TerminalService(operations, self._settings.folder)
         async with Terminals(running.heard) as running.terminals:
             self._terminals = running.terminals
             yield services | self._commands(running)
@@ -52,11 +52,11 @@ class Services:
         if self._terminals is not None:
             await self._terminals.kill_all()
 
-    def _files(self, deeds: Deeds) -> dict[str, Service]:
-        filing = Filing(Files(self._settings.folder, [state_folder(self._settings)]), deeds)
+    def _files(self, operations: ClientOperations) -> dict[str, Service]:
+        filing = FsService(Files(self._settings.folder, [state_folder(self._settings)]), operations)
         return dict(zip(FILES, map(self._served, (filing.read, filing.write)), strict=True))
 
-    def _commands(self, running: Running) -> dict[str, Service]:
+    def _commands(self, running: TerminalService) -> dict[str, Service]:
         works = (running.create, running.output, running.wait_for_exit, running.kill, running.release)
         return dict(zip(COMMANDS, map(self._served, works), strict=True))
 

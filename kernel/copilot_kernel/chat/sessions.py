@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-from ..acp.link import Link
+from ..acp.agent_connection import AgentConnection
 from ..acp.messages import (
     Chunk,
     CompactionChunk,
@@ -41,10 +41,10 @@ from ..errors import (
 )
 from ..rendering.plain import visible_line
 from .agent import Agent
-from .record import Record
+from .record import ConversationState
 from .retry import Retry
-from .saved import Left, Lock, Past, Saved, holder, lock
-from .shared import Seat
+from .saved import Handover, Lock, Past, SessionStore, holder, lock
+from .shared import AgentHandle
 
 SAID = Chunk | ToolCallUpdate | PlanUpdate | NoticeUpdate | CompactionUpdate | CompactionChunk | Unknown
 """What a replay would draw again; the other updates say how the session is now."""
@@ -71,12 +71,18 @@ class Sessions:
     """
 
     def __init__(
-        self, agent: Agent | Seat, record: Record, retry: Retry, folder: Path, notebook: str, place: str
+        self,
+        agent: Agent | AgentHandle,
+        record: ConversationState,
+        retry: Retry,
+        folder: Path,
+        notebook: str,
+        place: str,
     ) -> None:
         self._agent, self._record, self._retry = agent, record, retry
         self._folder, self._place = folder, place or (f"notebook {notebook}" if notebook else "another program")
         key = (notebook, agent.settings.agent or "copilot", agent.cwd)
-        self._saved = Saved(folder, key) if notebook else None
+        self._saved = SessionStore(folder, key) if notebook else None
         self._session: Session | None = None
         self._past: Past | None = None
         self._lock: Lock | None = None
@@ -89,7 +95,7 @@ class Sessions:
         """It wanted a sign-in, or lost a connection: it is started again before the next attempt, unless signed in."""
         self._expired = False
         """The agent has ended the session for good."""
-        self._link: Link | None = None
+        self._link: AgentConnection | None = None
         """Through which the last session was opened."""
         self.on_another: Callable[[], None] = lambda: None
         """The conversation is another one than the one before."""
@@ -101,11 +107,11 @@ class Sessions:
         return None if self._session is None or self._session.closed.is_set() else self._session
 
     async def ready(self) -> Session:
-        """The session that the prompts go to. Raises what `link` and `Link.new` raise."""
+        """The session that the prompts go to. Raises what `link` and `AgentConnection.new` raise."""
         async with self._opening:
             return self.current or await self._open()
 
-    async def link(self) -> Link:
+    async def link(self) -> AgentConnection:
         """The agent, started if need be. Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused."""
         return await self._retry(self._agent.ready, self._record.status)
 
@@ -162,11 +168,11 @@ class Sessions:
             self._saved.forget()
 
     @property
-    def left(self) -> Left:
+    def left(self) -> Handover:
         """What `follow` needs."""
-        return Left(self._agent.settings.agent, self._agent.cwd, self._past)
+        return Handover(self._agent.settings.agent, self._agent.cwd, self._past)
 
-    def follow(self, before: Left) -> None:
+    def follow(self, before: Handover) -> None:
         """Go on with what another would have gone on with, if that was of the same agent and folder."""
         ours = self.left
         if (ours.agent, ours.cwd) == (before.agent, before.cwd):
@@ -279,7 +285,7 @@ class Sessions:
         self._give_up(past, obstacle)
         return None
 
-    def _lines(self, link: Link) -> tuple[str, str]:
+    def _lines(self, link: AgentConnection) -> tuple[str, str]:
         """What is true when the conversation goes on, if not that it is an earlier kernel's; and when it cannot."""
         if link is self._link:
             return REOPENED, CLOSED
@@ -292,7 +298,7 @@ class Sessions:
         if past.used:
             self._record.tell("warning", why)
 
-    async def _find(self, link: Link, session_id: str) -> SessionInfo | None:
+    async def _find(self, link: AgentConnection, session_id: str) -> SessionInfo | None:
         """What the agent says of a session; an agent that does not list them is asked by trying."""
         unknown = SessionInfo(session_id)
         if not link.can("list"):
@@ -305,7 +311,7 @@ class Sessions:
             return unknown
         return None
 
-    async def _shown_again(self, link: Link, session_id: str) -> Session:
+    async def _shown_again(self, link: AgentConnection, session_id: str) -> Session:
         """By load, which shows what was said; by resume if that fails or is not there."""
         if link.can("load"):
             try:

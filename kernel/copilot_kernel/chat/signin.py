@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from ..acp.agent_errors import no_way_to_sign_in
 from ..acp.messages import AgentInfo, AuthMethod
-from ..acp.trouble import no_way_to_sign_in
 from ..errors import UsageError
 
 

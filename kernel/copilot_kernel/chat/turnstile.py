@@ -7,7 +7,7 @@ from typing import Self
 import anyio
 
 
-class Ticket:
+class GateTicket:
     """One place in the row."""
 
     def __init__(self, before: anyio.Event) -> None:
@@ -26,15 +26,15 @@ class Ticket:
         self.passed.set()
 
 
-class Turnstile:
+class OrderedGate:
     """Takes tickets in order."""
 
     def __init__(self) -> None:
         self._last = anyio.Event()
         self._last.set()
 
-    def ticket(self) -> Ticket:
+    def ticket(self) -> GateTicket:
         """The next place in the row."""
-        ticket = Ticket(self._last)
+        ticket = GateTicket(self._last)
         self._last = ticket.passed
         return ticket

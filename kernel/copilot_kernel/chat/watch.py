@@ -15,7 +15,7 @@ from ..permissions.ledger import what
 from ..rendering.plain import visible_line
 from .ids import PREFIX
 from .permission import Permissions
-from .record import Record
+from .record import ConversationState
 
 PATIENCE = 1.0
 """Seconds that a call may be in progress before its question: some agents tell them in this order."""
@@ -23,10 +23,10 @@ _SAID = ("kind", "title", "name", "content", "locations", "raw_input")
 CANCELLED = "The turn was cancelled, because the agent {}: {}"
 
 
-class Watch:
+class UnaskedActionMonitor:
     """Of one chat, over all its turns."""
 
-    def __init__(self, record: Record, permissions: Permissions) -> None:
+    def __init__(self, record: ConversationState, permissions: Permissions) -> None:
         self._record, self._permissions = record, permissions
         self._replayed: set[int] = set()
         self._harmless: dict[int, ToolCall] = {}

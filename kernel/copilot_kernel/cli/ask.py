@@ -22,7 +22,7 @@ from ..errors import CopilotError, UsageError
 from ..permissions.rulebook import Rulebook
 from .advice import next_steps
 from .exits import CANCELLED, FAILED, MISUSED
-from .paper import Paper
+from .paper import StreamPrinter
 from .terminal import Terminal
 
 
@@ -84,7 +84,7 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
 
 
 def _terminal(chat: Chat, quiet: bool) -> Terminal:
-    paper = Paper(sys.stdout, sys.stderr, on_lost=chat.cancel)
+    paper = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
     return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
 
 

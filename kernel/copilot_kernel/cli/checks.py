@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import anyio
 
-from ..acp.doors import Doors
+from ..acp.handlers import ClientHandlers
 from ..acp.locate import Launch, locate
 from ..acp.messages import AgentInfo
 from ..chat.agent import Agent
@@ -114,7 +114,7 @@ def check_sign_in(settings: Settings) -> Check:
 
 async def _start(settings: Settings) -> AgentInfo:
     outcome: AgentInfo | CopilotError
-    async with Agent(settings, Doors(_ignore, _refuse)) as agent:
+    async with Agent(settings, ClientHandlers(_ignore, _refuse)) as agent:
         try:
             outcome = (await (await agent.ready()).new(agent.cwd)).info
         except CopilotError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__, config
 from ..config import Settings
-from ..servers import describe
+from ..mcp_config import describe
 from .checks import Check, check_agent, check_internals, check_kernelspecs, check_settings, check_sign_in, check_widgets
 
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}

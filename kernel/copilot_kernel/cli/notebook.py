@@ -14,11 +14,11 @@ from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 from ..acp.options import short_name
-from ..cells.clean import clean
-from ..cells.picture import picture
-from ..cells.slots import Slots
 from ..conversation.model import Message
 from ..errors import CopilotError, UsageError
+from ..frontend.clean import clean
+from ..frontend.picture import picture
+from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
 from ..rendering.footer import render_footer
 from ..store.past import Past

@@ -15,7 +15,7 @@ DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 NOBODY = -1
 
 
-class Pen:
+class LineStream:
     """A stream that knows whether it is at the start of a line. `on_lost` is called once, if its reader has gone."""
 
     def __init__(self, stream: TextIO, on_lost: Callable[[], None]) -> None:
@@ -41,11 +41,11 @@ class Pen:
             self.write("\n")
 
 
-class Paper:
+class StreamPrinter:
     """Both streams. On one screen they share its lines, in files each has its own."""
 
     def __init__(self, out: TextIO, err: TextIO, on_lost: Callable[[], None]) -> None:
-        self._out, self._err = Pen(out, on_lost), Pen(err, on_lost)
+        self._out, self._err = LineStream(out, on_lost), LineStream(err, on_lost)
         self._shared = out.isatty() and err.isatty()
         self._look = DIM if err.isatty() else ""
 
@@ -81,7 +81,7 @@ class Paper:
         self._out.fresh()
         self._err.fresh()
 
-    def _pass_to(self, writer: int, pen: Pen) -> None:
+    def _pass_to(self, writer: int, pen: LineStream) -> None:
         pens = (self._out, self._err) if self._shared else (pen,)
         for each in pens:
             if each.writer != writer:

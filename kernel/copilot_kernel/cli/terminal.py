@@ -22,7 +22,7 @@ from ..rendering.question import question_text
 from ..rendering.reasons import settings_for
 from ..rendering.tool_call import brief
 from ..rendering.typed import offered, reason_hint, typed_answer
-from .paper import Paper
+from .paper import StreamPrinter
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
 STDIN = 0
@@ -34,7 +34,7 @@ class Terminal:
     `root` is the agent's folder, for saying which rule would allow a call.
     """
 
-    def __init__(self, paper: Paper, *, person: bool, quiet: bool, root: str) -> None:
+    def __init__(self, paper: StreamPrinter, *, person: bool, quiet: bool, root: str) -> None:
         self._paper, self._person, self._quiet, self._root = paper, person, quiet, root
         self._seen: dict[int, int] = {}
         self._shown: dict[int, str] = {}

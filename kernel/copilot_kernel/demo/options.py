@@ -73,7 +73,9 @@ class Menu:
         efforts = {**EFFORTS, "high": "High"} if chosen.get("model") == "scripted-large" else EFFORTS
         more = [
             Choice("effort", "Effort", "thought_level", efforts),
-            Choice("voice", "Voice", "_voice", VOICES, {"serious": ("plain", "dry"), "playful": ("pirate", "bard")}),
+            Choice(
+                "voice", "Broadcaster", "_voice", VOICES, {"serious": ("plain", "dry"), "playful": ("pirate", "bard")}
+            ),
             Choice("manner", "Manner", "collaboration_mode", MANNERS),
         ]
         return [*more, Choice("allow_all", "Allow everything", "permissions")] if self._booleans else more

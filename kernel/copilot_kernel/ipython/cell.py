@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from ..cells.cell import Cell
+from ..frontend.cell import Cell
 from .front_end import Widgets, clicks_arrive, request
 
 Errand = Callable[[], None]

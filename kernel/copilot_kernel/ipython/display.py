@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..cells.asking import Asking
-from ..cells.cell import Cell
-from ..cells.display import Display
+from ..frontend.asking import Asking
+from ..frontend.cell import Cell
+from ..frontend.display import Display
 from ..permissions.question import Answer, Question
 from .front_end import Widgets
 

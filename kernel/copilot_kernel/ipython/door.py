@@ -13,20 +13,20 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..cells.cell import Cell
-from ..commands.parse import Command, Prompt
-from ..desk import commands
-from ..desk.desk import show
-from ..desk.hall import Hall
-from ..desk.home import BREAK_LIMIT, CLOSE_LIMIT
 from ..errors import CopilotError
-from .engine import Engine
+from ..frontend import commands
+from ..frontend.cell import Cell
+from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
+from ..frontend.context import show
+from ..frontend.kernel_session import KernelSession
+from ..frontend.parse import Command, Prompt
+from .engine import LoopThread
 from .failing import REPORT, Cancelled, brief
 from .front_end import Parents, Widgets
 from .turn import Turn
 
 if TYPE_CHECKING:
-    from ..chat import Left
+    from ..chat import Handover
 
 Ended = asyncio.Task[Turn | None]
 
@@ -36,12 +36,12 @@ USAGE = (
 )
 
 
-class Door:
-    """Made at first use. Everything with a leading underscore happens on the engine's loop. `before`: see `Hall`."""
+class MagicSession:
+    """Made at first use. Members with a leading underscore run on the loop thread. `before`: see `KernelSession`."""
 
-    def __init__(self, before: Left | None = None) -> None:
-        self.engine, self.widgets = Engine(), Widgets()
-        self.hall = Hall(before)
+    def __init__(self, before: Handover | None = None) -> None:
+        self.engine, self.widgets = LoopThread(), Widgets()
+        self.kernel_session = KernelSession(before)
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
@@ -54,7 +54,7 @@ class Door:
 
     async def run(self, cell: Cell, text: str) -> Ended:
         """What `text` asks for, until it is over, however it ends. On the engine's loop."""
-        self.hall.watched = cell.live
+        self.kernel_session.watched = cell.live
         self._task = task = asyncio.create_task(self._run(cell, text))
         await asyncio.wait({task})
         return task
@@ -88,10 +88,10 @@ class Door:
     async def _close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        await self.hall.home.close(CLOSE_LIMIT)
+        await self.kernel_session.home.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
-        if not self.hall.home.cancel(at) and self._task is not None:
+        if not self.kernel_session.home.cancel(at) and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str) -> Turn | None:
@@ -100,27 +100,27 @@ class Door:
         turn = None
         self.widgets.probe(cell)
         try:
-            for step in await commands.read(self.hall.desk, text):
+            for step in await commands.read(self.kernel_session.command_context, text):
                 match step:
                     case Command():
                         await self.widgets.known()
-                        await commands.run(self.hall.desk, cell, step)
+                        await commands.run(self.kernel_session.command_context, cell, step)
                     case Prompt(prompt):
                         turn = await self._prompt(cell, prompt)
         except CopilotError as error:
             self._show_failure(cell, error)
             raise
         finally:
-            self.hall.tell_notices(cell)
+            self.kernel_session.tell_notices(cell)
         return turn
 
     async def _prompt(self, cell: Cell, text: str) -> Turn:
         from .display import PatientDisplay
 
-        return Turn(await self.hall.prompt(cell, text, partial(PatientDisplay, widgets=self.widgets)))
+        return Turn(await self.kernel_session.prompt(cell, text, partial(PatientDisplay, widgets=self.widgets)))
 
     def _show_usage(self, cell: Cell) -> None:
-        from ..commands.report import Report
+        from ..frontend.report import Report
 
         show(cell, Report("%copilot", note=USAGE))
 

@@ -17,7 +17,7 @@ JOIN_LIMIT = 2.0
 """Seconds that the thread may take to end when its loop is stopped."""
 
 
-class Engine:
+class LoopThread:
     """Started with the first piece of work. All methods may be called from any thread but its own."""
 
     def __init__(self) -> None:

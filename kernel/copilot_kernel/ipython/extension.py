@@ -17,8 +17,8 @@ from .shown import Shown
 from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
 
 if TYPE_CHECKING:
-    from ..chat import Left
-    from .door import Door, Ended
+    from ..chat import Handover
+    from .door import Ended, MagicSession
     from .turn import Turn
 
 ANSWER = "_copilot"
@@ -33,7 +33,7 @@ BLOCKS = (
     "of input. Buttons work from the next cell on.\n"
 )
 
-_left: WeakKeyDictionary[Any, Left] = WeakKeyDictionary()
+_left: WeakKeyDictionary[Any, Handover] = WeakKeyDictionary()
 """For each shell that the extension was unloaded from, where its conversation was left."""
 
 
@@ -43,7 +43,7 @@ class Copilot:
     `before` is where the conversation was left that this one goes on with.
     """
 
-    def __init__(self, shell: Any, before: Left | None = None) -> None:
+    def __init__(self, shell: Any, before: Handover | None = None) -> None:
         self._shell, self._before = shell, before
         self._used = False
         self._shown = Shown(shell)
@@ -52,16 +52,16 @@ class Copilot:
         """The cell runs that has loaded the extension, and was not transformed here."""
 
     @cached_property
-    def _door(self) -> Door:
-        from .door import Door
+    def _door(self) -> MagicSession:
+        from .door import MagicSession
 
         self._used = True
-        return Door(self._before)
+        return MagicSession(self._before)
 
     @property
-    def left(self) -> Left | None:
+    def left(self) -> Handover | None:
         """What a later one may go on with."""
-        return self._door.hall.left if self._used else self._before
+        return self._door.kernel_session.left if self._used else self._before
 
     async def show(self, text: str) -> None:
         """Ask the agent, or run the command, that `text` is, and show in this cell what comes of it.

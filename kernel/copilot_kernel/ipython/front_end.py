@@ -19,8 +19,8 @@ from typing import Any
 
 from comm import get_comm_manager
 
-from ..cells.cell import Cell, Request
-from ..cells.presence import Clients
+from ..frontend.cell import Cell, Request
+from ..frontend.presence import Clients
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 

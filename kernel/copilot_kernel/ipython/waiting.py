@@ -12,11 +12,11 @@ from queue import SimpleQueue
 from typing import Any
 
 from .cell import Errands, NotebookCell, ShellCell
-from .door import Door, Ended
+from .door import Ended, MagicSession
 from .front_end import attended, clicks_arrive
 
 
-async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
+async def awaited(door: MagicSession, shell: Any, text: str, note: str) -> Ended:
     """In a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks go on."""
     kernel = shell.kernel
     door.watch_parents(kernel, shell.events)
@@ -32,7 +32,7 @@ async def awaited(door: Door, shell: Any, text: str, note: str) -> Ended:
             raise
 
 
-def blocking(door: Door, shell: Any, text: str, note: str, why: str) -> Ended:
+def blocking(door: MagicSession, shell: Any, text: str, note: str, why: str) -> Ended:
     """Anywhere else: in a function, in a terminal, in another kernel. Questions are asked as text.
 
     `why` is told to who could have been asked with buttons.
@@ -61,7 +61,7 @@ def _go_on(errands: Errands, interrupt: Callable[[], None]) -> bool:
     return errand is not None
 
 
-def _blocking_cell(door: Door, shell: Any, errands: Errands) -> NotebookCell | ShellCell:
+def _blocking_cell(door: MagicSession, shell: Any, errands: Errands) -> NotebookCell | ShellCell:
     """In a notebook, unless what is shown is captured."""
     kernel = getattr(shell, "kernel", None)
     if kernel is not None and hasattr(shell.display_pub, "pub_socket"):

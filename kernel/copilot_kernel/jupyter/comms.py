@@ -9,9 +9,9 @@ from typing import Any
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from ..cells.clean import clean
-from ..cells.owner import Message, owner
-from ..cells.presence import Clients
+from ..frontend.clean import clean
+from ..frontend.owner import Message, owner
+from ..frontend.presence import Clients
 
 
 class KernelComm(BaseComm):

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..commands.arguments import offer
-from ..commands.situation import Situation
-from ..commands.table import TABLE
-from ..desk.desk import Desk
 from ..errors import CopilotError
+from ..frontend.arguments import offer
+from ..frontend.context import CommandContext
+from ..frontend.situation import Situation
+from ..frontend.table import TABLE
 from ..rendering.plain import clean, one_line
 from .paths import beneath, everywhere
 
@@ -39,53 +39,53 @@ class Match:
     about: str = ""
 
 
-async def complete(code: str, cursor: int, desk: Desk) -> dict[str, Any]:
+async def complete(code: str, cursor: int, command_context: CommandContext) -> dict[str, Any]:
     """The content of a `complete_reply`; `cursor` counts characters."""
     line = code[:cursor].rpartition("\n")[2]
-    word, matches = await _matches(line, desk)
+    word, matches = await _matches(line, command_context)
     found = [match for match in matches if match.text != word and _can_be_typed(match.text)][:MOST]
     return _reply(found, cursor - len(word), cursor)
 
 
-async def _matches(line: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+async def _matches(line: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
     """The word that is being typed at the end of the line, and what it may become."""
     if match := _TYPED.fullmatch(line):
-        return await _argument(match[1], match[3], desk)
+        return await _argument(match[1], match[3], command_context)
     if match := _NAME.fullmatch(line):
         names = (Match(f"%{entry.name}", "command", entry.summary) for entry in TABLE.values())
         return match[1], _beginning(names, match[1])
     if match := _MENTION.fullmatch(line):
-        paths = await everywhere(desk.settings.folder, match[1].removeprefix('"'))
+        paths = await everywhere(command_context.settings.folder, match[1].removeprefix('"'))
         return match[1], [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
     if match := _SLASH.fullmatch(line):
-        return match[1], _beginning(agents_commands(desk.situation()), match[1])
+        return match[1], _beginning(agents_commands(command_context.situation()), match[1])
     return "", ()
 
 
-async def _argument(name: str, typed: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+async def _argument(name: str, typed: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
     if name == "attach":
-        return await _file(typed, desk)
+        return await _file(typed, command_context)
     if name in ("resume", "delete"):
-        await _list_sessions(desk)
-    start, choices = offer(name, typed, desk.situation())
+        await _list_sessions(command_context)
+    start, choices = offer(name, typed, command_context.situation())
     found = (Match(choice.word, name, _joined(choice.name, choice.about)) for choice in choices)
     return typed[start:], _beginning(found, typed[start:])
 
 
-async def _file(typed: str, desk: Desk) -> tuple[str, Iterable[Match]]:
+async def _file(typed: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
     """The last of several paths; one with blanks is quoted."""
     match = _LAST_WORD.fullmatch(typed)
     if match is None:
         return "", ()
-    paths = await beneath(desk.settings.folder, match[1].lstrip("'\""))
+    paths = await beneath(command_context.settings.folder, match[1].lstrip("'\""))
     return match[1], [Match(path if path.startswith("~") else shlex.quote(path), "file") for path in paths]
 
 
-async def _list_sessions(desk: Desk) -> None:
+async def _list_sessions(command_context: CommandContext) -> None:
     """Those that were listed last, unless the agent, if it runs, lists them at once."""
-    if desk.situation().info is not None:
+    if command_context.situation().info is not None:
         with suppress(CopilotError, TimeoutError):
-            await asyncio.wait_for(desk.list_sessions(here=True), SESSIONS_LIMIT)
+            await asyncio.wait_for(command_context.list_sessions(here=True), SESSIONS_LIMIT)
 
 
 def agents_commands(now: Situation) -> list[Match]:

@@ -15,7 +15,7 @@ from typing import Any
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
-from ..cells.cell import Request
+from ..frontend.cell import Request
 from .comms import Comms
 
 Message = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..commands.arguments import offer
-from ..commands.situation import Situation
-from ..commands.table import TABLE
+from ..frontend.arguments import offer
+from ..frontend.situation import Situation
+from ..frontend.table import TABLE
 from ..rendering.plain import clean, one_line
 
 _OURS = re.compile(r"[ \t]*%+([A-Za-z]\w*)(?:[ \t]+(.*))?")

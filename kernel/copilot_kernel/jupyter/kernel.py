@@ -8,12 +8,12 @@ from traceback import format_exception
 from typing import Any
 
 from .. import __version__
-from ..cells.cell import Cell
-from ..commands.parse import Command, Prompt
-from ..desk import commands
-from ..desk.hall import Hall
-from ..desk.home import CLOSE_LIMIT
 from ..errors import CopilotError
+from ..frontend import commands
+from ..frontend.cell import Cell
+from ..frontend.chat_runner import CLOSE_LIMIT
+from ..frontend.kernel_session import KernelSession
+from ..frontend.parse import Command, Prompt
 from ..rendering.plain import clean
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
@@ -54,13 +54,13 @@ class CopilotKernel(ConcurrentKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
-        self.hall = Hall()
+        self.kernel_session = KernelSession()
         self.history = History()
         self._turn: asyncio.Task[Reply] | None = None
         self._interrupted = False
         """Since the running cell began."""
         if not self.widgets_work:
-            self.hall.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
+            self.kernel_session.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
     # -- a cell ---------------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class CopilotKernel(ConcurrentKernel):
         if store_history and code.strip():
             self.history.add(self.execution_count, code)
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
-        self.hall.watched, self._interrupted = cell.live, False
+        self.kernel_session.watched, self._interrupted = cell.live, False
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
@@ -97,22 +97,22 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
-            for step in await commands.read(self.hall.desk, code):
+            for step in await commands.read(self.kernel_session.command_context, code):
                 match step:
                     case Command():
-                        await commands.run(self.hall.desk, cell, step)
+                        await commands.run(self.kernel_session.command_context, cell, step)
                     case Prompt(text):
                         return await self._prompt(cell, text)
         except CopilotError as error:
             return self._failed(cell, error)
         finally:
-            self.hall.tell_notices(cell)
+            self.kernel_session.tell_notices(cell)
         return self._ok()
 
     async def _prompt(self, cell: Cell, text: str) -> Reply:
-        from ..cells.display import Display
+        from ..frontend.display import Display
 
-        turn = await self.hall.prompt(cell, text, Display)
+        turn = await self.kernel_session.prompt(cell, text, Display)
         return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
@@ -154,20 +154,20 @@ class CopilotKernel(ConcurrentKernel):
     def interrupt(self, at: float | None = None) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
         self._interrupted = True
-        if not self.hall.home.cancel(at) and self._turn is not None:
+        if not self.kernel_session.home.cancel(at) and self._turn is not None:
             self._turn.cancel()
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:
         """See `completion.py`."""
         from .completion import complete
 
-        return await complete(code, cursor_pos, self.hall.desk)
+        return await complete(code, cursor_pos, self.kernel_session.command_context)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
         """See `inspection.py`."""
         from .inspection import inspect
 
-        return inspect(code, cursor_pos, self.hall.desk.situation())
+        return inspect(code, cursor_pos, self.kernel_session.command_context.situation())
 
     async def do_is_complete(self, code: str) -> Reply:
         """Only an open code fence asks for more lines."""
@@ -214,7 +214,7 @@ class CopilotKernel(ConcurrentKernel):
         """End the turn, then the agent, in bounded time."""
         if self._turn is not None:
             self._turn.cancel()
-        await self.hall.home.close(CLOSE_LIMIT)
+        await self.kernel_session.home.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

@@ -8,7 +8,7 @@ from traitlets import Bool, default
 from .unknown import Unknown
 
 
-class Alone(ServerApp):
+class StandaloneServer(ServerApp):
     """What `jupyter copilot` runs."""
 
     default_services: tuple[str, ...] = ("api", "auth", "security", "shutdown")  # type: ignore[assignment]

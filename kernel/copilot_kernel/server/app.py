@@ -23,12 +23,12 @@ from ..config import PERMISSION_MODES, Settings
 from ..errors import AgentError, CopilotError
 from ..permissions.rulebook import Rulebook
 from .activity import Activity
-from .alone import Alone
+from .alone import StandaloneServer
 from .catalogue import Catalogue, Model
-from .dialogue import Dialogues
+from .chat_services import ChatServices
+from .dialogue import ConversationCache
 from .limits import Limits
 from .listing import TextList
-from .lobby import Lobby
 from .metrics import Metrics
 from .pool import AT_ENDPOINT, Pool
 from .routes import routes
@@ -46,7 +46,7 @@ class CopilotApp(ExtensionApp):
     description = __doc__
     load_other_extensions = False
     extension_url = "/copilot/chat"
-    serverapp_class = Alone
+    serverapp_class = StandaloneServer
 
     port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
@@ -112,8 +112,8 @@ class CopilotApp(ExtensionApp):
         self.base_settings = replace(loaded, cwd=folder, fs=False, terminal=False)
         self.pool = Pool(self.base_settings, self.pool_size, self._options)
         self.metrics = Metrics(lambda: self._count("seats"), lambda: self._count("lives"), lambda: self.limits.running)
-        self.lobby = Lobby(self, self._serverapp().base_url)
-        self.dialogues = Dialogues(self)
+        self.chat_services = ChatServices(self, self._serverapp().base_url)
+        self.dialogues = ConversationCache(self)
         self._asking = asyncio.Lock()
         self._tell_problems()
         self._sweeper = PeriodicCallback(self._sweep, SWEEP)
@@ -131,7 +131,7 @@ class CopilotApp(ExtensionApp):
         told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
         own = {"port": self.port, "port_retries": 0, "open_browser": False}
         config = self._serverapp().config
-        said = {*config.ServerApp, *config.Alone}
+        said = {*config.ServerApp, *config.StandaloneServer}
         told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
         return told
 
@@ -217,7 +217,7 @@ class CopilotApp(ExtensionApp):
     async def stop_extension(self) -> None:
         """Every agent is ended."""
         self._sweeper.stop()
-        await self.lobby.close()
+        await self.chat_services.close()
         await self.pool.close()
 
     def _options(self, update: ConfigUpdate) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..acp.messages import Json
 from ..chat import Chat, Turn
-from ..desk.home import Home
 from ..errors import UsageError
+from ..frontend.chat_runner import ChatRunner
 from . import prompt, usage
 from .answer import Answer
 from .catalogue import Model, choose
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .app import CopilotApp
 
 
-class Dialogue:
+class ApiConversation:
     """One session of the agent. `told` are digests of the messages that it has heard and said; None: unknown."""
 
-    def __init__(self, app: CopilotApp, home: Home) -> None:
+    def __init__(self, app: CopilotApp, home: ChatRunner) -> None:
         self.turns = asyncio.Lock()
         self.used = asyncio.get_running_loop().time()
         self.begun = True
@@ -110,16 +110,16 @@ class Dialogue:
                 await chat.set_mode(self._app.agent_mode)
 
 
-class Dialogues:
+class ConversationCache:
     """All that are kept, by the client's names for them."""
 
     def __init__(self, app: CopilotApp) -> None:
         self._app = app
-        self._kept: dict[str, Dialogue] = {}
+        self._kept: dict[str, ApiConversation] = {}
         self._making = asyncio.Lock()
 
     @asynccontextmanager
-    async def of(self, key: str, after: AsyncExitStack) -> AsyncIterator[Dialogue]:
+    async def of(self, key: str, after: AsyncExitStack) -> AsyncIterator[ApiConversation]:
         """The conversation of this name, one request at a time; without a name, one for this request alone.
 
         That one is deleted `after` the request was answered: an agent may take its time for it.
@@ -142,16 +142,16 @@ class Dialogues:
         kept, self._kept = self._kept, {}
         await asyncio.gather(*(dialogue.close() for dialogue in kept.values()))
 
-    async def _find(self, key: str) -> Dialogue:
+    async def _find(self, key: str) -> ApiConversation:
         async with self._making:
             dialogue = self._kept.get(key) if key else None
             if dialogue is None:
-                dialogue = Dialogue(self._app, await self._app.pool.home(self._app.http_settings, AT_ENDPOINT))
+                dialogue = ApiConversation(self._app, await self._app.pool.home(self._app.http_settings, AT_ENDPOINT))
                 if key:
                     await self._keep(key, dialogue)
             return dialogue
 
-    async def _keep(self, key: str, dialogue: Dialogue) -> None:
+    async def _keep(self, key: str, dialogue: ApiConversation) -> None:
         self._kept[key] = dialogue
         idle = sorted((each.used, name) for name, each in self._kept.items() if name != key and not each.turns.locked())
         if len(self._kept) > self._app.kept_sessions:

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from ..cells.streaming import Stream
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
+from ..frontend.streaming import Stream
 from ..rendering.attachment import attachment_html, attachment_text
 from ..rendering.entry import render
 from ..rendering.markup import escape, pre
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _KINDS = {ToolCall: "tool", Plan: "plan", Notice: "notice", Attachment: "attachment"}
 
 
-class Drawing:
+class HtmlBatcher:
     """The newest look of what changed goes to `emit`. Nothing is drawn while nobody is `watched`."""
 
     def __init__(self, emit: Callable[[Drawn], None], watched: Callable[[], bool], cwd: str) -> None:

@@ -23,7 +23,7 @@ class MediaFile(Handler):
 
     async def get(self, key: str) -> None:
         """Pictures and sounds are shown, everything else is saved. Raises ApiError."""
-        file = self.app.lobby.shelf.find(key)
+        file = self.app.chat_services.shelf.find(key)
         if file is None:
             raise ApiError(404, "This file is not here any more; files go when the server ends.")
         content = await asyncio.to_thread(file.path.read_bytes)

@@ -55,7 +55,7 @@ class Kept:
         return "text/plain; charset=utf-8" if self.mime.startswith("text/") else _BYTES
 
 
-class Shelf:
+class MediaStore:
     """`url` is where `find` is served, with a slash at its end. `close` removes everything."""
 
     def __init__(self, url: str, most: int = MOST) -> None:

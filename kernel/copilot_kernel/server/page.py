@@ -19,10 +19,10 @@ from tornado import web
 
 from ..acp.messages import SessionInfo
 from ..chat import Chat
-from ..commands.modes import MODES
-from ..commands.sessions import newest_first
-from ..desk.home import CLOSE_LIMIT
 from ..errors import CopilotError
+from ..frontend.chat_runner import CLOSE_LIMIT
+from ..frontend.modes import MODES
+from ..frontend.sessions import newest_first
 from ..rendering.plain import one_line, visible_text
 from .catalogue import choose
 from .errors import ApiError
@@ -165,7 +165,7 @@ class Recent(Handler):
         """An empty list where the agent does not run, or lists none. Raises ApiError."""
         self.app.limits.spend()
         found = newest_first(await self._listed())[:MOST_RECENT]
-        self.answer_json([{**_told(each), "open": each.id in self.app.lobby.talks} for each in found])
+        self.answer_json([{**_told(each), "open": each.id in self.app.chat_services.talks} for each in found])
 
     async def _listed(self) -> tuple[SessionInfo, ...]:
         if self.app.pool.link is None:
@@ -179,7 +179,7 @@ class Recent(Handler):
             await home.close(CLOSE_LIMIT)
 
     async def _free(self, chat: Chat) -> tuple[SessionInfo, ...]:
-        talks = self.app.lobby.talks
+        talks = self.app.chat_services.talks
         return tuple(each for each in await chat.sessions() if each.id in talks or not chat.agent.elsewhere(each.id))
 
 

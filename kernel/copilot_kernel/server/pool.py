@@ -11,11 +11,11 @@ from typing import Any
 from weakref import WeakSet
 
 from ..acp.messages import ConfigUpdate
-from ..chat import Chat, Shared
+from ..chat import Chat, SharedAgent
 from ..chat.retry import Retry
 from ..config import Settings
-from ..desk.home import CLOSE_LIMIT, Home
 from ..errors import CopilotError
+from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
 
 IN_CHAT = "a chat of the server"
 AT_ENDPOINT = "the HTTP endpoint of the server"
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 class Process:
     """One agent process, which lives in a task of its own."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedAgent) -> None:
         self.shared = shared
         self.used = asyncio.get_running_loop().time()
         """When a conversation last began here, on the loop's clock."""
@@ -84,31 +84,31 @@ class Pool:
         self.settings = settings
         self._size, self._on_options = size, on_options
         self.processes: list[Process] = []
-        self._homes: WeakSet[Home] = WeakSet()
+        self._homes: WeakSet[ChatRunner] = WeakSet()
 
     @property
     def link(self) -> object | None:
         """To any agent that lives."""
         return next((process.link for process in self.processes if process.link), None)
 
-    async def home(self, settings: Settings, place: str) -> Home:
+    async def home(self, settings: Settings, place: str) -> ChatRunner:
         """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it.
 
         `place` names it to others who want its session.
         """
         await self._ready()
-        home = Home(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared, place=place))
+        home = ChatRunner(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared, place=place))
         self._homes.add(home)
         return home
 
-    async def leave(self, home: Home) -> None:
+    async def leave(self, home: ChatRunner) -> None:
         """A conversation is over: the agent may forget it."""
         try:
             await _end_session(home)
         finally:
             await self._close(home)
 
-    async def forget(self, home: Home) -> None:
+    async def forget(self, home: ChatRunner) -> None:
         """The same for one that nobody can go on with: it is deleted, where the agent offers that (session-delete)."""
         try:
             session = home.chat.session if home.chat else None
@@ -118,7 +118,7 @@ class Pool:
         finally:
             await self._close(home)
 
-    async def _close(self, home: Home) -> None:
+    async def _close(self, home: ChatRunner) -> None:
         await home.close(CLOSE_LIMIT)
         self._homes.discard(home)
 
@@ -152,11 +152,11 @@ class Pool:
         await self._bury()
         fresh = [process for process in self.processes if process.fresh]
         if len(fresh) < self._size and all(process.seats for process in fresh):
-            self.processes.append(Process(Shared(self.settings, self._on_options, self._shared)))
+            self.processes.append(Process(SharedAgent(self.settings, self._on_options, self._shared)))
         for process in self.processes:
             await process.entered()
 
-    def _shared(self) -> list[Shared]:
+    def _shared(self) -> list[SharedAgent]:
         return [process.shared for process in self.processes]
 
     def _pick(self) -> Process:
@@ -173,12 +173,12 @@ async def _delete(chat: Chat, session_id: str) -> None:
         await chat.delete(session_id)
 
 
-async def _end_session(home: Home) -> None:
+async def _end_session(home: ChatRunner) -> None:
     if home.chat is not None and home.chat.session is not None:
         await _attempt(home, lambda chat: chat.new())
 
 
-async def _attempt(home: Home, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
+async def _attempt(home: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
     """What an agent should do for us, and need not: within a limit, and without a word to the user."""
     doing = asyncio.create_task(home.do(work))
     try:

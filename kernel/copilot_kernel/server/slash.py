@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..cells.cell import Bundle, Cell
-from ..commands.parse import Command
-from ..commands.report import Report
-from ..commands.sessions import LAST, find_session
-from ..commands.table import TABLE
-from ..desk import commands
-from ..desk.desk import Desk, drawn
 from ..errors import UsageError
+from ..frontend import commands
+from ..frontend.cell import Bundle, Cell
+from ..frontend.context import CommandContext, drawn
+from ..frontend.parse import Command
+from ..frontend.report import Report
+from ..frontend.sessions import LAST, find_session
+from ..frontend.table import TABLE
 from .wire import Said
 
 ALIASES = {"models": "model"}
@@ -65,11 +65,11 @@ def switch(text: str) -> Command | None:
     return Command(name, rest) if (name == "resume" and rest) or (name == "new" and not rest) else None
 
 
-async def find(desk: Desk, typed: str) -> str:
+async def find(command_context: CommandContext, typed: str) -> str:
     """The id of the session whose id begins so; an agent that lists none may know it. Raises UsageError."""
-    here = desk.state.id if desk.state else ""
+    here = command_context.state.id if command_context.state else ""
     try:
-        found = await desk.list_sessions(here=typed == LAST)
+        found = await command_context.list_sessions(here=typed == LAST)
     except UsageError:
         if typed == LAST:
             raise
@@ -83,16 +83,21 @@ def is_quick(text: str) -> bool:
     return bool(match and match[1] in READS and not match[2])
 
 
-async def run(desk: Desk, command: Command) -> Said:
+async def run(command_context: CommandContext, command: Command) -> Said:
     """Do what `command` says. Raises CopilotError."""
     if command.name in ELSEWHERE and (command.rest or command.name != "agent"):
         raise UsageError(f"/{command.name} is not for a chat on a server.", ELSEWHERE[command.name])
-    if command.name == "delete" and command.rest and desk.state and desk.state.id.startswith(command.rest):
+    if (
+        command.name == "delete"
+        and command.rest
+        and command_context.state
+        and command_context.state.id.startswith(command.rest)
+    ):
         raise UsageError("This is the conversation that is open here.", "Begin a /new one first.")
     if command.name == "help" and not command.rest:
         return _said([drawn(_help())])
-    sheet = Sheet(live=command.name in _LIVE)
-    await commands.run(desk, cast(Cell, sheet), command)
+    sheet = OutputRecorder(live=command.name in _LIVE)
+    await commands.run(command_context, cast(Cell, sheet), command)
     return _said(sheet.bundles)
 
 
@@ -102,7 +107,7 @@ def ours(text: str) -> str:
 
 
 @dataclass
-class Sheet:
+class OutputRecorder:
     """What a command needs of a cell, where nobody can be asked anything: it takes down what is shown."""
 
     live: bool

@@ -12,15 +12,15 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from ..commands.parse import Command
 from ..errors import CopilotError, UsageError
+from ..frontend.parse import Command
 from . import slash
 from .actions import Actions
+from .chat_services import TRY_AGAIN
 from .errors import ApiError
 from .handler import Handler
-from .lobby import TRY_AGAIN
 from .outbox import Outbox
-from .talk import Talk, failed
+from .talk import ChatSession, failed
 from .wire import (
     LONGEST,
     Action,
@@ -48,7 +48,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
     """The handshake is a GET, but what comes after it makes the agent act."""
     route, has_head = "/api/chat/ws", False
-    talk: Talk | None = None
+    talk: ChatSession | None = None
     pictures = False
 
     @property
@@ -100,7 +100,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         self._box = Outbox()
         self._writing = asyncio.create_task(self._write())
         self._actions = Actions(self._do, self._leave)
-        self.app.lobby.enter(self)
+        self.app.chat_services.enter(self)
 
     def on_message(self, message: str | bytes) -> None:
         """One action; whatever is wrong with it is told, and the connection stays."""
@@ -112,7 +112,7 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     def on_close(self) -> None:
         """What came before is done, and the conversation goes on."""
         super().on_close()
-        self.app.lobby.leave(self)
+        self.app.chat_services.leave(self)
         self._actions.close()
         self._writing.cancel()
 
@@ -152,9 +152,9 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         with self._telling(action):
             match action:
                 case NewSession():
-                    self._take(await self.app.lobby.talks.new(self))
+                    self._take(await self.app.chat_services.talks.new(self))
                 case ResumeSession(session_id=session_id):
-                    self._take(await self.app.lobby.talks.resume(session_id, self))
+                    self._take(await self.app.chat_services.talks.resume(session_id, self))
                 case Send(text=text):
                     await self._send(text)
                 case _:
@@ -188,19 +188,19 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     async def _switch(self, switch: Command) -> None:
         if switch.rest:
-            session_id = await slash.find(self.here.desk, switch.rest)
-            self._take(await self.app.lobby.talks.resume(session_id, self))
+            session_id = await slash.find(self.here.command_context, switch.rest)
+            self._take(await self.app.chat_services.talks.resume(session_id, self))
         else:
-            self._take(await self.app.lobby.talks.new(self))
+            self._take(await self.app.chat_services.talks.new(self))
 
     @property
-    def here(self) -> Talk:
+    def here(self) -> ChatSession:
         """The conversation that was taken up. Raises UsageError."""
         if self.talk is None:
             raise UsageError("There is no session yet.", "Begin with new_session or resume_session.")
         return self.talk
 
-    def _take(self, talk: Talk) -> None:
+    def _take(self, talk: ChatSession) -> None:
         """From now on it is this one."""
         if talk is not self.talk:
             self._leave()

@@ -16,14 +16,14 @@ from ..acp.options import short_name
 from ..chat import Chat
 from ..chat.attachments import mentions
 from ..conversation.model import Conversation
-from ..desk.desk import Desk
-from ..desk.home import CLOSE_LIMIT, Home
 from ..errors import CopilotError, UsageError
+from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
+from ..frontend.context import CommandContext
 from ..rendering.failure import render_failure
 from . import history, slash
 from .history import Line
 from .telling import Keep
-from .voice import Reader, Voice
+from .voice import Broadcaster, Reader
 from .wire import Done, Event, Failed, Message, SessionCreated
 
 MOST_WAITING = 20
@@ -54,19 +54,21 @@ class Host:
     """What a conversation needs of its server: a desk, what to do with a chat whose session was opened, what to do
     with a home that is not needed any more, where files go, and leave for one turn (raises CopilotError)."""
 
-    desk: Callable[[], Awaitable[Desk]]
+    command_context: Callable[[], Awaitable[CommandContext]]
     meet: Callable[[Chat], Coroutine[Any, Any, None]]
-    leave: Callable[[Home], Awaitable[None]]
+    leave: Callable[[ChatRunner], Awaitable[None]]
     keep: Keep
     turn: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
-class Talk:
+class ChatSession:
     """`id` is the agent's session, empty until `begin` or `resume` has ended. All methods belong to the loop."""
 
-    def __init__(self, desk: Desk, host: Host, limits: Limits, renamed: Callable[[Talk, str], None]) -> None:
-        self.desk, self._host, self._limits, self._renamed = desk, host, limits, renamed
-        self.voice = Voice(self.conversation, host.keep, desk.settings.folder, limits.question)
+    def __init__(
+        self, command_context: CommandContext, host: Host, limits: Limits, renamed: Callable[[ChatSession, str], None]
+    ) -> None:
+        self.command_context, self._host, self._limits, self._renamed = command_context, host, limits, renamed
+        self.voice = Broadcaster(self.conversation, host.keep, command_context.settings.folder, limits.question)
         self.id, self.used = "", time.monotonic()
         self.loaded = False
         """Its session began elsewhere, and the agent can load it again."""
@@ -84,22 +86,22 @@ class Talk:
 
     def conversation(self) -> Conversation:
         """As it stands."""
-        chat = self.desk.home.chat
+        chat = self.command_context.home.chat
         return chat.conversation if chat else Conversation()
 
     # -- where it begins and ends -----------------------------------------------------------------------------------
 
     async def begin(self, earlier: tuple[Line, ...] = ()) -> None:
         """A new session of the agent's; what was said earlier goes with its first prompt. Raises CopilotError."""
-        await self.desk.do(self._host.meet)
-        state = await self.desk.ready()
+        await self.command_context.do(self._host.meet)
+        state = await self.command_context.ready()
         self.id, self._earlier, self._due = (state.id if state else ""), earlier, bool(earlier)
 
     async def resume(self, session_id: str, earlier: tuple[Line, ...] = ()) -> None:
         """Go on with a session by the agent, which may not show what was said `earlier`. Raises CopilotError."""
         self.voice.replays = True
         try:
-            await self.desk.do(lambda chat: chat.resume(session_id, self.voice))
+            await self.command_context.do(lambda chat: chat.resume(session_id, self.voice))
         finally:
             self.voice.replays = False
         self.id, self.loaded = session_id, True
@@ -110,11 +112,11 @@ class Talk:
         for task in (self._work, *self._quick):
             if task is not None:
                 task.cancel()
-        await self.desk.home.close(CLOSE_LIMIT)
+        await self.command_context.home.close(CLOSE_LIMIT)
 
     async def leave_agent(self) -> None:
         """The same, and the agent may forget what it does not keep on disk."""
-        await self._host.leave(self.desk.home)
+        await self._host.leave(self.command_context.home)
 
     @property
     def running(self) -> bool:
@@ -152,7 +154,7 @@ class Talk:
 
     def created(self, resumed: str = "") -> SessionCreated:
         """Which session this is."""
-        chat, state = self.desk.home.chat, self.conversation().state
+        chat, state = self.command_context.home.chat, self.conversation().state
         info = chat.info if chat else None
         agent = (info.title or info.name) if info else ""
         return SessionCreated(self.id, resumed, self.running, agent, short_name((state.model if state else None) or ""))
@@ -180,13 +182,13 @@ class Talk:
             self.voice.notice("warning", f"Not sent, since the turn was stopped: {len(self._queue)} that waited")
             self._dropped += len(self._queue)
             self._queue.clear()
-        if not self.desk.home.cancel():
+        if not self.command_context.home.cancel():
             self._stopped = True
             asyncio.get_running_loop().call_soon(self._stop_again)
 
     def _stop_again(self) -> None:
         """A prompt that was just on its way to the agent is there now."""
-        if self._stopped and self.desk.home.cancel():
+        if self._stopped and self.command_context.home.cancel():
             self._stopped = False
 
     def _spawn_quick(self, text: str) -> None:
@@ -234,7 +236,7 @@ class Talk:
         if command is None:
             return await self._prompt(slash.to_agent(text))
         self._tell(Event("command", {"content": text}))
-        self._tell(await slash.run(self.desk, command))
+        self._tell(await slash.run(self.command_context, command))
         return Done("command")
 
     async def _prompt(self, text: str) -> Done:
@@ -243,18 +245,18 @@ class Talk:
             return Done("cancelled")
         due, self._due = self._due, False
         context = [Text(history.as_context(self._earlier))] if due else []
-        blocks: list[Block] = [*context, Text(text), *mentions(text, self.desk.settings.folder)]
+        blocks: list[Block] = [*context, Text(text), *mentions(text, self.command_context.settings.folder)]
         with self._host.turn():
-            turn = await self.desk.home.ask(blocks, self.voice)
+            turn = await self.command_context.home.ask(blocks, self.voice)
         return Done(turn.stop_reason, turn.usage)
 
     async def _ensure_session(self) -> None:
         """An agent that was started again may not remember; then what was said goes with the prompt."""
         last = self.last
-        state = await self.desk.ready()
+        state = await self.command_context.ready()
         if state is None or state.id == self.id:
             return
-        await self.desk.do(self._host.meet)
+        await self.command_context.do(self._host.meet)
         before, self.id, self.loaded = self.id, state.id, False
         self._earlier, self._due = last, bool(last)
         self._renamed(self, before)

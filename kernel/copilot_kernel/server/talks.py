@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import AgentError, AgentRefused, AuthRequired, SessionInUse, UsageError
 from .history import Line
-from .talk import Host, Limits, Talk
+from .talk import ChatSession, Host, Limits
 from .voice import Reader
 
 MOST_KEPT = 200
@@ -17,16 +17,16 @@ MOST_KEPT = 200
 SWEEP = 15.0
 """Seconds between two looks for idle conversations."""
 
-Opened = tuple[Talk, str]
+Opened = tuple[ChatSession, str]
 """A conversation, and how it goes on; see `SessionCreated.resumed`."""
 
 
-class Talks:
+class ChatSessionManager:
     """`close` ends them all."""
 
     def __init__(self, host: Host, limits: Limits) -> None:
         self._host, self.limits = host, limits
-        self._talks: dict[str, Talk] = {}
+        self._talks: dict[str, ChatSession] = {}
         self._kept: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
         self._leaving: dict[str, asyncio.Task[None]] = {}
@@ -38,13 +38,13 @@ class Talks:
     def __contains__(self, session_id: str) -> bool:
         return session_id in self._talks
 
-    async def new(self, reader: Reader) -> Talk:
+    async def new(self, reader: Reader) -> ChatSession:
         """A conversation that `reader` has joined. Raises CopilotError."""
         talk, _ = await self._shared(f"new {id(reader)}", self._begin)
         talk.join(reader)
         return talk
 
-    async def resume(self, session_id: str, reader: Reader) -> Talk:
+    async def resume(self, session_id: str, reader: Reader) -> ChatSession:
         """The same for one that was begun before: it is still here, or the agent loads it, or its last messages are
         here. Raises CopilotError."""
         talk, how = self._talks.get(session_id), "live"
@@ -108,13 +108,13 @@ class Talks:
             raise UsageError("Session not found", f"Begin with new_session. {error}") from error
         return await self._begin(kept)
 
-    async def _made(self) -> Talk:
+    async def _made(self) -> ChatSession:
         """Room is made by letting go of what is idle."""
         if len(self) + len(self._opening) > self.limits.talks:
             await self._make_room()
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep_always())
-        return Talk(await self._host.desk(), self._host, self.limits, self._rename)
+        return ChatSession(await self._host.command_context(), self._host, self.limits, self._rename)
 
     async def _make_room(self) -> None:
         idle = sorted((talk for talk in set(self._talks.values()) if talk.idle(0)), key=lambda talk: talk.used)
@@ -122,11 +122,11 @@ class Talks:
             raise UsageError(f"{self.limits.talks} conversations are open already.", "Close one of them first.")
         await self._let_go(idle[0])
 
-    def _rename(self, talk: Talk, before: str) -> None:
+    def _rename(self, talk: ChatSession, before: str) -> None:
         """Both names lead to it."""
         self._talks[talk.id] = talk
 
-    async def _let_go(self, talk: Talk) -> None:
+    async def _let_go(self, talk: ChatSession) -> None:
         """By a task of its own, which whoever wants the session again waits for."""
         names = [name for name, each in self._talks.items() if each is talk]
         leaving = asyncio.create_task(self._leave(talk, names))
@@ -139,7 +139,7 @@ class Talks:
             self._kept.popitem(last=False)
         await asyncio.shield(leaving)
 
-    async def _leave(self, talk: Talk, names: list[str]) -> None:
+    async def _leave(self, talk: ChatSession, names: list[str]) -> None:
         try:
             await talk.leave_agent()
         finally:

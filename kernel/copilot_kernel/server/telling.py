@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..acp.messages import Audio, Block, Diff, Image, Resource, ResourceLink, Terminal, Text
-from ..cells.clean import clean
 from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
+from ..frontend.clean import clean
 from ..rendering import raw
 from ..rendering.output import shortened
 from ..rendering.plain import visible_line
@@ -50,7 +50,7 @@ class Names:
         return name
 
 
-class Telling:
+class EntryEncoder:
     """What was told of each entry. `kept` holds the files and cards of each, to be told again to who comes later."""
 
     def __init__(self, names: Names, keep: Keep) -> None:

@@ -17,7 +17,7 @@ from ..errors import CopilotError
 from . import prompt
 from .answer import Answer
 from .catalogue import Model
-from .dialogue import Dialogue
+from .dialogue import ApiConversation
 from .errors import ApiError, as_json, error_body, for_client
 from .handler import Posted
 from .schema import LONGEST_KEY, Asked, Message
@@ -46,7 +46,7 @@ class TurnHandler(Posted):
     gone = False
     said_in = "messages"
     """The member of the request that has the messages."""
-    _dialogue: Dialogue | None = None
+    _dialogue: ApiConversation | None = None
 
     def read(self, body: Json) -> tuple[Asked, Sequence[Message]]:
         """The request, and all messages in it. Raises ApiError."""
@@ -76,7 +76,7 @@ class TurnHandler(Posted):
 
     # -- one turn ---------------------------------------------------------------------------------------------------
 
-    async def _take_turn(self, dialogue: Dialogue, asked: Asked, messages: Sequence[Message]) -> None:
+    async def _take_turn(self, dialogue: ApiConversation, asked: Asked, messages: Sequence[Message]) -> None:
         await dialogue.prepare(messages)
         told = self.told(asked, await dialogue.open(asked.model or ""))
         if self.gone:

@@ -14,10 +14,10 @@ from ..rendering.markdown import to_html
 from ..rendering.markup import escape
 from . import history
 from .asked import Asked
-from .drawing import Drawing
+from .drawing import HtmlBatcher
 from .history import Line
 from .outbox import newest
-from .telling import Keep, Names, Telling
+from .telling import EntryEncoder, Keep, Names
 from .wire import ApproveTool, Delta, Drawn, Event, Message, SandboxResult
 
 NOT_HERE = "The agent wants to have a form filled in, which this chat cannot show; it was declined"
@@ -38,14 +38,14 @@ class Reader(Protocol):
         """Send it when there is time; never waits."""
 
 
-class Voice:
+class Broadcaster:
     """A `chat.View`. `now` gives the conversation as it stands; while `replays`, what is told was said before."""
 
     def __init__(self, now: Callable[[], Conversation], keep: Keep, cwd: str, limit: float) -> None:
         names = Names()
         self._now, self.replays = now, False
-        self._telling = Telling(names, keep)
-        self._drawing = Drawing(self.publish, lambda: any(each.pictures for each in self.readers), cwd)
+        self._telling = EntryEncoder(names, keep)
+        self._drawing = HtmlBatcher(self.publish, lambda: any(each.pictures for each in self.readers), cwd)
         self._asked = Asked(names, self.publish, limit)
         self.readers: set[Reader] = set()
         self._state: dict[str, Any] = {}

@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ..acp.messages import Option
-from ..cells.clean import clean
 from ..errors import UsageError
+from ..frontend.clean import clean
 from . import unread
 from .fault import in_words
 

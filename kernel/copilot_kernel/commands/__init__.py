@@ -1,1 +1,0 @@
-"""What else the user may type: a cell is a prompt or a command."""

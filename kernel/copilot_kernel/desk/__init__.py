@@ -1,1 +1,0 @@
-"""What our commands do, and where the chat lives between cells; the same for every door."""

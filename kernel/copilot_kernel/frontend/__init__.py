@@ -1,0 +1,1 @@
+"""What every cell-based front end needs: output area, questions, pickers, %commands."""

@@ -1,0 +1,122 @@
+"""What the agent offers, by short names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.handshake import parse_session
+from copilot_kernel.chat.choices import Choice, Setting, find, find_option, models, modes, more_options, options
+from copilot_kernel.errors import UsageError
+
+URI = "https://agentclientprotocol.com/protocol/session-modes#"
+OPTIONS: list[dict[str, Any]] = [
+    {
+        "id": "mode",
+        "name": "Session mode",
+        "category": "mode",
+        "type": "select",
+        "currentValue": f"{URI}plan",
+        "options": [{"value": f"{URI}agent", "name": "Agent"}, {"value": f"{URI}plan", "name": "Plan ahead"}],
+    },
+    {
+        "id": "brain",
+        "category": "model",
+        "type": "select",
+        "currentValue": "acme/fast",
+        "options": [
+            {"group": "acme", "options": [{"value": "acme/fast", "name": "Fast", "description": "quick"}]},
+            {"group": "other", "options": [{"value": "other/fast", "name": "Fast"}]},
+        ],
+    },
+    {"id": "careful", "name": "Careful", "description": "Looks twice", "type": "boolean", "currentValue": False},
+    {"id": "odd", "name": "Odd", "type": "slider", "currentValue": 3},
+]
+STATE = parse_session({"sessionId": "s", "configOptions": OPTIONS})
+MODE = Setting("mode", "Mode", (Choice(f"{URI}agent", "agent", "Agent"), Choice(f"{URI}plan", "plan", "Plan ahead")), 1)
+FAST = (Choice("acme/fast", "acme/fast", "Fast", "quick"), Choice("other/fast", "other/fast", "Fast"))
+MODEL = Setting("model", "Model", FAST, 0)
+CAREFUL = Setting("careful", "Careful", (Choice(True, "on"), Choice(False, "off")), 1, "Looks twice")
+ODD = Setting("odd", "Odd", ())
+
+
+def test_modes_and_models_are_offered_by_short_names() -> None:
+    assert (modes(STATE), models(STATE)) == (MODE, MODEL)
+
+
+def test_without_a_session_there_is_nothing_to_choose() -> None:
+    assert (modes(None).choices, models(None).choices, options(None), more_options(None)) == ((), (), (), ())
+
+
+def test_options_keep_the_agents_order_and_a_switch_is_on_or_off() -> None:
+    assert [option.id for option in options(STATE)] == ["mode", "brain", "careful", "odd"]
+    assert more_options(STATE) == (CAREFUL, ODD)
+
+
+def test_addresses_with_the_same_end_keep_their_whole_name() -> None:
+    told = [{"id": "https://a.example#plan"}, {"id": "https://b.example#plan"}, {"id": "https://b.example#do"}]
+    state = parse_session({"sessionId": "s", "modes": {"currentModeId": "gone", "availableModes": told}})
+    setting = modes(state)
+    words = ["https://a.example#plan", "https://b.example#plan", "do"]
+    assert ([choice.word for choice in setting.choices], setting.chosen) == (words, None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "typed", "value"),
+    [
+        (MODE, "plan", f"{URI}plan"),
+        (MODE, " PLAN ", f"{URI}plan"),
+        (MODE, f"{URI}agent", f"{URI}agent"),
+        (MODE, "plan  ahead", f"{URI}plan"),
+        (CAREFUL, "on", True),
+        (CAREFUL, "false", False),
+    ],
+)
+def test_a_choice_is_found_by_value_word_or_name(setting: Setting, typed: str, value: object) -> None:
+    assert find(setting, typed).value == value
+
+
+@pytest.mark.parametrize(
+    ("setting", "typed", "message", "hint"),
+    [
+        (MODE, "plam", "There is no mode plam.", "Did you mean plan? There is: agent, plan."),
+        (MODEL, "fast", "There is no model fast.", "Did you mean acme/fast? There is: acme/fast, other/fast."),
+        (CAREFUL, "maybe", "There is no careful maybe.", "There is: on, off."),
+        (ODD, "4", "There is no odd 4.", "The agent offers none."),
+    ],
+)
+def test_what_is_not_offered_is_an_error_that_names_what_is(
+    setting: Setting, typed: str, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        find(setting, typed)
+    assert (str(caught.value), caught.value.hint) == (message, hint)
+
+
+def test_an_option_is_found_by_its_id() -> None:
+    assert find_option(options(STATE), "CAREFUL") == CAREFUL
+    with pytest.raises(UsageError, match="There is no option carefull") as caught:
+        find_option(options(STATE), "carefull")
+    assert caught.value.hint == "Did you mean careful? There is: mode, brain, careful, odd."
+
+
+@pytest.mark.parametrize(
+    ("choice", "label"),
+    [
+        (Choice("x", "x"), "x"),
+        (Choice("x", "x", "X"), "X"),
+        (Choice("https://a#x", "x", "The X"), "The X (x)"),
+    ],
+)
+def test_a_label_has_the_agents_name_and_what_is_typed(choice: Choice, label: str) -> None:
+    assert choice.label == label
+
+
+@pytest.mark.parametrize("raw", [
+    None, [], {"configOptions": [None, 1, {}, {"id": 1, "options": 3}, {"id": "a", "options": [{"options": [3]}]}]},
+    {"modes": {"availableModes": [{"id": ["x"]}], "currentModeId": 3}},
+    {"configOptions": [{"id": "b", "type": "boolean", "currentValue": []}]},
+])  # fmt: skip
+def test_whatever_the_agent_offers_is_readable(raw: Any) -> None:
+    state = parse_session(raw)
+    assert all(setting.chosen is None for setting in (modes(state), models(state), *options(state)))

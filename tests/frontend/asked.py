@@ -1,0 +1,129 @@
+"""Questions that wait for an answer, and the widget models that a front end holds of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine
+from html import unescape
+from typing import Any
+
+import pytest
+from comm.base_comm import CommManager
+from copilot_kernel.acp.messages import Location
+from copilot_kernel.frontend.asking import Asking
+from copilot_kernel.frontend.slots import OpenQuestion
+from copilot_kernel.permissions.question import Answer, Question
+
+from .recording import RecordingCell, call, question
+
+EDIT = call(1, "waiting", "Edit notes.txt", kind="edit", locations=(Location("/project/notes.txt"),))
+QUESTION = question(EDIT)
+NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
+
+
+class Models:
+    """The widget models that a front end holds."""
+
+    def __init__(self) -> None:
+        self.manager = CommManager()
+        self.open: dict[str, dict[str, Any]] = {}
+
+    def receive(self, kind: str, comm_id: str, data: dict[str, Any]) -> None:
+        if kind == "comm_open":
+            self.open[comm_id] = data["state"]
+        elif kind == "comm_close":
+            del self.open[comm_id]
+        elif data.get("method") == "update":
+            self.open[comm_id] |= data["state"]
+
+    def buttons(self, name: str) -> list[str]:
+        return [key for key, state in self.open.items() if state.get("description") == name]
+
+    def click(self, comm_id: str) -> None:
+        self._tell(comm_id, {"method": "custom", "content": {"event": "click"}})
+
+    def enter(self, label: str, text: str) -> None:
+        self._tell(self.buttons(label)[0], {"method": "update", "state": {"value": text}})
+
+    def choose(self, index: int) -> None:
+        radio = next(key for key, state in self.open.items() if state["_model_name"] == "RadioButtonsModel")
+        self._tell(radio, {"method": "update", "state": {"index": index}})
+
+    def probes(self) -> list[str]:
+        """The models whose views are counted and that nobody has drawn."""
+        return [key for key, state in self.open.items() if state.get("_view_count") == 0]
+
+    async def probed(self, count: int = 1) -> None:
+        """Until so many are there."""
+        async with asyncio.timeout(5):
+            while len(self.probes()) < count:
+                await asyncio.sleep(0)
+
+    def draw(self) -> None:
+        """As a page does that shows all widgets."""
+        for key in self.probes():
+            self._tell(key, {"method": "update", "state": {"_view_count": 1}})
+
+    def disabled(self) -> list[str]:
+        return [str(state["description"]) for state in self.open.values() if state.get("disabled") is True]
+
+    async def released(self) -> None:
+        """Until every button can be pressed."""
+        async with asyncio.timeout(5):
+            while self.disabled():
+                await asyncio.sleep(0)
+
+    @property
+    def complaint(self) -> str:
+        found = (str(state.get("value", "")) for state in self.open.values())
+        return next((unescape(re.sub("<.*?>", "", value)) for value in found if "alert" in value), "")
+
+    def _tell(self, comm_id: str, data: dict[str, Any]) -> None:
+        self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
+
+
+def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr("copilot_kernel.frontend.card.GUARD_SECONDS", seconds)
+
+
+class Place:
+    """Where questions stand."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, Any]] = []
+        self.buttons: list[dict[str, Any] | None] = []
+        self.withdraw: list[Callable[[], None]] = []
+        self.shifted: list[Callable[[], None] | None] = []
+
+    def show(self, standing: OpenQuestion) -> None:
+        self.shown.append(standing.bundle)
+        self.buttons.append(standing.buttons)
+        self.withdraw.append(standing.withdraw)
+        self.shifted.append(standing.shifted)
+
+
+class Asked:
+    """A question that waits for its answer."""
+
+    def __init__(self, asked: Coroutine[Any, Any, Answer]) -> None:
+        self.task = asyncio.create_task(asked)
+
+    async def wait(self) -> Answer:
+        return await asyncio.wait_for(self.task, 5)
+
+
+async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
+    """Ask, and come back when the question stands there."""
+    waiting = Asked(Asking(cell, "/project").ask(asked, place.show))  # type: ignore[arg-type]
+    before = len(place.shown)
+    while len(place.shown) == before and not waiting.task.done():
+        await asyncio.sleep(0)
+    return waiting
+
+
+async def ask_ready(models: Models, cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
+    """Ask, and come back when every button can be pressed."""
+    waiting = await ask(cell, place, asked)
+    await models.released()
+    return waiting

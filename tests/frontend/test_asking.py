@@ -1,0 +1,259 @@
+"""One question, one answer: by a click, by a typed line, or by nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import threading
+import warnings
+from dataclasses import replace
+
+import pytest
+from copilot_kernel.acp.messages import Option
+from copilot_kernel.frontend.asking import ATTEMPTS, NO_RULE
+from copilot_kernel.permissions.question import Answer, Question
+from copilot_kernel.rendering.question import question_html, question_text, render_question
+from copilot_kernel.rendering.reasons import NO_BUTTONS
+from ipywidgets import Widget
+
+from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
+from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
+
+pytestmark = pytest.mark.anyio
+
+
+# -- buttons --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_click_is_the_answer(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    asked = await ask_ready(models, cell, place)
+    models.click(models.buttons("Reject")[0])
+    assert await asked.wait() == Answer(REJECT, "you")
+    assert cell.prompts == []
+
+
+async def test_only_the_first_click_counts(models: Models) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place())
+    allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
+    for button in (reject, reject, allow):
+        models.click(button)
+    assert await asked.wait() == Answer(REJECT, "you")
+    models.click(allow)
+
+
+async def test_a_click_from_another_thread_is_the_answer(models: Models) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place())
+    clicking = threading.Thread(target=models.click, args=models.buttons("Allow once"))
+    clicking.start()
+    assert await asked.wait() == Answer(ALLOW, "you")
+    clicking.join()
+
+
+async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    first = await ask(cell, place)
+    second = await ask(cell, place, question(call(2), key=2))
+    await models.released()
+    buttons = models.buttons("Allow once")
+    models.click(buttons[1])
+    assert await second.wait() == Answer(ALLOW, "you")
+    assert not first.task.done()
+    models.click(models.buttons("Reject")[0])
+    assert await first.wait() == Answer(REJECT, "you")
+
+
+async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    buttons = place.buttons[0] or {}
+    view = buttons.pop("application/vnd.jupyter.widget-view+json")
+    assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
+    assert view["model_id"] in models.open
+    assert not any("notes.txt" in str(state) for state in models.open.values())
+    asked.task.cancel()
+
+
+async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    asked = await ask_ready(models, cell, place)
+    models.click(models.buttons("Allow once")[0])
+    await asked.wait()
+    before = cell.owned
+    place.withdraw[0]()
+    assert cell.owned == before + 1
+    with warnings.catch_warnings(action="ignore"):
+        assert (models.open, dict(Widget.widgets)) == ({}, {})
+
+
+async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
+    place = Place()
+    asked = await ask_ready(models, RecordingCell(), place)
+    button = models.buttons("Allow once")[0]
+    asked.task.cancel()
+    models.click(button)
+    with pytest.raises(asyncio.CancelledError):
+        await asked.wait()
+    place.withdraw[0]()
+    models.click(button)
+    assert models.open == {}
+
+
+async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: Models) -> None:
+    sneaky = Option("x", "Reject\u202e\x1b[2K", "allow_always")
+    asked = await ask(RecordingCell(), Place(), question(EDIT, options=(sneaky, Option("y", "Later", "postpone"))))
+    states = [state for state in models.open.values() if "button_style" in state]
+    assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
+        (
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, kept by the agent)",
+            "",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K: allows this and what the agent takes for the same from now on",
+        ),
+        ("Later", "", "Later"),
+    ]
+    asked.task.cancel()
+
+
+async def test_without_ipywidgets_the_question_is_asked_in_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "copilot_widgets.permission", None)
+    cell, place = RecordingCell(), Place()
+    cell.typed.put_nowait("1")
+    asked = await ask(cell, place)
+    assert await asked.wait() == Answer(ALLOW, "you")
+    assert place.shown == [render_question(QUESTION, "/project")]
+    assert [record.getMessage() for record in caplog.records] == ["no buttons, the question is asked in words"]
+
+
+# -- buttons and a line of input, where nobody knows whether there are widgets --------------------------------------
+
+
+async def test_in_doubt_a_click_withdraws_the_line_of_input(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask_ready(models, cell, Place())
+    models.click(models.buttons("Allow once")[0])
+    assert await asked.wait() == Answer(ALLOW, "you")
+
+
+async def test_in_doubt_a_typed_answer_wins_over_a_later_click(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask(cell, Place())
+    cell.typed.put_nowait("3")
+    assert await asked.wait() == Answer(REJECT, "you")
+    models.click(models.buttons("Allow once")[0])
+
+
+async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> None:
+    cell = RecordingCell(seen=False)
+    asked = await ask_ready(models, cell, Place())
+    cell.typed.put_nowait(None)
+    while cell.typed.qsize():
+        await asyncio.sleep(0)
+    models.click(models.buttons("Allow once")[0])
+    assert await asked.wait() == Answer(ALLOW, "you")
+
+
+# -- a line of input ------------------------------------------------------------------------------------------------
+
+PROMPT = "1) Allow once  2) Always allow (kept by the agent)  3) Reject (“3 because …” tells the agent why): "
+
+
+async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer, RecordingCell]:
+    cell = RecordingCell(cell_id=None)
+    for line in lines:
+        cell.typed.put_nowait(line)
+    return await (await ask(cell, Place(), asked)).wait(), cell
+
+
+@pytest.mark.parametrize(
+    ("line", "option"), [("1", ALLOW), (" 2 ", ALWAYS), ("reject", REJECT), (" ALLOW  ONCE\n", ALLOW)]
+)
+async def test_a_number_or_a_name_is_the_answer(line: str, option: Option) -> None:
+    answer, cell = await typed(line)
+    assert (answer, cell.prompts) == (Answer(option, "you"), [PROMPT])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("3 because it is too early", "it is too early"),
+        (" reject  BECAUSE of  me\n", "of me"),
+        ("3 because 1 because 2", "1 because 2"),
+    ],
+)
+async def test_a_typed_no_may_have_a_reason(line: str, reason: str) -> None:
+    assert (await typed(line))[0] == Answer(REJECT, "you", feedback=reason)
+
+
+async def test_only_a_no_takes_a_reason() -> None:
+    answer, cell = await typed("1 because I say so", "because", "3 because ", "3because x", "1")
+    assert (answer, len(cell.prompts)) == (Answer(ALLOW, "you"), 5)
+
+
+async def test_a_console_prints_the_question_alone() -> None:
+    place = Place()
+    asked = await ask(RecordingCell(cell_id=None), place)
+    wanted = {"text/plain": question_text(QUESTION, "/project"), "text/html": question_html(QUESTION, "/project")}
+    assert place.shown == [wanted]
+    asked.task.cancel()
+
+
+async def test_nonsense_is_asked_again() -> None:
+    answer, cell = await typed("", "yes!", "0", "4", "-1", "Allow", "1 2", "3")
+    assert (answer, cell.prompts) == (Answer(REJECT, "you"), [PROMPT] * 8)
+
+
+async def test_a_name_that_two_options_have_is_no_answer() -> None:
+    twins = (Option("a", "Yes", "allow_once"), Option("b", "Yes", "allow_always"))
+    answer, cell = await typed("yes", "2", asked=question(EDIT, options=twins))
+    assert (answer, len(cell.prompts)) == (Answer(twins[1], "you"), 2)
+
+
+async def test_at_the_end_of_input_the_question_is_not_answered() -> None:
+    assert (await typed("what?", None))[0] == NOT_ANSWERED
+
+
+async def test_nothing_but_nonsense_is_no_answer_in_the_end() -> None:
+    answer, cell = await typed(*["what?"] * ATTEMPTS)
+    assert (answer, len(cell.prompts)) == (NOT_ANSWERED, ATTEMPTS)
+
+
+# -- nobody ---------------------------------------------------------------------------------------------------------
+
+
+async def rejected(asked: Question) -> Answer:
+    place = Place()
+    answer = await (await ask(RecordingCell(live=False), place, asked)).wait()
+    assert place.shown == []
+    return answer
+
+
+async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
+    reason = "nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
+    assert await rejected(replace(QUESTION, rules=("Edit",))) == Answer(REJECT, "nobody", reason)
+
+
+async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() -> None:
+    rule = "Edit(x'; rm -rf ~; '\u202e)"
+    answer = await rejected(replace(QUESTION, rules=(rule,)))
+    words = shlex.split(answer.reason.split("set ")[1])
+    assert json.loads(words[0].removeprefix("COPILOT_KERNEL_ALLOW=")) == [rule]
+    assert words[1:] == []
+    assert "\u202e" not in answer.reason
+
+
+async def test_where_no_rule_would_allow_it_none_is_named() -> None:
+    odd = call(1, "waiting", "Dance", kind="dance")
+    assert await rejected(question(odd)) == Answer(REJECT, "nobody", f"nobody can be asked here{NO_RULE}")
+
+
+async def test_without_a_way_to_reject_it_is_cancelled() -> None:
+    answer = await rejected(question(EDIT, options=(ALLOW,)))
+    assert (answer.option, answer.by) == (None, "nobody")
+
+
+async def test_a_question_without_options_is_cancelled() -> None:
+    answer = await rejected(question(EDIT, options=()))
+    assert answer == Answer(None, "cancel", "the agent offered no answer")

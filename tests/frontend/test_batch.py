@@ -1,0 +1,167 @@
+"""Entries in, outputs out, where nobody watches: each is sent once, and depends on what was said alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.messages import PlanEntry
+from copilot_kernel.conversation.model import Entry, Message, Plan
+from copilot_kernel.conversation.text import Growing
+from copilot_kernel.frontend.batch import Batch
+from copilot_kernel.frontend.output_area import Page
+from copilot_kernel.frontend.slots import MOST
+from copilot_kernel.rendering.entry import render, render_group
+from copilot_kernel.rendering.message import render_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .recording import Loop, RecordingCell, call, notice, said, spoken
+
+
+def batch(*entries: Entry) -> tuple[Batch, RecordingCell]:
+    """A cell that was told of `entries`; the turn goes on."""
+    cell = RecordingCell(live=False)
+    sheet = Batch(cell)  # type: ignore[arg-type]
+    for entry in entries:
+        sheet.put(entry)
+    return sheet, cell
+
+
+def text(source: str) -> dict[str, Any]:
+    return render_text("agent", source)
+
+
+def plan(entry_id: int, *statuses: str) -> Plan:
+    return Plan(entry_id, 1, tuple(PlanEntry(f"Step {n}", status=status) for n, status in enumerate(statuses, 1)))
+
+
+# -- when it is sent ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entries", "outputs"),
+    [
+        ([said(1, "I look.")], []),
+        ([call(1)], []),
+        ([said(1, "I look."), call(2, "pending")], [text("I look.")]),
+        ([call(1, "in_progress"), said(2, "So.")], []),
+        ([call(1, "in_progress"), said(2, "So."), call(1, "failed")], [render(call(1, "failed"))]),
+        ([call(1, "waiting"), said(2, "So."), call(3)], []),
+        ([call(1, "waiting"), said(2, "So."), call(3), call(1)], [render(call(1)), text("So.")]),
+        ([plan(1, "pending"), said(2, "So.")], [render(plan(1, "pending"))]),
+        ([spoken(1, "thought", "Hm."), notice(2, "Low")], []),
+    ],
+)
+def test_an_output_is_sent_when_it_and_all_before_it_are_over(
+    entries: Sequence[Entry], outputs: list[dict[str, Any]]
+) -> None:
+    assert batch(*entries)[1].outputs == outputs
+
+
+def test_finished_pieces_of_a_long_message_are_sent_while_it_grows() -> None:
+    paragraphs = [f"Paragraph {number} " + "word " * 300 + "\n\n" for number in range(60)]
+    _, cell = batch(*(said(1, *paragraphs[:end]) for end in range(1, 61)))
+    printed = "".join(cell.plain)
+    assert len(cell.outputs) >= 3
+    assert "".join(paragraphs).split()[: len(printed.split())] == printed.split()
+
+
+def test_the_end_sends_the_others_and_the_second_end_nothing() -> None:
+    sheet, cell = batch(call(1, "in_progress"), said(2, "So."))
+    sheet.settle()
+    sheet.settle()
+    assert cell.sent == [("display", render(call(1, "in_progress"))), ("display", text("So."))]
+
+
+def test_what_changed_after_it_was_sent_is_told_again_at_the_end() -> None:
+    late = call(2, title="Step 2, and a word about it")
+    sheet, cell = batch(plan(1, "pending"), call(2), call(3), said(4, "So."), late, plan(1, "completed"))
+    sheet.settle()
+    first = render_group([plan(1, "pending"), call(2), call(3)])
+    assert cell.outputs == [first, text("So."), render_group([plan(1, "completed"), late])]
+    assert set(cell.kinds) == {"display"}
+
+
+def test_what_changed_without_looking_different_is_not_told_again() -> None:
+    sheet, cell = batch(call(1), said(2, "So."), call(1, meta={"seen": True}))
+    sheet.settle()
+    assert cell.outputs == [render(call(1)), text("So.")]
+
+
+def test_a_message_that_goes_on_after_it_was_sent_is_told_again_whole() -> None:
+    sheet, cell = batch(said(1, "One"), call(2), said(1, "One", " more"))
+    sheet.settle()
+    assert cell.outputs == [text("One"), render(call(2)), text("One more")]
+
+
+def test_two_hundred_calls_between_messages_stay_under_the_limit_and_nothing_is_lost() -> None:
+    sheet, cell = batch(*(call(n, title=f"step{n}") if n % 2 else said(n, f"word{n}") for n in range(1, 401)))
+    sheet.settle()
+    words = "\n".join(cell.plain).split()
+    assert len(cell.outputs) == MOST
+    assert all(words.count(f"step{n}" if n % 2 else f"word{n}") == 1 for n in range(1, 401))
+
+
+# -- what it depends on ---------------------------------------------------------------------------------------------
+
+SCRIPT: list[tuple[int, str]] = [
+    (1, "# Title\n\nI look.\n\n" + "Some words that fill a page. " * 900 + "\n\n```python\nx = 1\n\ny = 2\n```\n"),
+    (2, ""),
+    (3, "Then I change it.\n\n- one\n- two\n"),
+    (4, ""),
+    (5, "Done."),
+]
+
+
+def whole() -> list[Entry]:
+    return [said(number, words) if words else call(number) for number, words in SCRIPT]
+
+
+def in_parts(chance: random.Random) -> Iterator[Entry]:
+    """The same turn as an agent tells it: words in chunks, calls step by step."""
+    for number, words in SCRIPT:
+        yield from chunked(number, words, chance) if words else stepwise(number, chance)
+
+
+def chunked(number: int, words: str, chance: random.Random) -> Iterator[Message]:
+    growing = Growing()
+    while words:
+        step = chance.choice([1, 80, 900, 5000])
+        growing, words = growing.append(words[:step]), words[step:]
+        yield Message(number, 1, "agent", growing)
+
+
+def stepwise(number: int, chance: random.Random) -> Iterator[Entry]:
+    for status in chance.choice([["completed"], ["pending", "in_progress", "completed"]]):
+        yield call(number, status)
+
+
+def read_whole() -> list[dict[str, Any]]:
+    sheet, cell = batch(*whole())
+    sheet.settle()
+    return cell.outputs
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32))
+def test_in_batch_the_outputs_depend_on_what_was_said_alone(seed: int) -> None:
+    sheet, cell = batch(*in_parts(random.Random(seed)))
+    sheet.settle()
+    assert cell.outputs == read_whole()
+    assert set(cell.kinds) == {"display"}
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32))
+def test_whoever_watches_has_the_same_outputs_in_the_end(seed: int) -> None:
+    chance, cell, loop = random.Random(seed), RecordingCell(), Loop()
+    sheet = Page(cell, loop)  # type: ignore[arg-type]
+    for entry in in_parts(chance):
+        sheet.put(entry)
+        if chance.random() < 0.1:
+            loop.pass_time(chance.random() / 4)
+    sheet.settle()
+    assert cell.outputs == read_whole()

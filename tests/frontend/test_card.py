@@ -1,0 +1,202 @@
+"""The buttons of a question: the guard, a rule of the user's own, and a no with a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.messages import Location, Option
+from copilot_kernel.frontend.asking import Asking
+from copilot_kernel.permissions.question import Answer, Question
+
+from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
+from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
+
+pytestmark = pytest.mark.anyio
+
+
+# -- the guard -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard(monkeypatch, 3600)
+    options = (*OPTIONS, Option("later", "Later", "postpone"), Option("never", "Never", "reject_always"))
+    asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
+    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)", "Later"]
+    for name in models.disabled():
+        models.click(models.buttons(name)[0])
+    await asyncio.sleep(0)
+    assert not asked.task.done()
+    models.click(models.buttons("Never (kept by the agent)")[0])
+    assert (await asked.wait()).option == options[-1]
+
+
+async def test_what_is_decided_about_one_question_guards_those_that_move_up(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    first = Asked(asking.ask(QUESTION, place.show))
+    second = Asked(asking.ask(question(call(2), key=2), place.show))
+    while len(place.shown) < 2:
+        await asyncio.sleep(0)
+    await models.released()
+    guard(monkeypatch, 3600)
+    allow = models.buttons("Allow once")
+    models.click(allow[0])
+    await first.wait()
+    place.withdraw[0]()
+    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)"]
+    models.click(allow[1])
+    await asyncio.sleep(0)
+    assert not second.task.done()
+    models.click(models.buttons("Reject")[0])
+    assert await second.wait() == Answer(REJECT, "you")
+    place.withdraw[1]()
+
+
+async def test_what_changes_above_guards_less_and_less_often(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = asyncio.get_running_loop().time()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    guarded: list[float] = []
+    for _ in range(300):
+        now += 0.1
+        await models.released()
+        place.shifted[0]()
+        if models.disabled():
+            guarded.append(now)
+    pauses = [later - earlier for earlier, later in pairwise(guarded)]
+    assert 4 <= len(guarded) <= 5
+    assert pauses == sorted(pauses)
+    models.click(models.buttons("Reject")[0])
+    assert (await asked.wait()).option == REJECT
+
+
+async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
+    async with asyncio.timeout(5):
+        while len(place.shown) < len(both):
+            await asyncio.sleep(0)
+    await models.released()
+    guard(monkeypatch, 3600)
+    models.click(models.buttons(WITH_REASON)[0])
+    await asyncio.sleep(0)
+    assert models.disabled().count("Allow once") == len(both)
+    for asked in both:
+        models.click(models.buttons("Reject")[0])
+        place.withdraw.pop(0)()
+        await asked.wait()
+
+
+async def test_nothing_is_left_running_when_the_question_is_gone(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place()
+    asked = await ask(RecordingCell(), place)
+    models.click(models.buttons("Reject")[0])
+    place.withdraw[0]()
+    await asked.wait()
+    with warnings.catch_warnings(action="error"):
+        await asyncio.sleep(0)
+    assert models.open == {}
+
+
+# -- a rule, and a reason --------------------------------------------------------------------------------------------
+
+OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
+SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
+BY_RULE, WITH_REASON = "Always allow by a rule…", "Reject with a reason…"
+
+
+@pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
+async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, place: int, keep: Any) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.click(models.buttons(BY_RULE)[0])
+    assert models.open[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
+    models.enter("Rule", " Edit(*.txt) ")
+    models.choose(place)
+    await asyncio.sleep(0)
+    await models.released()
+    models.click(models.buttons("Save & allow")[0])
+    assert await asked.wait() == Answer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
+
+
+async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    guard(monkeypatch, 3600)
+    models.click(models.buttons(BY_RULE)[0])
+    await asyncio.sleep(0)
+    assert "Save & allow" in models.disabled()
+    models.click(models.buttons("Save & allow")[0])
+    await asyncio.sleep(0)
+    assert not asked.task.done()
+    asked.task.cancel()
+
+
+@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "not a rule"), ("Sudo(x)", "not a rule")])
+async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: str) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.enter("Rule", rule)
+    for _ in range(3):
+        models.click(models.buttons("Save & allow")[0])
+        await asyncio.sleep(0)
+        assert words in models.complaint
+    assert not asked.task.done()
+    asked.task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("Edit(other.txt)", "does not allow this call"), ("Bash", "allows every command")]
+)
+async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.enter("Rule", rule)
+    models.click(models.buttons("Save & allow")[0])
+    await asyncio.sleep(0)
+    assert words in models.complaint
+    assert not asked.task.done()
+    models.click(models.buttons("Save & allow")[0])
+    assert (await asked.wait()).rule == rule
+
+
+@pytest.mark.parametrize("asked", [
+    QUESTION,
+    replace(SUGGESTED, options=(ALWAYS, REJECT)),
+])  # fmt: skip
+async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allows_once(
+    models: Models, asked: Question
+) -> None:
+    waiting = await ask(RecordingCell(), Place(), asked)
+    assert (models.buttons(BY_RULE), len(models.buttons(WITH_REASON))) == ([], 1)
+    waiting.task.cancel()
+
+
+async def test_a_no_may_have_a_reason(models: Models) -> None:
+    asked = await ask(RecordingCell(), Place())
+    models.click(models.buttons(WITH_REASON)[0])
+    models.click(models.buttons("Reject & tell")[0])
+    assert models.complaint == "⚠ Write a reason, or go back and reject without one."
+    models.enter("Tell the agent why", " Not this file.\nThe other. ")
+    models.click(models.buttons("Reject & tell")[0])
+    assert await asked.wait() == Answer(REJECT, "you", feedback="Not this file.\nThe other.")
+
+
+async def test_without_a_no_there_is_no_reason_to_give(models: Models) -> None:
+    waiting = await ask(RecordingCell(), Place(), question(EDIT, options=(ALLOW,)))
+    assert models.buttons(WITH_REASON) == []
+    waiting.task.cancel()
+
+
+async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
+    for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
+        waiting = await ask(RecordingCell(), Place(), question(about))
+        assert models.open[models.buttons("Allow once")[-1]]["button_style"] == style
+        waiting.task.cancel()

@@ -1,0 +1,121 @@
+"""The task in which the chat lives, with chats that break in every way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, Self
+
+import pytest
+from copilot_kernel.frontend.chat_runner import ChatRunner
+
+cell: ContextVar[str] = ContextVar("cell", default="none")
+
+
+class StandIn:
+    """A chat. Its turn is `turn`; `cell` is the context in which it was opened."""
+
+    def __init__(self, turn: Callable[[StandIn], Awaitable[Any]]) -> None:
+        self._turn = turn
+        self.cancelled = asyncio.Event()
+        self.broken = asyncio.Event()
+        self.cell = ""
+
+    async def __aenter__(self) -> Self:
+        self.cell = cell.get()
+        self._breaking = asyncio.create_task(self._break(asyncio.current_task()))
+        return self
+
+    async def _break(self, life: asyncio.Task[Any] | None) -> None:
+        await self.broken.wait()
+        assert life is not None
+        life.cancel()
+
+    async def __aexit__(self, *error: Any) -> None:
+        self._breaking.cancel()
+        if self.broken.is_set():
+            raise ZeroDivisionError("broke")
+
+    async def ask(self, blocks: Any, view: Any) -> Any:
+        return await self._turn(self)
+
+    def cancel(self, at: float | None = None) -> None:
+        self.cancelled.set()
+
+
+def home(*turns: Callable[[StandIn], Awaitable[Any]]) -> tuple[ChatRunner, list[StandIn]]:
+    made: list[StandIn] = []
+
+    def make() -> Any:
+        made.append(StandIn(turns[len(made)]))
+        return made[-1]
+
+    return ChatRunner(make), made
+
+
+async def works(chat: StandIn) -> str:
+    return "done"
+
+
+async def waits(chat: StandIn) -> str:
+    await chat.cancelled.wait()
+    return "cancelled"
+
+
+async def breaks(chat: StandIn) -> str:
+    chat.broken.set()
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def begun(made: list[StandIn]) -> None:
+    while not made:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+@pytest.mark.anyio
+async def test_one_chat_serves_all_turns_and_knows_no_cell() -> None:
+    place, made = home(works)
+    cell.set("the first cell")
+    answers = [await place.ask([], Any), await place.ask([], Any)]
+
+    assert (answers, [chat.cell for chat in made]) == (["done", "done"], ["none"])
+    await place.close(1)
+
+
+@pytest.mark.anyio
+async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new_one() -> None:
+    place, made = home(breaks, works)
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(place.ask([], Any), 5)
+
+    assert await place.ask([], Any) == "done"
+    assert len(made) == 2
+    await place.close(1)
+
+
+@pytest.mark.anyio
+async def test_cancel_reaches_the_turn_and_says_so() -> None:
+    place, made = home(waits)
+    assert place.cancel() is False
+    turn = asyncio.create_task(place.ask([], Any))
+    await begun(made)
+    while not place.cancel():
+        await asyncio.sleep(0)
+
+    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    assert place.cancel() is False
+    await place.close(1)
+
+
+@pytest.mark.anyio
+async def test_closing_ends_a_turn_that_waits() -> None:
+    place, made = home(waits)
+    turn = asyncio.create_task(place.ask([], Any))
+    await begun(made)
+    await asyncio.wait_for(place.close(1), 5)
+
+    with pytest.raises(asyncio.CancelledError):
+        await turn

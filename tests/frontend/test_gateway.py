@@ -1,0 +1,162 @@
+"""A kernel behind a Jupyter gateway, as its environment tells it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.messages import Text
+from copilot_kernel.chat import Chat
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import (
+    AgentExited,
+    AgentNotFound,
+    AgentStartFailed,
+    AuthRequired,
+    CopilotError,
+    ModelFailed,
+    SessionInUse,
+    UsageError,
+)
+from copilot_kernel.frontend import gateway
+from copilot_kernel.frontend.kernel_session import KernelSession
+
+from ..chat.people import Person
+from .recording import RecordingCell
+
+GATEWAY = {"KERNEL_GATEWAY": "1", "PATH": "/usr/bin"}
+
+
+# -- the folder -----------------------------------------------------------------------------------------------------
+
+
+def test_the_agent_works_in_the_notebooks_folder(tmp_path: Path) -> None:
+    environ = {**GATEWAY, "KERNEL_WORKING_DIR": str(tmp_path)}
+    settings = gateway.with_notebook_folder(Settings(), environ)
+    assert (settings.folder, settings.origins["cwd"]) == (str(tmp_path), "KERNEL_WORKING_DIR")
+    assert gateway.notices(settings, environ) == []
+
+
+def test_a_folder_that_was_set_is_the_folder(tmp_path: Path) -> None:
+    set_here, environ = Settings(cwd="/project"), {**GATEWAY, "KERNEL_WORKING_DIR": str(tmp_path)}
+    assert gateway.with_notebook_folder(set_here, environ) == set_here
+    assert gateway.notices(set_here, environ) == []
+
+
+def test_without_a_gateway_the_variable_means_nothing(tmp_path: Path) -> None:
+    environ = {"KERNEL_WORKING_DIR": str(tmp_path)}
+    assert gateway.with_notebook_folder(Settings(), environ) == Settings()
+    assert gateway.notices(Settings(), environ) == []
+
+
+@pytest.mark.parametrize("named", ["/no/such/folder", ".", "", "/dev/null", "/etc\0", None])
+def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(named: str | None) -> None:
+    environ = {**GATEWAY, **({} if named is None else {"KERNEL_WORKING_DIR": named})}
+    assert gateway.with_notebook_folder(Settings(), environ) == Settings()
+    (notice,) = gateway.notices(Settings(), environ)
+    assert f"The agent works in {os.getcwd()}" in notice
+    assert "COPILOT_KERNEL_CWD" in notice
+    assert ("/no/such/folder" in notice) is (named == "/no/such/folder")
+
+
+def test_a_first_cell_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNEL_GATEWAY", "1")
+    monkeypatch.setenv("KERNEL_WORKING_DIR", "/no/such/folder")
+    kernel_session = KernelSession()
+    assert kernel_session.command_context.settings.cwd == ""
+    cells = [RecordingCell(live=False), RecordingCell(live=True)]
+    for cell in cells:
+        kernel_session.tell_notices(cell)
+    assert ["/no/such/folder" in cell.printed for cell in cells] == [True, False]
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("user", "path", "key"),
+    [
+        ("alice", "/home/user/a.ipynb", '["alice", "/home/user/a.ipynb"]'),
+        ("bob", "/home/user/a.ipynb", '["bob", "/home/user/a.ipynb"]'),
+        ("", "/home/user/a.ipynb", ""),
+        ("alice", "a.ipynb", ""),
+        ("alice", "", ""),
+    ],
+)
+def test_a_notebook_on_another_machine_is_remembered_for_its_user(user: str, path: str, key: str) -> None:
+    assert gateway.notebook_key({**GATEWAY, "KERNEL_USERNAME": user, "JPY_SESSION_NAME": path}) == key
+
+
+def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> None:
+    book = tmp_path / "book.ipynb"
+    book.write_text("{}")
+    named = {"JPY_SESSION_NAME": str(book)}
+    assert gateway.notebook_key(named) == str(book)
+    assert gateway.notebook_key({**named, "KERNEL_USERNAME": "alice"}) == str(book)
+    assert gateway.notebook_key({**named, **GATEWAY}) == f'["", "{book}"]'
+    assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
+
+
+@pytest.mark.anyio
+async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {"KERNEL_USERNAME": "alice", "JPY_SESSION_NAME": "/home/user/a.ipynb"}
+    for name, value in {**GATEWAY, **named, "PATH": os.environ["PATH"]}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+    kernel_session = KernelSession()
+    kernel_session.watched = True
+    kernel_session.command_context.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
+    try:
+        turn = await kernel_session.home.ask([Text("demo: say one")], Person())
+        async with Chat(kernel_session.command_context.settings) as other:
+            with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
+                await other.resume(turn.session_id, Person())
+    finally:
+        await kernel_session.home.close(5)
+
+
+def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateways.md").read_text("utf-8")
+    spec = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    module, _, name = spec["argv"][-1].rpartition(".")
+    assert hasattr(importlib.import_module(module), name)
+    assert (spec["language"], spec["interrupt_mode"]) == ("python", "message")
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+ABOUT_THE_AGENT = [
+    AgentNotFound("None", "Install it."),
+    AgentStartFailed("No"),
+    AuthRequired("session/new", "Who?"),
+    ModelFailed("The model could not answer", "Run `copilot login`.", "sign-in"),
+]
+
+
+@pytest.mark.parametrize("error", ABOUT_THE_AGENT)
+def test_an_error_says_what_the_gateway_did_not_hand_over(error: CopilotError) -> None:
+    before = error.hint
+    gateway.explain(error, GATEWAY)
+    assert error.hint.startswith(before)
+    assert "behind a gateway" in error.hint
+    assert "HOME and COPILOT_KERNEL_AGENT are not set" in error.hint
+
+
+def test_where_nothing_is_missing_the_error_says_where_the_agent_must_be() -> None:
+    gateway.explain(error := AgentNotFound("None"), {**GATEWAY, "HOME": "/home/a", "COPILOT_KERNEL_AGENT": "demo"})
+    assert "installed and signed in" in error.hint
+    assert "not set" not in error.hint
+
+
+def test_other_errors_and_other_kernels_are_not_touched() -> None:
+    no_quota = ModelFailed("The model could not answer", "", "quota")
+    others = ((error, GATEWAY) for error in (AgentExited("Gone"), UsageError("What?"), no_quota))
+    for error, environ in (*others, (AgentNotFound("None"), {})):
+        gateway.explain(error, environ)
+        assert error.hint == ""

@@ -1,0 +1,272 @@
+"""Entries in, sends out: which output shows what, and when it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.acp.messages import Image
+from copilot_kernel.conversation.model import Attachment, Message
+from copilot_kernel.conversation.text import Growing
+from copilot_kernel.frontend.output_area import MOST_PER_SECOND, SECONDS_PER_CHARACTER
+from copilot_kernel.frontend.slots import MOST, OpenQuestion
+from copilot_kernel.rendering.blocks import Blocks
+from copilot_kernel.rendering.entry import render, render_group
+
+from .recording import call, notice, said, spoken
+from .sheet import LONG_AGO, group, page, passing, shown, text
+
+
+def picture(entry_id: int) -> Attachment:
+    return Attachment(entry_id, 1, "agent", Image("iVBORw0KGgo=", "image/png"))
+
+
+# -- what shares an output ----------------------------------------------------------------------------------------
+
+
+def test_tool_calls_thoughts_and_notices_in_a_row_share_one_output() -> None:
+    entries = [call(1), spoken(2, "thought", "Hm."), notice(3, "Low on disk"), call(4)]
+    assert shown(*entries).outputs == [group(*entries)]
+
+
+def test_a_message_stands_between_what_came_before_it_and_what_came_after() -> None:
+    assert shown(call(1), said(2, "So."), call(3)).outputs == [group(call(1)), text("So."), group(call(3))]
+
+
+def test_an_image_has_an_output_of_its_own() -> None:
+    assert shown(call(1), picture(2), call(3)).outputs == [group(call(1)), render(picture(2)), group(call(3))]
+
+
+def test_a_late_change_is_drawn_where_its_entry_is() -> None:
+    cell = shown(call(1, "in_progress"), said(2, "So."), call(1, "completed"))
+    assert cell.outputs == [group(call(1)), text("So.")]
+
+
+def test_a_message_of_nothing_but_blanks_has_no_output() -> None:
+    assert shown(said(1, "", "\n\n"), call(2)).outputs == [group(call(2))]
+
+
+def test_a_message_that_goes_on_after_a_tool_call_goes_on_in_its_own_output() -> None:
+    cell = shown(said(1, "One"), call(2), said(1, "One", " more"))
+    assert cell.outputs == [text("One more"), group(call(2))]
+
+
+def test_finished_pieces_of_a_long_message_are_never_sent_again() -> None:
+    sheet, cell, loop = page()
+    paragraphs = [f"Paragraph {number} " + "word " * 300 + "\n\n" for number in range(60)]
+    whole, message = "".join(paragraphs), said(1)
+    for paragraph in paragraphs:
+        message = Message(1, 1, "agent", message.text.append(paragraph))
+        sheet.put(message)
+        loop.pass_time(1.0)
+    sheet.settle()
+    cutter = Blocks()
+    pieces = [text(piece) for piece in (*cutter.feed(whole), cutter.tail)]
+    last_sent = {data["text/html"]: number for number, (_, data) in enumerate(cell.sent)}
+    order = [last_sent[piece["text/html"]] for piece in pieces]
+    assert (cell.outputs, order) == (pieces, sorted(order))
+    assert len(pieces) > 4
+
+
+# -- the limit ------------------------------------------------------------------------------------------------------
+
+
+def test_two_hundred_tool_calls_between_messages_stay_under_the_limit_and_nothing_is_lost() -> None:
+    entries = [call(n, title=f"step{n}") if n % 2 else said(n, f"word{n}") for n in range(1, 401)]
+    cell = shown(*entries)
+    everything = "\n".join(cell.plain).split()
+    assert len(cell.outputs) == MOST
+    assert all(everything.count(word) == 1 for n in range(1, 401) for word in [f"step{n}" if n % 2 else f"word{n}"])
+
+
+def test_images_after_the_limit_share_the_last_output() -> None:
+    cell = shown(*(picture(number) for number in range(MOST + 5)))
+    assert cell.outputs == [render(picture(0))] * (MOST - 1) + [render_group([picture(0)] * 6)]
+    assert cell.outputs[-1]["text/html"].count("<img ") == 6
+
+
+# -- when it is sent ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_change_goes_out_at_once_and_the_next_ones_together() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    loop.pass_time()
+    assert cell.plain == ["a"]
+    for end in range(2, 9):
+        sheet.put(said(1, *"abcdefgh"[:end]))
+        loop.pass_time(0.001)
+    assert cell.plain == ["a"]
+    loop.pass_time(1 / MOST_PER_SECOND)
+    assert (cell.kinds, cell.plain) == (["display", "update"], ["abcdefgh"])
+
+
+def test_what_comes_in_one_piece_from_the_agent_goes_out_in_one() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    sheet.put(said(1, "a", "b"))
+    sheet.put(call(2, "pending"))
+    sheet.put(call(2, "in_progress"))
+    loop.pass_time()
+    assert cell.sent == [("display", text("ab")), ("display", group(call(2, "in_progress")))]
+
+
+def test_an_entry_that_looks_as_it_did_is_not_sent_again() -> None:
+    sheet, cell, loop = page()
+    for _ in range(5):
+        sheet.put(call(1))
+        loop.pass_time(LONG_AGO)
+    assert cell.kinds == ["display"]
+
+
+def test_what_did_not_change_is_not_sent_when_something_else_does() -> None:
+    cell = shown(call(1), said(2, "a"), said(2, "a", "b"), call(3), said(2, "a", "b", "c"))
+    assert [data for _, data in cell.sent].count(group(call(1))) == 1
+
+
+def test_at_most_twenty_sends_a_second_whatever_changes() -> None:
+    sheet, cell, loop = page()
+    for tick in range(2000):
+        entry_id = tick % 30
+        sheet.put(said(entry_id, f"{tick}" * 3) if entry_id % 2 else call(entry_id, title=f"Step {tick}"))
+        loop.pass_time(0.001)
+    assert len(cell.sent) <= 2 * MOST_PER_SECOND + 30
+
+
+def test_a_large_output_rests_longer_and_does_not_hold_up_a_small_one() -> None:
+    sheet, cell, loop = page()
+    size = 200_000
+    sheet.put(said(1, "x " * (size // 2)))
+    loop.pass_time()
+    rest = SECONDS_PER_CHARACTER * size
+    cell.sent.clear()
+    sheet.put(said(1, "x " * (size // 2), "more"))
+    sheet.put(call(2))
+    loop.pass_time(rest / 2)
+    assert cell.sent == [("display", group(call(2)))]
+    loop.pass_time(LONG_AGO)
+    assert cell.kinds == ["display", "update"]
+
+
+def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None:
+    sheet, cell, loop = page()
+    sample = "Some **words** of an answer, `code` too, and a little more of it.\n- an item\n- another one\n\n" * 4_000
+    source, parts = sample[:300_000], Growing()
+    for start in range(0, len(source), 100):
+        parts = parts.append(source[start : start + 100])
+        sheet.put(Message(1, 1, "agent", parts))
+        loop.pass_time(0.001)
+    sheet.settle()
+    sent = sum(len(str(value).encode()) for _, data in cell.sent for value in data.values())
+    assert "".join("".join(cell.plain).split()) == "".join(source.split())
+    assert sent / len(source) < 7.5
+    assert len(cell.sent) <= 3 * MOST_PER_SECOND + len(cell.outputs)
+
+
+def test_settling_sends_what_rests() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "a"))
+    loop.pass_time()
+    sheet.put(said(1, "a", "b"))
+    sheet.put(call(2))
+    sheet.settle()
+    assert cell.outputs == [text("ab"), group(call(2))]
+    loop.pass_time(LONG_AGO)
+    assert len(cell.sent) == 3
+
+
+def test_what_comes_after_the_end_is_drawn_where_it_belongs() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "in_progress"))
+    sheet.settle()
+    sheet.put(call(1, "completed"))
+    sheet.put(notice(2, "Late"))
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1), notice(2, "Late"))]
+
+
+def test_the_metadata_of_an_output_never_changes() -> None:
+    cell = shown(said(1, "a"), said(1, "a", "b"), call(2, "pending"), call(2))
+    assert cell.metadata == [None] * len(cell.sent)
+
+
+def test_an_output_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(entry: Any, cwd: str) -> Any:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("copilot_kernel.frontend.picture.render", fail)
+    cell = shown(call(1), said(2, "So."))
+    assert cell.plain == ["(This output could not be drawn; the kernel's log says why.)", "So."]
+    assert [record.getMessage() for record in caplog.records] == ["an output could not be drawn"]
+
+
+# -- a passing line -----------------------------------------------------------------------------------------------
+
+
+def test_a_cell_that_is_over_asks_nothing_and_what_was_decided_may_come_later() -> None:
+    sheet, cell, loop = page()
+    gone: list[str] = []
+    sheet.put(call(1))
+    sheet.open_question(1, OpenQuestion({"text/plain": "May I?"}, lambda: gone.append("one")))
+    second = sheet.open_question(1, OpenQuestion({"text/plain": "And this?"}, lambda: gone.append("two")))
+    loop.pass_time(LONG_AGO)
+    sheet.settle()
+    assert (gone, cell.outputs[0]) == (["one", "two"], group(call(1)))
+    assert all("this?" not in str(bundle) for bundle in cell.outputs)
+    second(notice(-1, "It was cancelled."))
+    loop.pass_time(LONG_AGO)
+    assert "It was cancelled." in cell.outputs[1]["text/plain"]
+
+
+def test_a_question_that_takes_the_place_of_another_at_once_withdraws_that_one() -> None:
+    sheet, cell, loop = page()
+    gone: list[str] = []
+    sheet.put(call(1))
+    close = sheet.open_question(1, OpenQuestion({"text/plain": "May I?"}, lambda: gone.append("one")))
+    loop.pass_time(LONG_AGO)
+    close(notice(-1, "withdrawn"))
+    sheet.open_question(1, OpenQuestion({"text/plain": "May I do this?"}, lambda: gone.append("two")))
+    assert gone == ["one"]
+    loop.pass_time(LONG_AGO)
+    assert (gone, cell.outputs) == (["one"], [{"text/plain": "May I do this?"}])
+
+
+def test_a_passing_line_stands_below_until_something_new_takes_its_place() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1))
+    for words in ("silent for 10 s", "silent for 12 s"):
+        sheet.status(words)
+        loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1)), passing("silent for 12 s")]
+    sheet.put(said(2, "So."))
+    sheet.settle()
+    assert cell.outputs == [group(call(1)), text("So.")]
+
+
+def test_a_passing_line_is_taken_away_when_what_stands_above_it_goes_on() -> None:
+    sheet, cell, loop = page()
+    sheet.put(said(1, "One"))
+    loop.pass_time(LONG_AGO)
+    for _ in range(2):
+        sheet.status("silent for 10 s")
+        loop.pass_time(LONG_AGO)
+        sheet.put(said(1, "One", " more"))
+        sheet.status("")
+        loop.pass_time(LONG_AGO)
+    nothing = {"text/plain": "", "text/html": ""}
+    assert cell.outputs == [text("One more"), nothing]
+    sheet.settle()
+    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    assert cell.outputs == [text("One more"), {"text/plain": "the end"}]
+
+
+def test_a_passing_line_that_was_never_sent_leaves_nothing() -> None:
+    sheet, cell, loop = page()
+    sheet.status("silent for 10 s")
+    sheet.status("")
+    sheet.settle()
+    loop.pass_time(LONG_AGO)
+    sheet.add({"text/plain": "the end"}, {})
+    assert cell.outputs == [{"text/plain": "the end"}]

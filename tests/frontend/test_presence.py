@@ -1,0 +1,219 @@
+"""A question that no client shows any more is cancelled; one that a client shows, or may still show, is not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.elicitation import parse_elicitation
+from copilot_kernel.frontend import presence
+from copilot_kernel.frontend.asking import Asking
+from copilot_kernel.frontend.choosing import KEPT, Menu, choose
+from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.kernel_session import KernelSession
+from copilot_kernel.permissions.question import Answer
+from copilot_widgets.field import Field, Picks
+
+from .asked import QUESTION, Models, Place, ask, ask_ready
+from .recording import ALLOW, REJECT, RecordingCell
+
+pytestmark = pytest.mark.anyio
+
+JUPYTERLAB_AUTOSAVE_SECONDS = 120
+UNSEEN = Answer(None, "cancel", presence.UNSEEN)
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "GRACE_SECONDS", 0)
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long enough for what a test does without waiting."""
+    monkeypatch.setattr(presence, "GRACE_SECONDS", 0.25)
+
+
+def test_the_grace_time_is_longer_than_jupyterlab_waits_to_save_by_itself() -> None:
+    assert presence.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
+
+
+# -- a page was loaded ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_grace")
+@pytest.mark.parametrize("seen", [True, False])
+async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: bool) -> None:
+    cell = RecordingCell(seen=seen)
+    asked = await ask_ready(models, cell, Place())
+    cell.clients.connected("a page loaded later")
+    assert await asked.wait() == UNSEEN
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_so_is_one_that_is_asked_after_the_page_was_loaded(models: Models) -> None:
+    cell = RecordingCell()
+    cell.clients.connected("a page loaded later")
+    assert await (await ask(cell, Place())).wait() == UNSEEN
+
+
+@pytest.mark.usefixtures("short_grace")
+async def test_one_that_a_page_draws_is_not(models: Models) -> None:
+    shown, lost = RecordingCell(), RecordingCell()
+    first = await ask_ready(models, shown, Place())
+    shown.clients.connected("a page loaded later")
+    await models.probed()
+    models.draw()
+    second = await ask(lost, Place(), replace(QUESTION, key=2))
+    lost.clients.connected("a page loaded later")
+    assert await second.wait() == UNSEEN
+    assert not first.task.done()
+    await models.released()
+    models.click(models.buttons("Allow once")[0])
+    assert await first.wait() == Answer(ALLOW, "you")
+
+
+@pytest.mark.usefixtures("short_grace")
+async def test_each_page_that_is_loaded_is_asked_anew(models: Models) -> None:
+    cell = RecordingCell()
+    asked = await ask_ready(models, cell, Place())
+    for number in range(2):
+        cell.clients.connected(f"page {number}")
+        await models.probed()
+        models.draw()
+    cell.clients.connected("a page without the question")
+    assert await asked.wait() == UNSEEN
+
+
+async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "GRACE_SECONDS", 0.25)
+    cell = RecordingCell()
+    asked = await ask_ready(models, cell, Place())
+    cell.clients.connected("slow")
+    await models.probed()
+    monkeypatch.setattr(presence, "GRACE_SECONDS", 60)
+    cell.clients.connected("loaded again")
+    await models.probed(2)
+    models.draw()
+    models.click(models.buttons("Reject")[0])
+    assert await asked.wait() == Answer(REJECT, "you")
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_one_that_was_saved_with_the_notebook_is_not(
+    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = tmp_path / "notebook.ipynb"
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook))
+    cell, place = RecordingCell(), Place()
+    asked = await ask_ready(models, cell, place)
+    notebook.write_text(json.dumps({"outputs": [place.buttons[0]]}))
+    loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), presence._is_saved
+
+    def is_saved(widgets: presence.Widgets) -> bool:
+        loop.call_soon_threadsafe(looked.set)
+        return look(widgets)
+
+    monkeypatch.setattr(presence, "_is_saved", is_saved)
+    cell.clients.connected("a page loaded later")
+    await asyncio.wait_for(looked.wait(), 5)
+    async with asyncio.timeout(5):
+        while not (asked.task.done() or cell.clients._waiting):
+            await asyncio.sleep(0)
+    assert not asked.task.done()
+    notebook.write_text("{}")
+    cell.clients.connected("a page that was loaded after it was saved without")
+    assert await asked.wait() == UNSEEN
+
+
+# -- no page was loaded ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_without_another_page_a_question_waits_for_ever(models: Models) -> None:
+    cell = RecordingCell()
+    asked = await ask_ready(models, cell, Place())
+    cell.clients.connected(cell.session)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert (asked.task.done(), models.probes()) == (False, [])
+    models.click(models.buttons("Reject")[0])
+    assert await asked.wait() == Answer(REJECT, "you")
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_pages_that_were_there_before_the_cell_began_are_no_sign(models: Models) -> None:
+    cell = RecordingCell()
+    cell.clients.connected("an old tab")
+    cell.others_before = cell.clients.others(cell.session)
+    asked = await ask_ready(models, cell, Place())
+    models.click(models.buttons("Reject")[0])
+    assert await asked.wait() == Answer(REJECT, "you")
+
+
+# -- what is left ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_the_probes_go_with_the_question(models: Models) -> None:
+    cell, place = RecordingCell(), Place()
+    asked = await ask_ready(models, cell, place)
+    cell.clients.connected("a page loaded later")
+    await asked.wait()
+    place.withdraw[0]()
+    assert models.open == {}
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_a_form_is_cancelled_too(models: Models) -> None:
+    cell = RecordingCell()
+    display = Display(cell, Asking(cell))  # type: ignore[arg-type]
+    cell.clients.connected("a page loaded later")
+    form = {"mode": "form", "message": "Who?", "requestedSchema": {"properties": {"name": {"type": "string"}}}}
+    answer = await asyncio.wait_for(display.elicit(parse_elicitation(form)), 5)
+    display.close()
+    assert (answer.action, display.unseen, models.open) == ("cancel", ["Who?"], {})
+    assert f"Cancelled ({presence.UNSEEN})" in "".join(cell.plain)
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_a_picker_leaves_everything_as_it_is(models: Models) -> None:
+    cell = RecordingCell()
+    cell.clients.connected("a page loaded later")
+
+    async def apply(_: Picks) -> str:
+        raise AssertionError("nothing was chosen")
+
+    menu = Menu((Field("Mode", ("one", "two")),), "Apply", {"text/plain": "Modes"})
+    await asyncio.wait_for(choose(cell, menu, apply), 5)  # type: ignore[arg-type]
+    assert (cell.plain, models.open) == ([f"ℹ {KEPT}"], {})
+
+
+@pytest.mark.usefixtures("no_grace")
+async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, again = RecordingCell(), RecordingCell()
+    display = Display(lost, Asking(lost))  # type: ignore[arg-type]
+    lost.clients.connected("a page loaded later")
+    await asyncio.wait_for(display.ask(QUESTION), 5)
+    assert display.unseen == ["Edit notes.txt"]
+
+    kernel_session = KernelSession()
+
+    async def prompt(*_: object) -> None:
+        """The turn is over at once."""
+
+    monkeypatch.setattr(kernel_session.home, "ask", prompt)
+    monkeypatch.setattr(display, "finish", lambda _: None)
+    await kernel_session.prompt(lost, "Edit", lambda *_, **__: display)  # type: ignore[arg-type]
+    before = lost.printed
+    kernel_session.tell_notices(lost)  # type: ignore[arg-type]
+    assert lost.printed == before
+    again.session = "a page loaded later"
+    for _ in range(2):
+        kernel_session.tell_notices(again)  # type: ignore[arg-type]
+    assert again.printed == presence.NOTICE.format("Edit notes.txt")
