@@ -4,9 +4,18 @@ __version__ = "0.1.0.dev0"
 
 
 def _jupyter_server_extension_points() -> list[dict[str, object]]:
-    """What Jupyter Server asks for. By name: the rest of the package imports this module, and nothing with it."""
-    from importlib import import_module
+    """The server extension; none where the packages of the extra `[server]` are not installed.
 
+    By name: the rest of the package imports this module, and nothing with it.
+    """
+    from importlib import import_module
+    from logging import getLogger
+
+    try:
+        import_module("copilot_kernel.server").require_dependencies()
+    except import_module("copilot_kernel.errors").UsageError as error:
+        getLogger("ServerApp").warning("%s %s", error, error.hint)
+        return []
     app = import_module("copilot_kernel.server.app")
     return [{"module": app.__name__, "app": app.CopilotApp}]
 

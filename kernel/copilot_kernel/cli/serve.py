@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CopilotError, UsageError
+from ..server import require_dependencies
 from .exits import FAILED
 from .settings import names
 
@@ -33,6 +34,7 @@ Server = dict[str, Any]
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve, or do what is asked with servers that run; the exit code."""
+    require_dependencies()
     match arguments.action:
         case "start":
             return _start(arguments.port, arguments.more)
@@ -69,7 +71,7 @@ def _start(port: int | None, more: Sequence[str]) -> int:
 
 def _launch(port: int | None, more: Sequence[str], path: Path) -> subprocess.Popen[bytes]:
     """In a session of its own; what it says, which is not its token, goes to a file that only the user can read."""
-    command = [sys.executable, "-P", "-c", MAIN, *_options(port, more), "--Alone.tell_token=False"]
+    command = [sys.executable, "-P", "-c", MAIN, *_options(port, more), "--StandaloneServer.tell_token=False"]
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as log:
         os.fchmod(log.fileno(), 0o600)
         log.truncate()
