@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 
-import pytest
-
 import copilot_kernel
+import pytest
 from copilot_kernel import server
 from copilot_kernel.cli import main
 

@@ -1,4 +1,4 @@
-"""The Jupyter Server extension. Importing this package imports nothing else: its dependencies are those of `[server]`."""
+"""The Jupyter Server extension. Importing this package imports nothing else: it needs the packages of `[server]`."""
 
 from importlib.util import find_spec
 

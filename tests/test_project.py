@@ -1,0 +1,169 @@
+"""The project as a whole: what it ships, what no file may contain, and that CI skips no test that it must run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import copilot_kernel
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+pytestmark = pytest.mark.skipif(not (ROOT / "kernelspec").is_dir(), reason="these are checks of a checkout")
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | environment
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110)
+
+
+def tracked() -> list[Path]:
+    """The files that are, or are about to be, in git."""
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [path for path in map(ROOT.joinpath, listed.stdout.splitlines()) if path.is_file()]
+
+
+# -- what is shipped -------------------------------------------------------------------------------------
+
+
+def names_under(folder: Path, pattern: str = "*") -> set[str]:
+    files = (path for path in folder.rglob(pattern) if path.is_file())
+    return {path.relative_to(folder).as_posix() for path in files if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_holds_the_packages_the_kernelspec_and_the_tour_and_nothing_else(tmp_path):
+    done = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if not name.endswith("/")}
+    stem = f"copilot_kernel-{copilot_kernel.__version__}"
+    share = f"{stem}.data/data/share"
+    expected = {
+        *(f"copilot_kernel/{name}" for name in names_under(ROOT / "kernel" / "copilot_kernel")),
+        *(f"copilot_widgets/{name}" for name in names_under(ROOT / "widgets" / "copilot_widgets")),
+        *(f"{share}/jupyter/kernels/copilot/{name}" for name in names_under(ROOT / "kernelspec")),
+        *(f"{share}/copilot_kernel/notebooks/{name}" for name in names_under(ROOT / "notebooks")),
+        f"{stem}.data/data/etc/jupyter/jupyter_server_config.d/copilot_kernel.json",
+        *(f"{stem}.dist-info/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")),
+        f"{stem}.dist-info/licenses/LICENSE",
+    }
+    assert names == expected
+
+
+def test_the_change_notes_know_this_version():
+    version = copilot_kernel.__version__
+    heading = "## [Unreleased]" if "dev" in version else f"## [{version}]"
+    assert heading in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+
+
+def test_importing_the_package_imports_nothing_else():
+    code = "import sys; before = set(sys.modules); import copilot_kernel; print(sorted(set(sys.modules) - before))"
+    done = run(sys.executable, "-P", "-c", code)
+    assert (done.stdout, done.stderr) == ("['copilot_kernel']\n", "")
+
+
+# -- what no file may hold -------------------------------------------------------------------------------
+
+REGISTRIES = "|".join(
+    ["pypi", "files.pythonhosted", "registry.npmjs", "registry.yarnpkg", "npm.pkg.github", "conda.anaconda"]
+)
+FOREIGN = {
+    "a package registry": re.compile(rf"\b(?:{REGISTRIES})\.(?:org|com)\b"),
+    "an absolute path of some machine": re.compile(
+        r"(?<![\w.~$})-])/(?:work|root|opt|Users|home/(?!(?:user|runner|me)\b)\w+)/\w"
+    ),
+    "an unsolved merge": re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_no_file_names(what):
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in tracked()
+        if path.suffix not in (".png", ".lock")
+        for match in FOREIGN[what].finditer(path.read_text("utf-8", errors="replace"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(("what", "line"), [
+    ("a package registry", "https://{}.org/simple".format("py" + "pi")),
+    ("an absolute path of some machine", "see {}/anna/project".format("/ho" + "me")),
+    ("an absolute path of some machine", 'open("{}/x")'.format("/ro" + "ot")),
+    ("an unsolved merge", "text\n{} main".format("<" * 7)),
+])  # fmt: skip
+def test_the_search_finds(what, line):
+    assert FOREIGN[what].search(line)
+
+
+def test_lock_files_stay_out_of_git():
+    assert [path.name for path in tracked() if path.name in ("uv.lock", "package-lock.json", "yarn.lock")] == []
+
+
+def test_the_environment_has_the_pinned_versions():
+    pins = dict(pin.split("==") for pin in PROJECT["tool"]["uv"]["constraint-dependencies"])
+    here = {re.sub(r"[-_.]+", "-", each.name).lower(): each.version for each in distributions()}
+    assert {name: version for name, version in here.items() if pins.get(name, version) != version} == {}
+
+
+def test_each_direct_dependency_is_pinned():
+    project = PROJECT["project"]
+    groups = [*project["optional-dependencies"].values(), *PROJECT["dependency-groups"].values()]
+    names = {re.match(r"[\w.-]+", each)[0].lower() for group in (project["dependencies"], *groups) for each in group}
+    pinned = {pin.partition("==")[0] for pin in PROJECT["tool"]["uv"]["constraint-dependencies"]}
+    assert names - pinned == {project["name"]}
+
+
+# -- the tests themselves --------------------------------------------------------------------------------
+
+SKIPPED = """
+import pytest
+
+@pytest.fixture
+def browser():
+    pytest.skip("install one")
+
+@pytest.mark.browser
+def test_that_needs_a_browser(browser): ...
+
+@pytest.mark.real_agent
+def test_that_needs_an_agent():
+    pytest.skip("install one")
+
+@pytest.mark.soak
+def test_that_needs_nothing():
+    pytest.skip("another reason")
+
+def test_quick(): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"), [([], "1 passed, 3 deselected"), (["--all"], "1 failed, 1 passed, 1 skipped, 1 error")]
+)
+def test_in_ci_all_tests_run_and_those_for_browsers_and_agents_are_not_skipped(tmp_path, options, outcome):
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "test_it.py").write_text(SKIPPED, "utf-8")
+    config = (
+        f"--config-file={ROOT / 'pyproject.toml'}",
+        f"--rootdir={tmp_path}",
+        "-n0",
+        "-p",
+        "pytest_timeout",
+        "-p",
+        "xdist",
+    )
+    environment = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CI": "true"}
+    done = run(sys.executable, "-m", "pytest", *config, str(tmp_path), "-q", *options, **environment)
+    assert f"{outcome} in" in done.stdout
