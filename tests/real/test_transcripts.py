@@ -160,27 +160,28 @@ def _readable(text: str) -> list[str]:
     return [_squeezed(line) for line in told.splitlines() if line.strip() and not line.startswith("```")]
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
+    """One kernel for all transcripts; `%agent` names the one that comes next."""
+    with kernel_process(tmp_path_factory.mktemp("notebook"), {}) as front_end:
+        yield front_end
+
+
 @pytest.mark.parametrize("path", [path for path in TRANSCRIPTS if path not in SIGNED_OUT], ids=lambda path: path.stem)
-def test_what_the_agent_said_is_in_the_cell(path: Path, tmp_path: Path) -> None:
-    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
-        for turn in _turns(path):
-            outcome = _played(front_end, turn)
-            assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
-            shown = _squeezed(outcome.text)
-            lines = [line for words in _said(turn) for line in _readable(words)]
-            assert [line for line in lines if line not in shown] == [], outcome.text
+def test_what_the_agent_said_is_in_the_cell(kernel: FrontEnd, path: Path) -> None:
+    assert kernel.run(f"%agent {_replay(path)}").status == "ok"
+    for turn in _turns(path):
+        outcome = _played(kernel, turn)
+        assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
+        shown = _squeezed(outcome.text)
+        lines = [line for words in _said(turn) for line in _readable(words)]
+        assert [line for line in lines if line not in shown] == [], outcome.text
+        assert path not in SHELLS or "exit code 3" in outcome.text
 
 
 @pytest.mark.parametrize("path", SIGNED_OUT, ids=lambda path: path.stem)
-def test_an_agent_without_an_account_gets_a_card_with_the_command_to_sign_in(path: Path, tmp_path: Path) -> None:
-    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
-        outcome = front_end.run("Hello")
+def test_an_agent_without_an_account_gets_a_card_with_the_command_to_sign_in(kernel: FrontEnd, path: Path) -> None:
+    kernel.run(f"%agent {_replay(path)}")
+    outcome = kernel.run("Hello")
     assert (outcome.status, outcome.error[0]) == ("error", "AuthRequired")
     assert "copilot login" in outcome.text
-
-
-@pytest.mark.parametrize("path", SHELLS, ids=lambda path: path.stem)
-def test_an_exit_code_that_the_agent_told_is_in_the_cell(path: Path, tmp_path: Path) -> None:
-    [turn] = _turns(path)
-    with kernel_process(tmp_path, {"COPILOT_KERNEL_AGENT": _replay(path)}) as front_end:
-        assert "exit code 3" in _played(front_end, turn).text
