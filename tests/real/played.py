@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from . import record
-from .agents import COPILOT, Agent
+from .agents import Agent
 
 Json = dict[str, Any]
-SCENES = ("text", "edit-allowed", "edit-rejected", "shell", "cancel-question", "two-turns")
-COPILOT_ONLY = ("parallel", "cancel-shell", "signed-out")
+SCENES = ("text", "shell", "parallel", "signed-out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,6 @@ class Played:
     """What came of one scene."""
 
     messages: list[Json]
-    notes: str
 
     @property
     def answers(self) -> list[Json]:
@@ -40,13 +38,11 @@ class Played:
 
 def perform(agent: Agent, home: Path, cache: Path) -> dict[str, Played]:
     """All scenes of an agent; raises AssertionError with the last words of what played them."""
-    names = SCENES + (COPILOT_ONLY if agent is COPILOT else ())
-    done = record.perform(agent, names, home, cache, home)
+    done = record.perform(agent, SCENES, home, cache, home)
     assert done.returncode == 0, done.stderr
-    return {name: _result(agent, name, home, number) for number, name in enumerate(names)}
+    return {name: _result(agent, name, home) for name in SCENES}
 
 
-def _result(agent: Agent, scene: str, home: Path, number: int) -> Played:
+def _result(agent: Agent, scene: str, home: Path) -> Played:
     records = map(json.loads, (home / f"{agent.name}-{scene}.jsonl").read_text().splitlines())
-    messages = [record["message"] for record in records if record["from"] == "agent"]
-    return Played(messages, (home / str(number) / "project" / "notes.txt").read_text())
+    return Played([record["message"] for record in records if record["from"] == "agent"])
