@@ -8,10 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
-from ..jupyter.front_end import SLOW_DRAWING, START_LIMIT, FrontEnd, until
+from ..jupyter.front_end import SLOW_DRAWING, START_LIMIT, FrontEnd, gone, until
 from .conftest import StartKernel
 
 CANCELLED = ("Cancelled", "The turn was cancelled.")
@@ -33,6 +32,43 @@ if not child:
 os.waitpid(child, 0)[1]
 """
 
+PRESSES = """
+import os
+from copilot_kernel.chat import stop
+stop.DOUBLE_CLICK = 0.0
+press = stop.Stop.press
+def told(self, at=None):
+    press(self, at)
+    open(os.environ["PRESSED"], "w").close()
+stop.Stop.press = told
+"""
+"""Any two interrupts are more than a double click, and the file PRESSED tells that one was heard."""
+
+AGAIN = """
+import signal
+from copilot_kernel.ipython.door import Door
+interrupt, again = Door.interrupt, [signal.SIGINT]
+def interrupted(self):
+    if again:
+        signal.raise_signal(again.pop())
+    interrupt(self)
+Door.interrupt = interrupted
+"""
+"""While an interrupt is being handled, another one arrives."""
+
+AT_THE_END = """
+import signal
+from queue import SimpleQueue
+from copilot_kernel.ipython import waiting
+class Errands(SimpleQueue):
+    def get(self):
+        if (errand := super().get()) is None:
+            signal.raise_signal(signal.SIGINT)
+        return errand
+waiting.SimpleQueue = Errands
+"""
+"""An interrupt arrives while the waiting thread takes the sign that the turn is over."""
+
 
 def by_message(front_end: FrontEnd) -> None:
     assert front_end.control("interrupt_request")["status"] == "ok"
@@ -48,6 +84,10 @@ BUSY = {
     "asking": ("%copilot demo: ask Something", "Allow once"),
     "silent": ("%%copilot\ndemo: say Start.\nwait", "Start."),
     "in a function": ("def f():\n    %copilot demo: slow 1000 0.02\nf()", "2 "),
+    "in a function of a cell that awaits": (
+        "import asyncio\ndef f():\n    %copilot demo: slow 1000 0.02\nawait asyncio.sleep(0)\nf()",
+        "2 ",
+    ),
     "among others": ("x = 1\n%copilot demo: slow 1000 0.02\nx = 2", "2 "),
 }
 
@@ -93,14 +133,40 @@ def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(
     assert front_end.finish(queued).status == "aborted"
 
 
-def test_the_second_interrupt_ends_an_agent_that_does_not_listen(start_kernel: StartKernel) -> None:
-    front_end = start_kernel(COPILOT_KERNEL_CANCEL_GRACE="60")
-    cell = front_end.execute("%%copilot\ndemo: hang Begun.")
+@pytest.mark.parametrize("code", ["%%copilot\ndemo: hang Begun.", "def f():\n    %copilot demo: hang Begun.\nf()"])
+def test_the_second_interrupt_ends_an_agent_that_does_not_listen(
+    start_kernel: StartKernel, tmp_path: Path, code: str
+) -> None:
+    pressed = tmp_path / "pressed"
+    front_end = start_kernel(COPILOT_KERNEL_CANCEL_GRACE="60", PRESSED=str(pressed))
+    front_end.run(PRESSES)
+    cell = front_end.execute(code)
     front_end.shows("Begun.", cell)
     (agent,) = front_end.children()
-    until(lambda: by_signal(front_end) or gone(agent), "the end of the agent")  # soon, they are no double click
+    by_signal(front_end)
+    until(pressed.exists, "the first interrupt is heard")
+    assert not gone(agent)
+    by_signal(front_end)  # not a third: at the end of the cell it would cost the reply, as in any cell of ipykernel
+
     assert front_end.finish(cell).error == CANCELLED
+    until(lambda: gone(agent), "the end of the agent")
     assert front_end.run("%copilot demo: say Next").status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"), [(AGAIN, "demo: slow 1000 0.02"), (AT_THE_END, "demo: say 1 2 3")], ids=["again", "at the end"]
+)
+def test_an_interrupt_at_any_moment_of_a_cell_that_blocks_waits_for_the_turns_end(
+    start_kernel: StartKernel, patch: str, code: str
+) -> None:
+    front_end = start_kernel()
+    front_end.run(patch)
+    cell = front_end.execute(f"def f():\n    %copilot {code}\nf()")
+    front_end.shows("2 ", cell)
+    if patch == AGAIN:
+        by_signal(front_end)
+    assert front_end.finish(cell).error == CANCELLED
+    assert "('cancelled', True)" in str(front_end.run("_copilot.stop_reason, '1 2' in _copilot.text").outputs)
 
 
 def test_an_interrupt_while_the_agent_starts_ends_the_cell(start_kernel: StartKernel, tmp_path: Path) -> None:
@@ -178,10 +244,6 @@ def by_termination(front_end: FrontEnd) -> None:
 
 def by_kill(front_end: FrontEnd) -> None:
     front_end.process.send_signal(signal.SIGKILL)
-
-
-def gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.parametrize("during", ["", "%%copilot\ndemo: say Begun.\nhang"])

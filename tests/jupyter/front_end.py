@@ -47,6 +47,14 @@ def until(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
     return value
 
 
+def gone(process: psutil.Process) -> bool:
+    """Nobody may be there to bury it; and it may end while we look."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 @dataclass
 class Outcome:
     """One cell's end: its reply, and what it published besides status and input."""
@@ -191,7 +199,7 @@ class FrontEnd:
 
     def children(self) -> list[psutil.Process]:
         """The agent and what it runs, without the kernel's own reaper."""
-        alive = (child for child in self.process.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE)
+        alive = (child for child in self.process.children(recursive=True) if not gone(child))
         return [child for child in alive if posix_session.__file__ not in child.cmdline()]
 
 

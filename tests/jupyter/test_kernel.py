@@ -16,7 +16,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from .conftest import StartKernel
-from .front_end import ARGV, SLOW_DRAWING, FrontEnd, parent, until
+from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, parent, until
 
 CANCELLED = ("Cancelled", "The turn was cancelled.")
 
@@ -32,11 +32,6 @@ def by_request(front_end: FrontEnd) -> None:
 
 def by_signal(front_end: FrontEnd) -> None:
     front_end.process.send_signal(signal.SIGINT)
-
-
-def gone(process: psutil.Process) -> bool:
-    """Nobody may be there to bury it."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 MAIN = "from copilot_kernel.__main__ import main; main()"

@@ -17,7 +17,7 @@ from copilot_kernel.jupyter import lifetime
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
-from .front_end import ARGV, no_settings, until
+from .front_end import ARGV, gone, no_settings, until
 
 
 class Parent:
@@ -98,5 +98,5 @@ def test_a_kernel_that_is_nobodys_child_and_was_told_of_a_foreign_parent_works(t
         assert [reply["content"]["status"] for reply in replies] == ["ok"] * 3
     finally:
         client.shutdown()
-        until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "the end of the kernel")
+        until(lambda: gone(process), "the end of the kernel")
         client.stop_channels()

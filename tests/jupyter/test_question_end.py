@@ -12,7 +12,7 @@ import pytest
 
 from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
 from .conftest import StartKernel
-from .front_end import START_LIMIT, FrontEnd, is_output, until
+from .front_end import START_LIMIT, FrontEnd, gone, is_output, until
 
 DEATH_LIMIT = 2.0
 """Seconds from the agent's end to the error in the cell."""
@@ -102,7 +102,7 @@ def test_a_kernel_that_is_killed_leaves_no_agent_and_a_cell_that_reads_as_a_ques
     asked = Asked(notebook, "demo: shell echo one && echo two")
     agent = agent_of(notebook)
     notebook.process.kill()
-    until(lambda: not agent.is_running() or agent.status() == psutil.STATUS_ZOMBIE, "the agent's end")
+    until(lambda: gone(agent), "the agent's end")
     text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
     assert (QUESTION in text, "echo one && echo two" in text) == (True, True)
     assert not any(word in text for word in ("Allowed", "Rejected", "Cancelled"))

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from .cell import Errands, NotebookCell, ShellCell
-from .door import Ended, MagicSession
+from .cell import Errand, Errands, NotebookCell, ShellCell
+from .door import MagicSession, Ended
 from .front_end import attended, clicks_arrive
 
 
@@ -23,7 +23,7 @@ async def awaited(door: MagicSession, shell: Any, text: str, note: str) -> Ended
     cell = NotebookCell(kernel, door.widgets, asyncio.get_running_loop())
     _warn(cell, note)
     door.begin()
-    with attended(kernel, cell.request, door.widgets.clients), _interrupts(door.interrupt):
+    with attended(kernel, cell.request, door.widgets.clients), _Interrupts(door.interrupt).heard():
         working = asyncio.wrap_future(door.engine.submit(door.run(cell, text)))
         try:
             return await asyncio.shield(working)
@@ -43,22 +43,13 @@ def blocking(door: MagicSession, shell: Any, text: str, note: str, why: str) -> 
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
         _warn(cell, why)
     door.begin()
-    working = door.engine.submit(door.run(cell, text))
-    working.add_done_callback(lambda _: errands.put(None))
-    while _go_on(errands, door.interrupt):
-        pass
+    interrupts = _Interrupts(door.interrupt)
+    with interrupts.heard():
+        working = door.engine.submit(door.run(cell, text))
+        working.add_done_callback(lambda _: errands.put(None))
+        while (errand := errands.get()) is not None:
+            interrupts.end(errand)
     return working.result()
-
-
-def _go_on(errands: Errands, interrupt: Callable[[], None]) -> bool:
-    try:
-        errand = errands.get()
-        if errand is not None:
-            errand()
-    except KeyboardInterrupt:
-        interrupt()
-        return True
-    return errand is not None
 
 
 def _blocking_cell(door: MagicSession, shell: Any, errands: Errands) -> NotebookCell | ShellCell:
@@ -75,14 +66,38 @@ def _warn(cell: NotebookCell | ShellCell, note: str) -> None:
         cell.stream(note, "stderr")
 
 
-@contextmanager
-def _interrupts(interrupt: Callable[[], None]) -> Iterator[None]:
-    """SIGINT calls `interrupt` inside, every time; ipykernel's own handler hears only the first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: interrupt())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+class _Interrupts:
+    """SIGINT calls `interrupt`. ipykernel's handler hears only the first one, Python's raises between any two steps."""
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+        self._raises = False
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Every time, inside. Nothing is raised."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._hear)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def end(self, errand: Errand) -> None:
+        """Do `errand`, which an interrupt ends: nothing else would end `input`."""
+        try:
+            self._raises = True
+            errand()
+        except KeyboardInterrupt:
+            self._interrupt()
+        finally:
+            self._raises = False
+
+    def _hear(self, *_: object) -> None:
+        """Raises once for each errand."""
+        if self._raises:
+            self._raises = False
+            raise KeyboardInterrupt
+        self._interrupt()
