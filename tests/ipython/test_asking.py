@@ -195,7 +195,7 @@ ipywidgets.Layout = Refused
 def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartKernel, before: str) -> None:
     """JupyterLab without the extension for widgets closes every comm that is opened."""
     front_end = start_kernel()
-    patience = f"import copilot_kernel.ipython.front_end as module; module.PATIENCE = {LIMIT}\n"
+    patience = f"import copilot_kernel.ipython.front_end as module; module.PROBE_SECONDS = {LIMIT}\n"
     assert front_end.run(patience + before).status == "ok"
     cell = front_end.execute("%copilot demo: ask Something")
     opened = front_end.see(lambda m: m["msg_type"] == "comm_open")["content"]["comm_id"]

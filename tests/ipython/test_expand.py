@@ -41,7 +41,7 @@ def test_a_prompt_with_other_braces_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize("text", ["{n} {unknown}", '{n} and {"a": 1}', "{name.nothing}", "{n} }"])
 def test_the_user_is_told_when_something_known_was_not_filled_in(text: str) -> None:
     same, warning = expand(text, NAMES)
-    assert (same, warning.startswith("Nothing in braces was filled in (")) == (text, True)
+    assert (same, warning.startswith("Expressions in braces were not filled in (")) == (text, True)
     assert len(warning.splitlines()) == 1
 
 

@@ -46,13 +46,13 @@ stop.Stop.press = told
 
 AGAIN = """
 import signal
-from copilot_kernel.ipython.door import Door
-interrupt, again = Door.interrupt, [signal.SIGINT]
+from copilot_kernel.ipython.session import MagicSession
+interrupt, again = MagicSession.interrupt, [signal.SIGINT]
 def interrupted(self):
     if again:
         signal.raise_signal(again.pop())
     interrupt(self)
-Door.interrupt = interrupted
+MagicSession.interrupt = interrupted
 """
 """While an interrupt is being handled, another one arrives."""
 
@@ -60,12 +60,12 @@ AT_THE_END = """
 import signal
 from queue import SimpleQueue
 from copilot_kernel.ipython import waiting
-class Errands(SimpleQueue):
+class Calls(SimpleQueue):
     def get(self):
-        if (errand := super().get()) is None:
+        if (call := super().get()) is None:
             signal.raise_signal(signal.SIGINT)
-        return errand
-waiting.SimpleQueue = Errands
+        return call
+waiting.SimpleQueue = Calls
 """
 """An interrupt arrives while the waiting thread takes the sign that the turn is over."""
 

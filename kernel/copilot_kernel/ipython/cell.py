@@ -1,4 +1,4 @@
-"""What one cell of a Python notebook, or of IPython's terminal, may send and ask."""
+"""The cells of a Python notebook and of IPython's terminal: how they send output and ask for input."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..frontend.cell import Cell
-from .front_end import Widgets, clicks_arrive, request
+from .front_end import WidgetSupport, clicks_arrive, request
 
-Errand = Callable[[], None]
-Errands = SimpleQueue[Errand | None]
-"""What the thread that waits for the agent does meanwhile; None ends the waiting."""
+Call = Callable[[], None]
+Calls = SimpleQueue[Call | None]
+"""Calls for the thread that waits for the agent; None ends the wait."""
 
 
-class _Stock:
-    """ipykernel's own kernel, as cells see theirs. `clicks`: the cell waits in a way that lets them arrive."""
+class _StockKernel:
+    """ipykernel's kernel with the interface that `Cell` needs. `clicks`: they can arrive while the cell waits."""
 
-    def __init__(self, kernel: Any, widgets: Widgets, clicks: bool) -> None:
+    def __init__(self, kernel: Any, widgets: WidgetSupport, clicks: bool) -> None:
         self.session, self.iopub_socket, self.stdin_socket = kernel.session, kernel.iopub_socket, kernel.stdin_socket
         self.comm_manager, self._kernel = widgets, kernel
         self._clicks = clicks and clicks_arrive(kernel)
@@ -37,11 +37,11 @@ class _Stock:
 class NotebookCell(Cell):
     """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
 
-    def __init__(self, kernel: Any, widgets: Widgets, loop: asyncio.AbstractEventLoop | None) -> None:
+    def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:
         self.request = request(kernel)
         content, metadata = self.request.parent.get("content", {}), self.request.parent.get("metadata") or {}
         live = bool(content.get("allow_stdin"))
-        stock = _Stock(kernel, widgets, clicks=loop is not None)
+        stock = _StockKernel(kernel, widgets, clicks=loop is not None)
         super().__init__(stock, self.request, live=live, cell_id=metadata.get("cellId"))
         self._ipykernel, self._loop = kernel, loop
 
@@ -64,10 +64,10 @@ class NotebookCell(Cell):
 
 
 class ShellCell(Cell):
-    """A cell whose output IPython prints or captures. `errands` are done by the thread that waits."""
+    """A cell whose output IPython prints or captures. The waiting thread runs `calls`."""
 
-    def __init__(self, shell: Any, errands: Errands, *, live: bool) -> None:
-        self._shell, self._errands = shell, errands
+    def __init__(self, shell: Any, calls: Calls, *, live: bool) -> None:
+        self._shell, self._calls = shell, calls
         self._asking = asyncio.Lock()
         self.live, self.cell_id, self.widgets = live, None, False
 
@@ -103,7 +103,7 @@ class ShellCell(Cell):
             else:
                 loop.call_soon_threadsafe(_settle, answer, value)
 
-        self._errands.put(ask)
+        self._calls.put(ask)
         return await answer
 
 

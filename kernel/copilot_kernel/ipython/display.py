@@ -9,13 +9,13 @@ from ..frontend.asking import Asking
 from ..frontend.cell import Cell
 from ..frontend.display import Display
 from ..permissions.question import Answer, Question
-from .front_end import Widgets
+from .front_end import WidgetSupport
 
 
 class PatientDisplay(Display):
     """See `Display`."""
 
-    def __init__(self, cell: Cell, asking: Asking, widgets: Widgets, **options: Any) -> None:
+    def __init__(self, cell: Cell, asking: Asking, widgets: WidgetSupport, **options: Any) -> None:
         super().__init__(cell, asking, **options)
         self._widgets = widgets
 

@@ -14,7 +14,7 @@ _BRACES = re.compile(r"(?<!\{)\{([^\W\d]\w*)[^{}]*\}(?!\})")
 
 
 class _Prompt(FullEvalFormatter):
-    """`$name` only where there is such a name: "$5" and "$HOME" are what they are in words. `$$name` is `$name`."""
+    """`$name` is filled in only if the name exists: "$5" and "$HOME" stay as they are. `$$name` is `$name`."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
@@ -36,10 +36,10 @@ class _Prompt(FullEvalFormatter):
 
 
 def expand(text: str, names: Mapping[str, Any]) -> tuple[str, str]:
-    """`text` with its fields filled in, and a line for the user if it was not although it names something of `names`.
+    """Return `text` with its fields filled in, and a warning if that failed although it names something in `names`.
 
-    As in IPython it is all or nothing: a prompt with braces that are no expression, such as code, stays as it is.
-    `{{` and `}}` are literal braces, where there is nothing that cannot be filled in.
+    As in IPython it is all or nothing: a prompt whose braces hold no expression, such as code, stays as it is.
+    Otherwise `{{` and `}}` are literal braces.
     """
     try:
         return str(_Prompt(names).vformat(text, [], names)), ""
@@ -51,4 +51,4 @@ def _warning(text: str, names: Mapping[str, Any], error: Exception) -> str:
     if not any(match[1] in names for match in _BRACES.finditer(text)):
         return ""
     why = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"Nothing in braces was filled in ({why}). Literal braces are written {{{{ and }}}}.\n"
+    return f"Expressions in braces were not filled in ({why}). Write literal braces as {{{{ and }}}}.\n"

@@ -1,4 +1,4 @@
-"""`%load_ext copilot_kernel`: the magics and what makes cells of them. Everything else is loaded at first use."""
+"""`%load_ext copilot_kernel`: the magics and their input transformers. Everything else is imported at first use."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from traceback import walk_stack
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from .shown import Shown
 from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
 
 if TYPE_CHECKING:
     from ..chat import Handover
-    from .door import Ended, MagicSession
+    from .session import Ended, MagicSession
     from .turn import Turn
+
 
 ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
 
 HELP = (
-    "The cell that loads the extension is read before that: a prompt in it that ends with a question mark has gone to "
-    "IPython's help, not to the agent. Run it in the next cell.\n"
+    "The cell that loads the extension is parsed before it runs: a prompt in it that ends with a question mark has "
+    "gone to IPython's help, not to the agent. Run it in the next cell.\n"
 )
 BLOCKS = (
-    "The cell that loads the extension is read before that: a prompt in it blocks the kernel, and a question is a line "
-    "of input. Buttons work from the next cell on.\n"
+    "The cell that loads the extension is parsed before it runs: a prompt in it blocks the kernel, and a question is "
+    "a line of input. Buttons work from the next cell on.\n"
 )
 
 _left: WeakKeyDictionary[Any, Handover] = WeakKeyDictionary()
@@ -38,43 +40,43 @@ _left: WeakKeyDictionary[Any, Handover] = WeakKeyDictionary()
 
 
 class Copilot:
-    """What `get_ipython().copilot` is: cells call it in place of our magics. `shell` is IPython's.
+    """The object behind `get_ipython().copilot`, which transformed cells call. `shell` is IPython's.
 
-    `before` is where the conversation was left that this one goes on with.
+    `before`: the conversation to continue.
     """
 
     def __init__(self, shell: Any, before: Handover | None = None) -> None:
         self._shell, self._before = shell, before
         self._used = False
-        self._shown = Shown(shell)
+        self._display_guard = AutoDisplayGuard(shell)
         running = _running(shell)
         self._is_new = running is not None and CALLED not in running[1]
         """The cell runs that has loaded the extension, and was not transformed here."""
 
     @cached_property
-    def _door(self) -> MagicSession:
-        from .door import MagicSession
+    def _session(self) -> MagicSession:
+        from .session import MagicSession
 
         self._used = True
         return MagicSession(self._before)
 
     @property
     def left(self) -> Handover | None:
-        """What a later one may go on with."""
-        return self._door.kernel_session.left if self._used else self._before
+        """What a later extension needs to continue the conversation."""
+        return self._session.kernel_session.left if self._used else self._before
 
     async def show(self, text: str) -> None:
-        """Ask the agent, or run the command, that `text` is, and show in this cell what comes of it.
+        """Send the prompt, or run the command, in `text`; show the outcome in this cell.
 
-        Raises CopilotError, and Cancelled, a KeyboardInterrupt.
+        Raises CopilotError, or Cancelled (a KeyboardInterrupt).
         """
         await self.answer(text)
 
     async def answer(self, text: str) -> Turn | None:
-        """Like `show`; the answer as a value, None for a command."""
+        """Like `show`, and return the turn; None for a command."""
         from .waiting import awaited
 
-        return self._finish(await awaited(self._door, self._shell, *self._expanded(text)))
+        return self._finish(await awaited(self._session, self._shell, *self._expanded(text)))
 
     def show_blocking(self, text: str) -> None:
         """Like `show`, where nothing can be awaited."""
@@ -82,13 +84,13 @@ class Copilot:
 
     def answer_blocking(self, text: str, names: Mapping[str, Any] | None = None) -> Turn | None:
         """Like `answer`, where nothing can be awaited. `names` are the variables of the caller."""
-        from .failing import Cancelled
+        from .session import Cancelled
         from .waiting import blocking
 
         try:
-            ended = blocking(self._door, self._shell, *self._expanded(text, names), self._why_blocking())
+            ended = blocking(self._session, self._shell, *self._expanded(text, names), self._why_blocking())
         except KeyboardInterrupt:  # before or after the waiting, which hears it itself
-            self._door.interrupt()
+            self._session.interrupt()
             raise Cancelled from None
         return self._finish(ended)
 
@@ -97,30 +99,30 @@ class Copilot:
         is_inner = self._shell.display_trap.is_active
         if not is_inner:
             self._is_new = False
-            self._shown.clear()
+            self._display_guard.clear()
         awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
 
     def begin(self) -> None:
-        """Be there for IPython: `shell.copilot`, and how an answer is shown as a value."""
+        """Register as `shell.copilot`, and register how IPython displays turns."""
         self._shell.copilot = self
-        self._shown.watch()
+        self._display_guard.watch()
         running = _running(self._shell)
         if self._is_new and running is not None and asks_ipython(*running):
             print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
-        """End the agent, if there is one."""
+        """End the agent, if it was started."""
         if self._used:
-            self._door.close()
+            self._session.close()
 
     def end(self) -> None:
-        """The opposite of `begin`."""
-        self._shown.leave()
+        """Undo `begin`."""
+        self._display_guard.leave()
         del self._shell.copilot
 
     def _why_blocking(self) -> str:
-        """Once, in the cell in which it could be thought that nothing blocks."""
+        """A warning, once, for the cell in which a user may expect that nothing blocks."""
         is_new, self._is_new = self._is_new, False
         return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
 
@@ -130,12 +132,12 @@ class Copilot:
         return expand(text.strip(), {**self._shell.user_ns, **(names or {})})
 
     def _finish(self, ended: Ended) -> Turn | None:
-        from .door import outcome
+        from .session import outcome
 
-        turn, error = outcome(ended, interrupted=self._door.interrupted)
+        turn, error = outcome(ended, interrupted=self._session.interrupted)
         if turn is not None:
             self._shell.user_ns[ANSWER] = turn
-            self._shown.add(turn)
+            self._display_guard.add(turn)
         if error is not None:
             raise error
         return turn
@@ -183,7 +185,7 @@ def unload(shell: Any) -> None:
     """See `copilot_kernel.unload_ipython_extension`. However the agent's end goes, nothing of ours stays in IPython."""
     copilot: Copilot | None = getattr(shell, "copilot", None)
     if copilot is None:
-        return  # it was unloaded before, and that failed
+        return  # an earlier unload failed half-way
     _unhook(shell, copilot)
     try:
         copilot.close()
@@ -199,8 +201,52 @@ def _unhook(shell: Any, copilot: Copilot) -> None:
         (shell.input_transformer_manager.token_transformers, CopilotLine),
     )
     for transformers, ours in hooked:
-        with suppress(ValueError):  # somebody has made the list anew
+        with suppress(ValueError):  # the list was replaced
             transformers.remove(ours)
     for magics in shell.magics_manager.magics.values():
         magics.pop(NAME, None)
     copilot.end()
+
+
+_TURN = f"{__package__}.turn.Turn"
+
+
+class AutoDisplayGuard:
+    """Keeps IPython from displaying, as a cell's value, a turn that the running cell has shown already."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._turns: list[Turn] = []
+
+    def watch(self) -> None:
+        """Register `display` for turns; by name, so that nothing is imported."""
+        self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self.display)
+
+    def leave(self) -> None:
+        """Unregister."""
+        self._formatter.pop(_TURN, None)
+
+    def clear(self) -> None:
+        """Forget what was shown: another cell begins."""
+        self._turns.clear()
+
+    def add(self, turn: Turn) -> None:
+        """Note that the cell has shown `turn`, unless its output is captured."""
+        if not isinstance(self._shell.display_pub, CapturingDisplayPublisher):
+            self._turns.append(turn)
+
+    def display(self, turn: Turn) -> None:
+        """Show nothing; in a terminal, after `Out[1]:`, one line. Raise NotImplementedError to let IPython show it."""
+        if not (any(turn is each for each in self._turns) and self._is_value()):
+            raise NotImplementedError
+        if not hasattr(self._shell, "kernel"):
+            print(repr(turn))
+
+    def _is_value(self) -> bool:
+        """Whether IPython displays the value of a cell; `display(turn)` is explicit and always shown."""
+        hook = type(self._shell.displayhook).__call__.__code__
+        return any(frame.f_code is hook for frame, _ in walk_stack(sys._getframe()))
+
+    @property
+    def _formatter(self) -> Any:
+        return self._shell.display_formatter.ipython_display_formatter

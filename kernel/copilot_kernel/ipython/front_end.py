@@ -1,9 +1,9 @@
-"""What a stock Python kernel lacks for widgets while a cell waits, and whether its front end has widgets at all.
+"""Make widgets work in a stock Python kernel while a cell waits, and find out whether the front end has widgets.
 
 ipykernel 7.4 handles comm messages while an asynchronous cell runs, but publishes neither busy nor idle for them, so
-that ipywidgets sends no second change of an input; and after a message it may put back the parent of the cell before,
-so that the next cell's idle goes astray. Both are mended from outside. And a page without widgets that is connected
-to the kernel, such as Notebook 7's list of files, closes the widgets that another page shows.
+that ipywidgets sends no second change of an input; and after a message it may restore the parent of the previous cell,
+so that the next cell's idle has the wrong parent. Both are fixed from outside. Also, a page without widgets that is
+connected to the kernel, such as Notebook 7's list of files, closes the widgets that another page shows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..frontend.presence import Clients
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 
-PATIENCE = 1.0
+PROBE_SECONDS = 1.0
 """Seconds after which a front end that has not refused a widget has widgets."""
 
-PULSE = 1.0
-"""Seconds between two words that a waiting cell is busy."""
+BUSY_INTERVAL = 1.0
+"""Seconds between two `busy` messages of a waiting cell."""
 
 _COMMS = ("comm_open", "comm_msg", "comm_close")
 _CONTROL = "jupyter.widget.control"
@@ -42,20 +42,20 @@ def clicks_arrive(kernel: Any) -> bool:
 
 
 def request(kernel: Any) -> Request:
-    """The one whose cell runs in this context."""
+    """The request of the cell that runs in this context."""
     return Request(kernel._parent_ident["shell"], kernel.get_parent("shell"))
 
 
 @contextmanager
 def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
-    """`cell` waits inside: comm messages have their busy and idle, and then the cell is busy again.
+    """Publish `busy` and `idle` for comm messages while `cell` waits inside, and `busy` for the cell after each.
 
-    `clients` counts those that connect.
+    `clients` counts front ends that connect.
     """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
     ours = {name: partial(_handle, kernel, cell, clients, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
-    pulse = _Pulse(partial(_publish, kernel, "busy", cell.parent))
+    pulse = _BusyPulse(partial(_publish, kernel, "busy", cell.parent))
     try:
         yield
     finally:
@@ -65,26 +65,26 @@ def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
                 kernel.shell_handlers[name] = handler
 
 
-class _Pulse:
-    """Says again and again that the cell is busy: JupyterLab takes the idle of any control message for the kernel's."""
+class _BusyPulse:
+    """Publishes `busy` regularly: JupyterLab takes the idle of any control message for the kernel's."""
 
-    def __init__(self, say: Callable[[], None]) -> None:
-        self._say, self._loop = say, asyncio.get_running_loop()
-        self._timer = self._loop.call_later(PULSE, self._beat)
+    def __init__(self, publish: Callable[[], None]) -> None:
+        self._publish, self._loop = publish, asyncio.get_running_loop()
+        self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
 
     def stop(self) -> None:
-        """No more."""
+        """Stop publishing."""
         self._timer.cancel()
 
     def _beat(self) -> None:
-        self._say()
-        self._timer = self._loop.call_later(PULSE, self._beat)
+        self._publish()
+        self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
 
 
 async def _handle(
     kernel: Any, cell: Request, clients: Clients, handler: Handler, stream: Any, ident: Any, message: Any
 ) -> None:
-    """Other threads are subshells, which publish both themselves."""
+    """Handle a comm message. Subshells, which are other threads, publish both states themselves."""
     publishes = threading.current_thread() is threading.main_thread()
     if publishes:
         _publish(kernel, "busy", message)
@@ -119,8 +119,8 @@ def _publish(kernel: Any, state: str, parent: Any) -> None:
     kernel.session.send(kernel.iopub_socket, "status", content, parent, ident=kernel._topic("status"))
 
 
-class Parents:
-    """Puts right whose idle comes at the end of a cell, of the user's own asynchronous cells too.
+class ParentTracker:
+    """Restores the parent of the running cell before its idle, also for the user's own asynchronous cells.
 
     IPython calls `begin` in the cell's own context, where the parent is never wrong, and `end` in the one in which the
     kernel publishes the idle, just before it does.
@@ -131,23 +131,23 @@ class Parents:
         self._cell: Request | None = None
 
     def watch(self) -> None:
-        """From the cell that runs now on."""
+        """Begin with the cell that runs now."""
         self.begin()
         self._events.register("pre_run_cell", self.begin)
         self._events.register("post_run_cell", self.end)
 
     def leave(self) -> None:
-        """No longer."""
+        """Unregister from IPython's events."""
         self._events.unregister("pre_run_cell", self.begin)
         self._events.unregister("post_run_cell", self.end)
 
     def begin(self, info: Any = None) -> None:
-        """A cell begins. Those of subshells run in other threads, and nothing comes between them."""
+        """Remember the cell's request. Subshells run in other threads and need no repair."""
         if threading.current_thread() is threading.main_thread():
             self._cell = request(self._kernel)
 
     def end(self, result: Any = None) -> None:
-        """It is over."""
+        """Restore the parent if it is another cell's."""
         cell = self._cell
         if cell is None or threading.current_thread() is not threading.main_thread():
             return
@@ -155,8 +155,8 @@ class Parents:
             self._kernel.set_parent(cell.ident, cell.parent, channel="shell")
 
 
-class Widgets:
-    """Whether the front end that runs the cells has widgets: one without refuses the first that it is told of."""
+class WidgetSupport:
+    """Whether the front end that runs the cells has widgets: one without closes the first one that it hears of."""
 
     def __init__(self) -> None:
         self.widgets_seen = False
@@ -164,12 +164,12 @@ class Widgets:
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:
-        """Begin to find out, once; on the loop on which questions are asked."""
+        """Start finding out, once; called on the loop thread."""
         if self._probe is None and cell.widgets:
             self._probe = asyncio.create_task(self._find_out(cell))
 
     async def known(self) -> None:
-        """Until it is found out."""
+        """Wait until it is known."""
         if self._probe is not None:
             await asyncio.wait({self._probe})
 
@@ -186,9 +186,9 @@ class Widgets:
             trial = Layout()
         trial.comm.on_close(closed)
         if trial.comm.comm_id not in get_comm_manager().comms:
-            refused.set()  # the main thread has handled the refusal before this one could listen
+            refused.set()  # the main thread handled the refusal before this thread could listen
         try:
-            await asyncio.wait_for(refused.wait(), PATIENCE)
+            await asyncio.wait_for(refused.wait(), PROBE_SECONDS)
         except TimeoutError:
             self.widgets_seen = True
             with cell.owning():

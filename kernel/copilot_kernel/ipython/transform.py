@@ -1,8 +1,8 @@
-"""Cells with `%copilot` in them, as Python: text in, text out.
+"""Rewrite cells that contain `%copilot` as Python. Pure: text in, text out.
 
-IPython makes a call of each magic. Here such a call, where it may stand, becomes an `await`, so that the kernel's loop
-runs on while the agent works. `%copilot Why is that?` reaches the agent, although IPython takes a question mark at the
-end of a line for a wish for help.
+IPython turns each magic into a call. Here such a call becomes an `await` where one is allowed, so that the kernel's
+loop runs on while the agent works. `%copilot Why is that?` reaches the agent, although IPython takes a question mark at
+the end of a line as a request for help.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CopilotLine(TokenTransformBase):
         return None
 
     def transform(self, lines: list[str]) -> list[str]:
-        """As IPython does it."""
+        """Delegate to IPython's own transformer."""
         changed: list[str] = self._found.transform(lines)
         return changed
 
@@ -57,14 +57,14 @@ def _is_ours(token: TokenInfo, found: Any) -> bool:
 
 
 def asks_ipython(cell: str, transformed: str) -> bool:
-    """Whether IPython alone took a prompt in `cell` for a wish for help."""
+    """Whether IPython took a prompt in `cell` as a request for help."""
     return "run_line_magic('pinfo" in transformed and _ASKS.search(cell) is not None
 
 
 def rewrite(cell: str, awaits: bool) -> str:
     """`cell`, transformed by IPython, with our magics as calls of `get_ipython().copilot` that show nothing twice.
 
-    What stands in a function stays a magic, which blocks. A cell that is no Python is left to Python.
+    Inside a function it stays a magic, which blocks. A cell that is not valid Python is returned unchanged.
     """
     if not any(call in cell for call in _CALLS):
         return cell
@@ -78,7 +78,7 @@ def rewrite(cell: str, awaits: bool) -> str:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.Expr | ast.Assign]:
-    """Those outside of functions and classes whose value may be a magic, in their order."""
+    """Statements outside functions and classes whose value may be a magic, in order."""
     for node in body:
         if isinstance(node, ast.Expr | ast.Assign):
             yield node
@@ -97,7 +97,7 @@ def _replaced(cell: str, node: ast.Expr | ast.Assign, awaits: bool) -> str:
 
 
 def _prompt(value: ast.expr) -> str | None:
-    """What the magic is called with; None if it is none of ours."""
+    """The argument of our magic; None if `value` is something else."""
     match value:
         case ast.Call(
             func=ast.Attribute(value=ast.Call(func=ast.Name("get_ipython"), args=[]), attr="run_line_magic"),

@@ -23,13 +23,13 @@ class CodeBlock(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """One prompt and all that came of it. `str` gives the text; IPython shows it as the agent's cell does."""
+    """One prompt and its outcome. `str` gives the text; IPython shows it like a Copilot cell."""
 
     _turn: ChatTurn
 
     @property
     def text(self) -> str:
-        """All that the agent said, as markdown."""
+        """The agent's answer as markdown."""
         return self._turn.text
 
     @cached_property
@@ -39,7 +39,7 @@ class Turn:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """What the agent did or wanted to do: title, kind, status, content, decision."""
+        """The agent's tool calls: title, kind, status, content, decision."""
         return self._turn.tool_calls
 
     @property
@@ -50,7 +50,7 @@ class Turn:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """Tokens, as the agent told them with the end of the turn; None if it told none."""
+        """Tokens, as the agent reported them at the end of the turn; None if it did not."""
         return self._turn.usage
 
     @property
@@ -60,16 +60,16 @@ class Turn:
 
     @property
     def model(self) -> str:
-        """The agent's model; empty if it does not tell."""
+        """The agent's model; empty if unknown."""
         return self._turn.model
 
     @property
     def session_id(self) -> str:
-        """The agent's session."""
+        """The id of the agent's session."""
         return self._turn.session_id
 
     def cancelled(self) -> Turn:
-        """This turn, which was interrupted before its cell ended."""
+        """This turn with the stop reason `cancelled`."""
         return Turn(replace(self._turn, stop_reason="cancelled"))
 
     def __str__(self) -> str:
@@ -77,11 +77,11 @@ class Turn:
 
     def __repr__(self) -> str:
         counts = {"code block": self.code_blocks, "tool call": self.tool_calls, "diff": self.diffs}
-        told = [f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in counts.items() if each]
-        return f"<Turn {', '.join([self.stop_reason, f'{len(self.text)} characters', *told])}>"
+        parts = [f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in counts.items() if each]
+        return f"<Turn {', '.join([self.stop_reason, f'{len(self.text)} characters', *parts])}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """The text as it is drawn in the agent's cell; what was done is in the `repr`."""
+        """The text as a Copilot cell shows it; `repr` summarises the rest."""
         from ..rendering.message import render_text
 
         return render_text("agent", self.text) if self.text.strip() else {"text/plain": repr(self)}

@@ -11,54 +11,54 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from .cell import Errand, Errands, NotebookCell, ShellCell
-from .door import MagicSession, Ended
+from .cell import Call, Calls, NotebookCell, ShellCell
 from .front_end import attended, clicks_arrive
+from .session import Ended, MagicSession
 
 
-async def awaited(door: MagicSession, shell: Any, text: str, note: str) -> Ended:
-    """In a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks go on."""
+async def awaited(session: MagicSession, shell: Any, text: str, note: str) -> Ended:
+    """Wait in a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks keep running."""
     kernel = shell.kernel
-    door.watch_parents(kernel, shell.events)
-    cell = NotebookCell(kernel, door.widgets, asyncio.get_running_loop())
+    session.watch_parents(kernel, shell.events)
+    cell = NotebookCell(kernel, session.widgets, asyncio.get_running_loop())
     _warn(cell, note)
-    door.begin()
-    with attended(kernel, cell.request, door.widgets.clients), _Interrupts(door.interrupt).heard():
-        working = asyncio.wrap_future(door.engine.submit(door.run(cell, text)))
+    session.begin()
+    with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
+        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text)))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
-            door.interrupt()
+            session.interrupt()
             raise
 
 
-def blocking(door: MagicSession, shell: Any, text: str, note: str, why: str) -> Ended:
-    """Anywhere else: in a function, in a terminal, in another kernel. Questions are asked as text.
+def blocking(session: MagicSession, shell: Any, text: str, note: str, why: str) -> Ended:
+    """Block the thread: in a function, in a terminal, in another kernel. Questions are lines of input.
 
-    `why` is told to who could have been asked with buttons.
+    `why` is shown where buttons could have worked.
     """
-    errands: Errands = SimpleQueue()
-    cell = _blocking_cell(door, shell, errands)
+    calls: Calls = SimpleQueue()
+    cell = _blocking_cell(session, shell, calls)
     _warn(cell, note)
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
         _warn(cell, why)
-    door.begin()
-    interrupts = _Interrupts(door.interrupt)
-    with interrupts.heard():
-        working = door.engine.submit(door.run(cell, text))
-        working.add_done_callback(lambda _: errands.put(None))
-        while (errand := errands.get()) is not None:
-            interrupts.end(errand)
+    session.begin()
+    interrupts = _Interrupts(session.interrupt)
+    with interrupts.handled():
+        working = session.loop_thread.submit(session.run(cell, text))
+        working.add_done_callback(lambda _: calls.put(None))
+        while (call := calls.get()) is not None:
+            interrupts.run(call)
     return working.result()
 
 
-def _blocking_cell(door: MagicSession, shell: Any, errands: Errands) -> NotebookCell | ShellCell:
-    """In a notebook, unless what is shown is captured."""
+def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> NotebookCell | ShellCell:
+    """A cell for a notebook; for a terminal or captured output, one that prints through the shell."""
     kernel = getattr(shell, "kernel", None)
     if kernel is not None and hasattr(shell.display_pub, "pub_socket"):
-        return NotebookCell(kernel, door.widgets, None)
+        return NotebookCell(kernel, session.widgets, None)
     live = kernel._allow_stdin if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
-    return ShellCell(shell, errands, live=bool(live))
+    return ShellCell(shell, calls, live=bool(live))
 
 
 def _warn(cell: NotebookCell | ShellCell, note: str) -> None:
@@ -67,36 +67,36 @@ def _warn(cell: NotebookCell | ShellCell, note: str) -> None:
 
 
 class _Interrupts:
-    """SIGINT calls `interrupt`. ipykernel's handler hears only the first one, Python's raises between any two steps."""
+    """Handle SIGINT by calling `interrupt`. ipykernel handles only the first one; Python raises at any point."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
         self._raises = False
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Every time, inside. Nothing is raised."""
+    def handled(self) -> Iterator[None]:
+        """Inside, each SIGINT calls `interrupt` and raises nothing."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGINT, self._hear)
+        before = signal.signal(signal.SIGINT, self._on_sigint)
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def end(self, errand: Errand) -> None:
-        """Do `errand`, which an interrupt ends: nothing else would end `input`."""
+    def run(self, call: Call) -> None:
+        """Call `call`; an interrupt raises inside it, since nothing else would end `input`."""
         try:
             self._raises = True
-            errand()
+            call()
         except KeyboardInterrupt:
             self._interrupt()
         finally:
             self._raises = False
 
-    def _hear(self, *_: object) -> None:
-        """Raises once for each errand."""
+    def _on_sigint(self, *_: object) -> None:
+        """Raise once for each call."""
         if self._raises:
             self._raises = False
             raise KeyboardInterrupt

@@ -1,17 +1,21 @@
-"""One conversation behind a Python notebook or a terminal: what is typed becomes a turn or a command.
+"""The conversation behind `%copilot`: what the user typed becomes a turn or a command.
 
-How a cell waits for it is `waiting.py`'s business.
+The agent lives on an event loop in a thread of its own. The user's loop stays the user's, and a magic in a function, a
+cell that computes for minutes or the loop of another library cannot keep the agent waiting. `waiting.py` is how a cell
+waits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import CopilotError
 from ..frontend import commands
@@ -20,13 +24,12 @@ from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.context import show
 from ..frontend.kernel_session import KernelSession
 from ..frontend.parse import Command, Prompt
-from .engine import LoopThread
-from .failing import REPORT, Cancelled, brief
-from .front_end import Parents, Widgets
+from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
 if TYPE_CHECKING:
     from ..chat import Handover
+
 
 Ended = asyncio.Task[Turn | None]
 
@@ -35,39 +38,43 @@ USAGE = (
     "%copilot %help lists the commands. {expression} and $name are filled in; _copilot is the last answer."
 )
 
+T = TypeVar("T")
+
+_JOIN_SECONDS = 2.0
+
 
 class MagicSession:
-    """Made at first use. Members with a leading underscore run on the loop thread. `before`: see `KernelSession`."""
+    """The session of one shell. Private methods run on the loop thread. `before`: see `KernelSession`."""
 
     def __init__(self, before: Handover | None = None) -> None:
-        self.engine, self.widgets = LoopThread(), Widgets()
+        self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
         self.kernel_session = KernelSession(before)
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
         """Since the last `begin`."""
-        self._parents: Parents | None = None
+        self._parents: ParentTracker | None = None
 
     def begin(self) -> None:
-        """A cell is about to wait for `run`; called on its thread."""
+        """Forget earlier interrupts: a cell is about to wait for `run`. Called on the cell's thread."""
         self.interrupted = False
 
     async def run(self, cell: Cell, text: str) -> Ended:
-        """What `text` asks for, until it is over, however it ends. On the engine's loop."""
+        """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
         self.kernel_session.watched = cell.live
         self._task = task = asyncio.create_task(self._run(cell, text))
         await asyncio.wait({task})
         return task
 
     def interrupt(self) -> None:
-        """Cancel at the agent, a second time end it; or cancel whatever else the cell waits for."""
+        """Cancel the turn, or whatever else the cell waits for; a second interrupt ends the agent."""
         self.interrupted = True
-        self.engine.call(partial(self._interrupt, time.monotonic()))
+        self.loop_thread.call(partial(self._interrupt, time.monotonic()))
 
     def watch_parents(self, kernel: Any, events: Any) -> None:
         """See `Parents`; `kernel` is ipykernel's."""
         if self._parents is None:
-            self._parents = Parents(kernel, events)
+            self._parents = ParentTracker(kernel, events)
             self._parents.watch()
 
     def close(self) -> None:
@@ -77,13 +84,13 @@ class MagicSession:
         if self._parents is not None:
             self._parents.leave()
             self._parents = None
-        if self.engine.runs:
+        if self.loop_thread.runs:
             self._bounded(self._close())
-        self.engine.stop()
+        self.loop_thread.stop()
 
     def _bounded(self, work: Coroutine[Any, Any, None]) -> None:
         with suppress(TimeoutError):
-            self.engine.submit(work).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
+            self.loop_thread.submit(work).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
 
     async def _close(self) -> None:
         if self._task is not None:
@@ -131,9 +138,9 @@ class MagicSession:
 
 
 def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseException | None]:
-    """The turn, if there is one, and what the cell ends with, if it did not end well.
+    """The turn, if any, and the exception that the cell ends with, if any.
 
-    `interrupted`: an interrupt before the cell's end cancels it, also one that came while the answer was being drawn.
+    `interrupted`: an interrupt cancels the cell even if it arrived while the answer was being drawn.
     """
     if ended.cancelled():
         return None, Cancelled()
@@ -147,3 +154,66 @@ def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseExcept
     if turn and interrupted:
         turn = turn.cancelled()
     return turn, Cancelled() if interrupted or (turn and turn.stop_reason == "cancelled") else None
+
+
+class LoopThread:
+    """An event loop in a thread, started with the first work. Call its methods from any other thread."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether the thread has started and not been stopped."""
+        return self._loop is not None
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run `work` on the loop, starting the thread if necessary."""
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call `function` on the loop soon, if the thread runs. Safe in signal handlers."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        """Stop the loop and join its thread, in bounded time; pending work is cancelled."""
+        loop, thread = self._loop, self._thread
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(_JOIN_SECONDS)
+        self._loop = self._thread = None
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_live, args=(self._loop,), name="Copilot", daemon=True)
+            self._thread.start()
+        return self._loop
+
+
+def _live(loop: asyncio.AbstractEventLoop) -> None:
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        loop.run_forever()
+
+
+REPORT = "This is a bug in Copilot Kernel. Please report it, with the lines above."
+
+
+class Cancelled(KeyboardInterrupt):
+    """The turn was cancelled. Like any KeyboardInterrupt, it ends the cell, and queued cells do not run."""
+
+    def __init__(self) -> None:
+        super().__init__("The turn was cancelled.")
+
+    def _render_traceback_(self) -> list[str]:
+        """Show one line instead of a traceback (IPython calls this)."""
+        return [f"Cancelled: {self}"]
+
+
+def brief(error: CopilotError) -> CopilotError:
+    """`error`, of which IPython shows only the name: the card above it shows the rest."""
+    error._render_traceback_ = lambda: [type(error).__name__]  # type: ignore[attr-defined]
+    return error.with_traceback(None)
