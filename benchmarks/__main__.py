@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from tests.agent.command import COMMAND
 
 from . import latency, permissions, serving, startup, streaming
 from .report import Report
@@ -27,6 +30,7 @@ def remembering_nothing() -> Iterator[None]:
     """What the demo agent remembers of a benchmark is gone after it, and nothing that it remembers makes it slower."""
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder:
         os.environ["COPILOT_KERNEL_DEMO_HOME"] = folder
+        os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join(COMMAND)
         yield
 
 

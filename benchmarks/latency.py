@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.agent.command import COMMAND
+
 from .kernels import OURS, PLAIN, TAP, Client, kernel
 from .report import Report, percentile
 
@@ -90,7 +92,7 @@ def releases(message: dict[str, Any], button: str) -> bool:
 
 def tapped(log: Path) -> str:
     """The demo agent behind a tap, as a command line."""
-    return shlex.join([sys.executable, TAP, str(log), sys.executable, "-m", "copilot_kernel.demo"])
+    return shlex.join([sys.executable, TAP, str(log), *COMMAND])
 
 
 def times(log: Path, name: str, wanted: Any) -> list[float]:

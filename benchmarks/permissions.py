@@ -15,7 +15,8 @@ from statistics import median
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.policy import PolicyContext, decide
 
-from tests.permissions import calls, test_commands
+from tests.permissions import calls, calls_asked, test_commands
+from tests.permissions.denied_lines import DENIED
 from tests.permissions.fuzz import LEAST_SHARE
 from tests.permissions.fuzz import run as fuzz
 from tests.permissions.making import OPTIONS, around, edit, fetch, make
@@ -59,8 +60,11 @@ def _add_fuzz(report: Report, count: int) -> None:
 
 
 def _calls() -> Iterator[Case]:
-    for row in (*calls.MUST_ALLOW, *calls.MUST_ASK, *calls.MUST_REJECT):
+    for row in (*calls.MUST_ALLOW, *calls_asked.MUST_ASK, *calls.MUST_REJECT):
         yield row.call, around(row.call, row.allow, row.ask, row.deny, row.mode, row.links, row.cwd), row.earlier
+    for rule, line in DENIED:
+        for more in ({"allow": "Bash", "deny": rule}, {"mode": "bypassPermissions", "deny": rule}):
+            yield command(line), around(command(line), **more), None
 
 
 def _lines() -> Iterator[Case]:

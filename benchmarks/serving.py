@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
+from tests.agent.command import COMMAND
+
 from .report import Report, percentile
 
-AGENT = [sys.executable, "-P", "-m", "copilot_kernel.demo"]
 TOKEN = "benchmark"
 LIMIT = 60.0
 FIRST, FLOOD = "demo: say word", "demo: flood {}"
@@ -29,7 +30,7 @@ class Bare:
 
     def __init__(self, folder: str) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(AGENT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=folder)
+        self.process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=folder)
         self._number = 0
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         answer, _, _ = self.call("session/new", {"cwd": folder, "mcpServers": []})

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.agent.command import COMMAND
+
 from .kernels import OURS, PLAIN, TAP, Client, kernel
 from .report import Report
 
@@ -59,7 +61,7 @@ def measure(command: tuple[str, ...], prompt: str) -> Stream:
     """One answer through one kernel, with its agent behind a tap."""
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         log = Path(folder) / "tap.jsonl"
-        agent = shlex.join([sys.executable, TAP, str(log), sys.executable, "-m", "copilot_kernel.demo"])
+        agent = shlex.join([sys.executable, TAP, str(log), *COMMAND])
         with kernel(command, agent) as (client, _):
             for _ in client.until_idle(client.execute("demo: say ready")):
                 pass

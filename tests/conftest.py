@@ -1,7 +1,10 @@
 """What all tests share: which of them run, and in which order."""
 
 import os
+import shlex
+import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,10 @@ PLAYED = "tests/real/"
 # A busy machine is no fault of what is tested.
 settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
+
+# `demo` is the test agent (`agent/command.py`), which streams without pauses.
+os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join([sys.executable, "-P", str(Path(__file__).with_name("agent"))])
+os.environ["COPILOT_DEMO_PACE"] = "0"
 
 # What this run of pytest was told is not meant for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)

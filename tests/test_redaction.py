@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from copilot_kernel.acp.agent_errors import error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError
-from copilot_kernel.acp.refusal import refusal
-from copilot_kernel.cli.advice import complaint
+from copilot_kernel.cli.error_text import error_text
 from copilot_kernel.errors import AgentError, AgentExited, AgentRefused, AgentStartFailed, AuthRequired
 from copilot_kernel.redaction import HIDDEN, redactor, register
 from copilot_kernel.rendering.failure import render_failure
@@ -31,7 +31,7 @@ ERRORS = [
     lambda: AgentStartFailed(f"It was not ready\n{LEAK}", stderr=LEAK),
     lambda: AgentRefused("session/prompt", -32603, LEAK, {"details": [LEAK], LEAK: 1}),
     lambda: AuthRequired("session/new", LEAK, {"token": "abc", "details": LEAK}),
-    lambda: refusal("session/prompt", RpcError(-32603, "Internal error", {"details": LEAK})),
+    lambda: error_from_answer("session/prompt", RpcError(-32603, "Internal error", {"details": LEAK})),
 ]
 
 
@@ -39,7 +39,7 @@ ERRORS = [
 def test_no_form_of_an_agents_error_shows_a_secret(make):
     error = make()
     card = render_failure(error)
-    shown = [str(error), repr(error), card["text/html"], card["text/plain"], complaint(error)]
+    shown = [str(error), repr(error), card["text/html"], card["text/plain"], error_text(error)]
     shown += [str(getattr(error, name, "")) for name in ("stderr", "data")]
     assert [(text, secret) for text in shown for secret in SECRETS if secret in text] == []
     assert HIDDEN in card["text/plain"] + str(getattr(error, "data", ""))

@@ -9,9 +9,9 @@ def main() -> None:
     """Run until the kernel is shut down."""
     if not sys.flags.safe_path:
         del sys.path[0]  # `-m` puts the notebook's folder there, whose files could pass for modules
-    from .jupyter.app import CopilotApp
+    from .jupyter.app import CopilotKernelApp
 
-    CopilotApp.launch_instance()
+    CopilotKernelApp.launch_instance()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
-"""One Settings value, and where each of its fields came from.
+"""Settings, and where each of them came from.
 
-Precedence: environment (`COPILOT_KERNEL_*`) over the config file (`copilot_kernel.json` in Jupyter's config path)
-over defaults; but rules that ask or deny hold wherever they stand, and those that allow in whatever file. A value
-that cannot be read is reported in `Settings.problems` and the default stands. While a place that may ask or deny cannot
-be read, no mode that allows by itself begins.
+Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path) over
+defaults. Lists of rules add up: `ask` and `deny` over all places, `allow` over all files. A value that cannot be read
+is reported in `Settings.problems` and left out. While a list of rules cannot be read, no permission mode that allows
+begins, and no setting allows anything.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,53 +19,55 @@ from .mcp_config import McpServer, parse_servers
 
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
-_ENVIRONMENT = "environment"
+ENVIRONMENT = "environment"
 ANSWER_FORMS = ("nested", "flat")
 OPTION_MEMBERS = ("configId", "optionId")
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
 ON_UNASKED = ("badge", "cancel")
+_ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
+_RULE_LISTS = ("allow", "ask", "deny")
 
 
 @dataclass(frozen=True)
 class Settings:
     """What the user may set. `origins` names the source of each field, `problems` what could not be read."""
 
+    # Command line (shell words), `tcp://host:port`, or `demo`; empty: GitHub Copilot CLI, if it is found.
     agent: str = ""
-    """Command line (shell words), `tcp://host:port`, or `demo`; empty: GitHub Copilot CLI, if it is found."""
+    # Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder.
     cwd: str = ""
-    """Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder."""
+    # `default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all).
     permission_mode: str = "default"
-    """`default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all)."""
+    # Rules for what is allowed without a question, such as `Bash(git status)`, `Read` and `Edit(src/**)`.
     allow: tuple[str, ...] = ()
-    """Rules for what is allowed without a question, such as `Bash(git status)`, `Read` and `Edit(src/**)`."""
+    # Rules for what is asked about, whatever else allows it.
     ask: tuple[str, ...] = ()
-    """Rules for what is asked about, whatever else allows it."""
+    # Rules for what is rejected without a question.
     deny: tuple[str, ...] = ()
-    """Rules for what is rejected without a question."""
+    # When the agent acts without asking: `badge` shows it, `cancel` also cancels the turn.
     on_unasked: str = "badge"
-    """When the agent acts without asking: `badge` shows it, `cancel` also cancels the turn."""
+    # Seconds until the agent must have answered `initialize` and `session/new`.
     start_timeout: float = 30.0
-    """Seconds until the agent must have answered `initialize` and `session/new`."""
+    # Seconds that a cancelled turn may take to end before the agent is ended.
     cancel_grace: float = 5.0
-    """Seconds that a cancelled turn may take to end before the agent is ended."""
+    # Seconds that an open question counts as activity, so that idle kernels and servers are not culled meanwhile.
     activity_timeout: float = 28_800.0
-    """Seconds that a question counts as activity, so that whoever ends idle kernels and servers does not end it."""
+    # Servers of the Model Context Protocol that the agent is to use.
     mcp_servers: tuple[McpServer, ...] = ()
-    """Servers of the Model Context Protocol that the agent is to use."""
+    # Whether agents may read and write files through this client, inside their folder; writing is asked about.
     fs: bool = False
-    """Whether agents may read and write files through this client, inside their folder; writing is asked about."""
+    # Whether agents may run commands through this client; each is asked about.
     terminal: bool = False
-    """Whether agents may run commands through this client; each is asked about."""
+    # How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it.
     answer_form: str = "nested"
-    """How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it."""
+    # How `session/set_config_option` names the option: `configId` as in the specification, or `optionId` before it.
     option_member: str = "configId"
-    """How `session/set_config_option` names the option: `configId` as in the specification, or `optionId` before it."""
+    # Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder.
     state: str = ""
-    """Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder."""
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
-    limits_lost: bool = field(default=False, compare=False)
-    """What denies or asks could not be read, or not all of it."""
+    # A list of rules could not be read, so what it denies is not known.
+    has_unread_rules: bool = field(default=False, compare=False)
 
     @property
     def folder(self) -> str:
@@ -75,29 +76,31 @@ class Settings:
 
 
 def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None) -> Settings:
-    """Settings from the environment and the first config file of `paths` (default: Jupyter's config path)."""
-    environ = os.environ if environ is None else environ
-    found: dict[str, Any] = {}
-    origins = {name: "default" for name in _READERS}
-    problems: list[str] = []
-    places = (*_files(config_files() if paths is None else paths, problems), _environment(environ))
-    is_lost = bool(problems)
-    for origin, values in places:
-        for name, raw in values.items():
-            was_read = _read(name, raw, origin, found, origins, problems)
-            is_lost |= name in _JOINED and not was_read
-    settings = Settings(**found, origins=origins, problems=tuple(problems), limits_lost=is_lost)
-    return in_mode(settings, settings.permission_mode, origins["permission_mode"])
+    """Settings from the environment and the config files `paths`, the most personal first (default: Jupyter's)."""
+    reader = _Reader()
+    for path in reversed(config_files() if paths is None else paths):
+        reader.read_file(path)
+    names = {PREFIX + name.upper(): name for name in _PARSERS}
+    given = (os.environ if environ is None else environ).items()
+    reader.read(ENVIRONMENT, {names[key]: value for key, value in given if key in names})
+    settings = reader.settings()
+    return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
 
 
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
-    """`settings` in this permission mode, unless it allows and what denies or asks could not be read."""
-    problems = settings.problems
-    if settings.limits_lost and mode in _ALLOWING_MODES:
-        problems += (f"{origin}: permission_mode: {mode!r} {_LOST}",)
+    """`settings` in this permission mode; in `default` if it is unknown, or allows while rules could not be read."""
+    problems, allow = list(settings.problems), settings.allow
+    if mode not in PERMISSION_MODES:
+        problems.append(f"{origin}: permission_mode: {_not_one_of(mode, PERMISSION_MODES)}; default is used")
         mode = "default"
+    if settings.has_unread_rules and mode in _ALLOWING_MODES:
+        problems.append(f"{origin}: permission_mode: {mode} is not used {_UNREAD}; default is used")
+        mode = "default"
+    if settings.has_unread_rules and allow:
+        problems.append(f"{settings.origins['allow']}: allow: not used {_UNREAD}")
+        allow = ()
     origins = {**settings.origins, "permission_mode": origin}
-    return replace(settings, permission_mode=mode, origins=origins, problems=problems)
+    return replace(settings, permission_mode=mode, allow=allow, origins=origins, problems=tuple(problems))
 
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
@@ -129,190 +132,131 @@ def state_folder(settings: Settings) -> Path:
     return Path(jupyter_data_dir(), "copilot_kernel")
 
 
-def _read(
-    name: str, raw: Any, origin: str, found: dict[str, Any], origins: dict[str, str], problems: list[str]
-) -> bool:
-    """False: nothing of the value could be read."""
-    reader = _READERS.get(name)
-    if reader is None:
-        problems.append(f"{origin}: there is no setting {name!r}")
-        return False
-    try:
-        value = reader(raw)
-    except _Partly as partly:
-        value = partly.value
-        problems += [f"{origin}: {name}: {problem}" for problem in partly.problems]
-    except (ValueError, TypeError, RecursionError) as error:
-        wanted = f"; write {PREFIX}{name.upper()}='{_EXAMPLE}'" if origin == _ENVIRONMENT and name in _JOINED else ""
-        problems.append(f"{origin}: {name}: {error}{wanted}")
-        return False
-    joins = name in found and (name in _JOINED or (name == "allow" and origin != _ENVIRONMENT))
-    found[name] = tuple(dict.fromkeys((*found[name], *value))) if joins else value
-    origins[name] = f"{origins[name]}, {origin}" if joins else origin
-    return True
+class _Reader:
+    """Collects values; what is read later counts more."""
 
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+        self.origins = dict.fromkeys(_PARSERS, "default")
+        self.problems: list[str] = []
+        self.has_unread_rules = False
 
-def _environment(environ: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    names = {PREFIX + name.upper(): name for name in _READERS}
-    return _ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names}
-
-
-def _files(paths: list[Path], problems: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    """Jupyter's path begins with the most personal folder: read it last, so that it wins."""
-    read = []
-    for path in reversed(paths):
+    def read_file(self, path: Path) -> None:
         try:
             values = json.loads(path.read_text("utf-8"))
+            if not isinstance(values, dict):
+                raise ValueError("must contain a JSON object")
         except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            problems.append(f"{path}: {error}")
-            continue
-        if isinstance(values, dict):
-            read.append((str(path), values))
-        else:
-            problems.append(f"{path}: must hold one JSON object")
-    return read
+            return
+        except (OSError, ValueError, RecursionError) as error:
+            self.problems.append(f"{path}: {error}")
+            self.has_unread_rules = True
+            return
+        self.read(str(path), values)
+
+    def read(self, origin: str, values: Mapping[str, Any]) -> None:
+        for name, raw in values.items():
+            if name not in _PARSERS:
+                self.problems.append(f"{origin}: unknown setting {name!r}")
+                continue
+            try:
+                self._add(name, _PARSERS[name](raw), origin)
+            except (ValueError, TypeError, RecursionError) as error:
+                self.problems.append(f"{origin}: {name}: {error}")
+                self.has_unread_rules |= name in _RULE_LISTS
+
+    def _add(self, name: str, value: Any, origin: str) -> None:
+        """What one place asks about or denies, no other place lifts; what files allow adds up."""
+        adds_up = name in ("ask", "deny") or (name == "allow" and origin != ENVIRONMENT)
+        if adds_up and name in self.found:
+            value = tuple(dict.fromkeys((*self.found[name], *value)))
+            origin = f"{self.origins[name]}, {origin}"
+        self.found[name], self.origins[name] = value, origin
+
+    def settings(self) -> Settings:
+        servers, problems = parse_servers(self.found.pop("mcp_servers", []))
+        self.problems += [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
+        return Settings(
+            **self.found,
+            mcp_servers=servers,
+            origins=self.origins,
+            problems=tuple(self.problems),
+            has_unread_rules=self.has_unread_rules,
+        )
 
 
-class _Partly(Exception):
-    """Some of a value could be read, and the rest need not cost it."""
-
-    def __init__(self, value: Any, problems: tuple[str, ...]) -> None:
-        super().__init__(*problems)
-        self.value, self.problems = value, problems
-
-
-def _text(raw: Any) -> str:
+def _string(raw: Any) -> str:
     if not isinstance(raw, str):
-        raise ValueError("must be text")
+        raise ValueError("must be a string")
     return raw.strip()
 
 
 def _switch(raw: Any) -> bool:
     if raw not in ("on", "off", True, False):
-        raise ValueError(f"{raw!r} is neither on nor off; off is used")
+        raise ValueError(f"must be on or off, not {raw!r}")
     return raw in ("on", True)
 
 
-def _mode(raw: Any) -> str:
-    """One that nobody knows is `default`, also where a place that counts less says another."""
-    try:
-        return _one_of(PERMISSION_MODES)(raw)
-    except ValueError as error:
-        raise _Partly("default", (str(error),)) from error
-
-
 def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
-    """The first name is the default."""
-
-    def read(raw: Any) -> str:
+    def parse(raw: Any) -> str:
         if raw not in names:
-            raise ValueError(f"{raw!r} is not one of {', '.join(names)}; {names[0]} is used")
+            raise ValueError(_not_one_of(raw, names))
         return str(raw)
 
-    return read
+    return parse
 
 
-def _words(raw: Any) -> tuple[str, ...]:
-    """What allows: a list that is not wholly understood allows nothing."""
-    value = _json(raw)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(_NO_LIST.format('["Read", "Edit"]'))
-    return tuple(value)
+def _not_one_of(raw: Any, names: tuple[str, ...]) -> str:
+    return f"{raw!r} is not one of {', '.join(names)}"
 
 
-def _limits(raw: Any) -> tuple[str, ...]:
-    """What asks or denies: whatever can be understood of it holds, also of a text that only looks like a list."""
-    value = _json(raw)
-    if isinstance(value, str) and not value.strip():
-        return ()
-    pieces = _pieces(value) if isinstance(value, str) else []
-    if rules := tuple(filter(_ONE_RULE.fullmatch, pieces)):
-        return _known(rules, [piece for piece in pieces if piece not in rules])
-    if not isinstance(value, list):
-        raise ValueError(f"{value!r:.80} matches nothing; it {_NO_LIST.format(_EXAMPLE)}")
-    texts = tuple(item for item in value if isinstance(item, str))
-    return _known(texts, [item for item in value if not isinstance(item, str)])
-
-
-def _known(rules: tuple[str, ...], strange: list[Any]) -> tuple[str, ...]:
-    if strange:
-        told = (
-            f"{item!r:.80} is not a rule and matches nothing{'' if isinstance(item, str) else _NO_TEXT}"
-            for item in strange
+def _rules(raw: Any) -> tuple[str, ...]:
+    """An empty variable is an empty list."""
+    try:
+        rules = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
+    except ValueError:
+        rules = None
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise ValueError(
+            f'must be a JSON array of strings, such as ["Bash(git status)", "Edit(src/**)"], not {raw!r:.80}'
         )
-        raise _Partly(rules, tuple(told))
-    return rules
-
-
-def _pieces(text: str) -> list[str]:
-    """Cut at what may stand between rules, but not in their brackets; each piece without the quotes around it."""
-    found = (piece.strip().strip("\"'").strip() for piece in _PIECE.findall(text.strip().strip("[]")))
-    return [piece for piece in found if piece]
+    return tuple(rules)
 
 
 def _json(raw: Any) -> Any:
-    """What a text says as JSON; if it is none, the text."""
     try:
         return json.loads(raw) if isinstance(raw, str) else raw
-    except ValueError:
-        return raw
+    except ValueError as error:
+        raise ValueError(f"must be JSON: {error}") from error
 
 
-def _servers(raw: Any) -> tuple[McpServer, ...]:
-    servers, problems = parse_servers(json.loads(raw) if isinstance(raw, str) else raw)
-    if problems:
-        raise _Partly(servers, problems)
-    return servers
+def _seconds(most: float, *, or_zero: bool = False) -> Callable[[Any], float]:
+    def parse(raw: Any) -> float:
+        value = float(raw)
+        if not 0 <= value <= most or (value == 0 and not or_zero):
+            raise ValueError(f"must be a number of seconds between 0 and {most}")
+        return value
+
+    return parse
 
 
-def _seconds(raw: Any) -> float:
-    value = float(raw)
-    if not 0 < value <= 3600:
-        raise ValueError("must be a number of seconds between 0 and 3600")
-    return value
+_UNREAD = "while a list of rules cannot be read"
 
-
-def _up_to_a_week(raw: Any) -> float:
-    value = float(raw)
-    if not 0 <= value <= 604_800:
-        raise ValueError("must be a number of seconds between 0 and 604800")
-    return value
-
-
-_NO_LIST = "must be a JSON array of strings, such as {}"
-_EXAMPLE = '["Bash(rm *)", "Edit(data/**)"]'
-_LOST = "does not begin while what denies or asks cannot be read; default is used"
-_NO_TEXT = "; rules are strings"
-_PIECE = re.compile(r"(?:[^,;\n()]|\([^()]*\)?|\))+")
-"""Between commas, semicolons and ends of lines; a bracket that is not closed ends with the text or at the next one."""
-_ONE_RULE = re.compile(r"\w[\w.*-]*(\([^()]*\))?")
-"""The shape of a rule; whether it is one is found out with the others."""
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "agent": _text,
-    "cwd": _text,
-    "permission_mode": _mode,
-    "allow": _words,
-    "ask": _limits,
-    "deny": _limits,
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "agent": _string,
+    "cwd": _string,
+    "permission_mode": lambda raw: raw,  # checked when it is set
+    **dict.fromkeys(_RULE_LISTS, _rules),
     "on_unasked": _one_of(ON_UNASKED),
-    "start_timeout": _seconds,
-    "cancel_grace": _seconds,
-    "activity_timeout": _up_to_a_week,
-    "mcp_servers": _servers,
+    "start_timeout": _seconds(3600),
+    "cancel_grace": _seconds(3600),
+    "activity_timeout": _seconds(604_800, or_zero=True),
+    "mcp_servers": _json,
     "fs": _switch,
     "terminal": _switch,
     "answer_form": _one_of(ANSWER_FORMS),
     "option_member": _one_of(OPTION_MEMBERS),
-    "state": _text,
+    "state": _string,
 }
 
-_ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
-"""They allow without a rule, so that a rule that is lost would be one that is lifted."""
-
-_JOINED = ("ask", "deny")
-"""What one place asks about or denies, no other place lifts."""
-
-assert set(_READERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "limits_lost"}
+assert set(_PARSERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "has_unread_rules"}

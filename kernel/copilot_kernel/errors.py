@@ -1,22 +1,22 @@
-"""Everything that can go wrong, in one tree.
+"""The exceptions of this package.
 
 CopilotError                what happened (`str`), and what to do next (`hint`)
-├─ AgentError               the agent, or the pipe to it
+├─ AgentError               the agent or the connection to it
 │  ├─ AgentNotFound         no such command
-│  ├─ AgentStartFailed      it started, but did not answer `initialize` or `session/new` in time or at all
-│  ├─ AgentExited           the process or the connection ended while we were waiting
+│  ├─ AgentStartFailed      it did not answer `initialize` or `session/new`, or not in time
+│  ├─ AgentExited           the process or the connection ended during a request
 │  ├─ AgentRefused          it answered with a JSON-RPC error
-│  │  ├─ AuthRequired       it wants a sign-in first (code -32000)
-│  │  ├─ ConnectionLost     it has lost a connection that it needs (a dialect's -32000)
+│  │  ├─ AuthRequired       it requires a sign-in (code -32000)
+│  │  ├─ ConnectionLost     it lost a connection that it needs (a dialect's -32000)
 │  │  ├─ ResourceNotFound   it does not know the session or file (code -32002)
 │  │  └─ SessionExpired     it has ended the session (a dialect's -32003)
-│  ├─ ModelFailed           its model could not answer, which it reported as text
+│  ├─ ModelFailed           its model failed, which it reported as text
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
-├─ HostError                the agent asked something of us, a file or a terminal, that we could not do
+├─ HostError                a request of the agent for a file or a terminal failed
 │  ├─ HostMissing           there is no such file or terminal
-│  └─ HostRefused           we do not do that: it is outside, too large, no regular file, or makes no sense
-└─ UsageError               the user typed or configured something that we do not understand
-   └─ SessionInUse          another conversation has that session open
+│  └─ HostRefused           it is not allowed: outside the project, too large, not a regular file, or invalid
+└─ UsageError               the user typed or configured something invalid
+   └─ SessionInUse          the session is open elsewhere
 """
 
 from __future__ import annotations
@@ -27,11 +27,15 @@ from typing import Any, Literal
 from .redaction import redactor
 
 FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
-"""`key` is the one of a model provider of the user's own; `bug` is everything else."""
+"""`key` is the user's key for a model provider; `bug` is everything else."""
+
+
+REPORT_BUG = "This is a bug in Copilot Kernel. Please report it, with the lines above."
+"""Ends a traceback of ours."""
 
 
 class CopilotError(Exception):
-    """What happened, in words for the user; `hint` says what to do next and may be empty."""
+    """The message says what happened, in words for the user; `hint` says what to do next and may be empty."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -39,28 +43,28 @@ class CopilotError(Exception):
 
 
 class AgentError(CopilotError):
-    """The agent, or the pipe to it, failed.
+    """The agent or the connection to it failed.
 
-    Errors of this kind quote the agent, and end up in cards, notebooks, logs and terminals: they never hold a secret.
+    The messages quote the agent and end up in notebooks, logs and terminals, so secrets are removed from them.
     """
 
     signed_out = False
-    """A sign-in helps, after which the agent has to be started again: it reads its credentials when it starts."""
+    """The user has to sign in; the agent reads its credentials when it is started again."""
     crashed = False
-    """A process that we started has ended by itself. A lost or refused TCP connection says nothing of the agent."""
+    """A process that we started has ended by itself. A lost TCP connection does not mean that."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(redactor().text(message), hint)
 
 
 class AgentNotFound(AgentError):
-    """There is no such command or host."""
+    """The agent's command or host does not exist."""
 
 
 class AgentStartFailed(AgentError):
     """The agent was started but did not become ready; `stderr` holds its last lines.
 
-    `ended`: it began and then ended by itself, so that another start may help.
+    `ended`: it ended by itself, so that another start may help.
     """
 
     def __init__(
@@ -72,7 +76,7 @@ class AgentStartFailed(AgentError):
 
 
 class AgentExited(AgentError):
-    """The agent ended while we were waiting; `stderr` holds its last lines."""
+    """The agent ended during a request; `stderr` holds its last lines."""
 
     def __init__(self, message: str, hint: str = "", stderr: str = "", *, remote: bool = False) -> None:
         super().__init__(message, hint)
@@ -89,7 +93,7 @@ class AgentRefused(AgentError):
 
 
 class AuthRequired(AgentRefused):
-    """The agent wants a sign-in first; `methods` are its own `authMethods`, as they came."""
+    """The agent requires a sign-in; `methods` are its `authMethods`."""
 
     signed_out = True
 
@@ -101,7 +105,7 @@ class AuthRequired(AgentRefused):
 
 
 class ConnectionLost(AgentRefused):
-    """The agent has lost a connection that it needs; only a new start, or a new connection to it, helps."""
+    """The agent has lost a connection that it needs; it has to be restarted or reconnected."""
 
 
 class ResourceNotFound(AgentRefused):
@@ -113,7 +117,7 @@ class SessionExpired(AgentRefused):
 
 
 class ModelFailed(AgentError):
-    """The agent's model could not answer, and the agent reported that as text; `reason` classifies the failure."""
+    """The agent's model failed, and the agent reported that as text; `reason` classifies the failure."""
 
     def __init__(self, message: str, hint: str, reason: FailureReason) -> None:
         super().__init__(message, redactor().text(hint))
@@ -122,11 +126,11 @@ class ModelFailed(AgentError):
 
 
 class ProtocolUnsupported(AgentError):
-    """The agent speaks another version of the protocol than 1."""
+    """The agent does not support version 1 of the protocol."""
 
 
 class HostError(CopilotError):
-    """What the agent asked of us could not be done; the message is also for the agent."""
+    """A request of the agent failed; the message is also sent to the agent."""
 
 
 class HostMissing(HostError):
@@ -134,17 +138,17 @@ class HostMissing(HostError):
 
 
 class HostRefused(HostError):
-    """The agent asked for something that we do not do, however often it asks."""
+    """The agent asked for something that is never allowed; retrying does not help."""
 
 
 class UsageError(CopilotError):
-    """The user typed or configured something that we do not understand."""
-
-
-def trace(error: BaseException) -> str:
-    """For a log: kind and place of an error. Not its words, which may quote what is no log's business."""
-    return "\n".join((type(error).__name__, "".join(format_tb(error.__traceback__))))
+    """The user typed or configured something invalid."""
 
 
 class SessionInUse(UsageError):
-    """Another conversation has that session open: in a notebook, in a chat of a server or at its HTTP endpoint."""
+    """The session is open elsewhere: in a notebook, in a chat, or at the HTTP API."""
+
+
+def trace(error: BaseException) -> str:
+    """Kind and traceback of an error for a log, without its message, which may quote private data."""
+    return "\n".join((type(error).__name__, "".join(format_tb(error.__traceback__))))

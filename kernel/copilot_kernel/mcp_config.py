@@ -1,7 +1,7 @@
 """MCP servers as settings write them: a list as the specification has it, or a map from name to server.
 
-What is secret in them (environment, headers, keys among the arguments) is shown nowhere. How an agent is told of them
-is left to `acp/mcp.py`.
+What is secret in them (environment, headers, keys among the arguments) is shown nowhere. `acp/mcp.py` passes them to an
+agent.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def parse_servers(raw: Any) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:
     found: dict[str, McpServer] = {}
     problems: list[str] = []
     if not isinstance(raw, dict | list):
-        return (), ("must be a list of servers, or a map from name to server",)
+        return (), ("must be an array of servers, or an object that maps names to servers",)
     for number, each in enumerate(_listed(raw), 1):
         try:
             server = _server(each, problems)
             if server.name in found:
-                raise ValueError("there are two servers of this name")
+                raise ValueError("duplicate name")
             found[server.name] = server
         except ValueError as error:
             problems.append(f"{_name(each) or f'server {number}'}: {error}")
@@ -64,7 +64,7 @@ def describe(server: McpServer) -> str:
 
 
 def secrets(servers: Sequence[McpServer]) -> frozenset[str]:
-    """Every text that must not be shown, in a log of the wire for example."""
+    """Every string that must not be shown, such as in a protocol log."""
     values = {value for server in servers for _, value in (*server.env, *server.headers)}
     words = {secret for server in servers for secret in _secret_words(server.args)}
     return frozenset(values | words)
@@ -83,9 +83,11 @@ def _server(raw: Any, problems: list[str]) -> McpServer:
     """Raises ValueError with what is wrong."""
     raw = raw if isinstance(raw, dict) else {}
     if not (name := _name(raw)):
-        raise ValueError("has no name")
+        raise ValueError("name is missing")
     kind = _kind(raw)
-    problems += [f"{name}: {member!r} is ignored" for member in sorted(set(raw) - _MEMBERS - {"tools"}, key=str)]
+    problems += [
+        f"{name}: unknown member {member!r} is ignored" for member in sorted(set(raw) - _MEMBERS - {"tools"}, key=str)
+    ]
     if kind == "stdio":
         command, env = _text(raw, "command"), _pairs(raw, "env")
         return McpServer(name, "stdio", command=command, args=_args(raw), env=env)
@@ -117,7 +119,7 @@ def _text(raw: Mapping[str, Any], member: str) -> str:
 def _args(raw: Mapping[str, Any]) -> tuple[str, ...]:
     args = raw.get("args") or []
     if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        raise ValueError("args must be a list of texts")
+        raise ValueError("args must be an array of strings")
     return tuple(args)
 
 
@@ -129,7 +131,7 @@ def _pairs(raw: Mapping[str, Any], member: str) -> Pairs:
     pairs = tuple(_pair(each) for each in found) if isinstance(found, list) else (None,)
     read = tuple(pair for pair in pairs if pair is not None)
     if len(read) < len(pairs):
-        raise ValueError(f"{member} must be a map from text to text")
+        raise ValueError(f"{member} must map strings to strings")
     return read
 
 

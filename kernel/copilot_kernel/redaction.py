@@ -1,6 +1,6 @@
-"""Secrets taken out of text that is shown, logged or stored: the one definition for errors and for the wire log.
+"""Remove secrets from text that is shown, logged or stored, and from the environment of commands.
 
-A secret is known by its value (variables of the environment with a telling name, what is `register`ed), by its form
+A secret is recognized by its value (environment variables with a telling name, `register`ed values), by its form
 (tokens of known services, passwords in URLs) or by the name in front of it.
 """
 
@@ -13,61 +13,60 @@ from dataclasses import dataclass
 from typing import Any
 
 HIDDEN = "•••"
-SHORTEST = 8
-"""Characters of a value that is looked for; anything shorter would be found in ordinary words."""
+MIN_SECRET_CHARS = 8
+"""Shorter values would be found in ordinary words."""
 TOO_DEEP = "(nested too deeply to be shown)"
 
 _NAMES = re.compile(
-    r"(?:^|[_-])(?:token|pat|pass(?:word|wd|phrase)?|pwd|secret|credentials?|authorization|cookie|bearer)(?:$|[_-])"
-    r"|api[_-]?key|(?:access|private|client)[_-]?(?:key|secret)|session[_-]?key",
+    r"(?:^|[_-])(?:token|pat|pass|pwd|authorization|cookie|bearer)(?:$|[_-])"
+    r"|secret|credential|passw(?:or)?d|passphrase|(?:api|access|private|client|session)[_-]?key",
     re.IGNORECASE,
 )
-_COUNTS = re.compile(r"tokens$", re.IGNORECASE)
 _FORMS = re.compile(
     r"\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
     r"|(?<=://)[^/\s:@]*:[^/\s]+(?=@)"
     r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))(?![A-Za-z]?[a-z]++\.?(?![\w.~+/=-]))[\w.~+/=-]{8,}"
 )
-"""A plain word after `Bearer` is no token, as in "Bearer authentication required"."""
+"""A plain word after `Bearer` is not a token, as in "Bearer authentication required"."""
 _ASSIGNED = re.compile(
     r"(?i)((?<![\w-])(?=[\w-]*?(?:token|password|passwd|secret|api[_-]?key|authorization|credential))"
     r"(?![\w-]*tokens[\"']?\s*[=:])[\w-]++[\"']?\s*+[=:]\s*+[\"']?"
     r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)"
     r"(?!(?<=[^\"']: )(?<!authorization: )(?-i:[a-z]++)[.!?:)]*(?:[\s\"',;&]|\Z))([^\s\"',;&]+)"
 )
-"""A lower-case word after a colon and a space is no value, as in "Invalid token: expired"."""
-_NO_SECRETS = frozenset({"PWD"})
-"""Variables of the environment whose name only looks like that of a secret."""
+"""A lower-case word after a colon and a space is not a value, as in "Invalid token: expired"."""
+_NOT_SECRET = frozenset({"PWD"})
+"""Environment variables whose names only look like those of secrets."""
 
 _registered: set[str] = set()
 
 
 def register(secrets: Iterable[str]) -> None:
-    """Hide these values, too, for as long as this process runs."""
+    """Also hide these values, for as long as this process runs."""
     _registered.update(secrets)
 
 
 def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
-    """Hides the secrets that are known now; `environ` is searched for variables with a telling name."""
-    named = (value for name, value in environ.items() if is_secret(name) and name not in _NO_SECRETS)
-    known = {value for value in (*named, *_registered) if len(value) >= SHORTEST}
+    """A redactor for the secrets known now; `environ` is searched for variables with a telling name."""
+    named = (value for name, value in environ.items() if is_secret_variable(name))
+    known = {value for value in (*named, *_registered) if len(value) >= MIN_SECRET_CHARS}
     return Redactor(tuple(sorted(known, key=len, reverse=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """`values` are hidden wherever they stand; the longest come first, for one may contain another."""
+    """Hides `values`; the longest come first, since one may contain another."""
 
     values: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
-        """`text` with `HIDDEN` in the place of each secret."""
+        """`text` with each secret replaced by `HIDDEN`."""
         for value in self.values:
             text = text.replace(value, HIDDEN)
         return _FORMS.sub(HIDDEN, _ASSIGNED.sub(rf"\1{HIDDEN}", text))
 
     def json(self, value: Any) -> Any:
-        """The same for a JSON value, where names tell of more secrets. Never raises."""
+        """The same for a JSON value, where member names reveal more secrets. Never raises."""
         try:
             return self._json(value)
         except RecursionError:
@@ -90,10 +89,15 @@ class Redactor:
         return HIDDEN if is_secret(str(name)) and isinstance(value, str) and value else self._json(value)
 
 
+def is_secret_variable(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret."""
+    return name not in _NOT_SECRET and is_secret(name)
+
+
 def is_secret(name: str) -> bool:
-    """Whether a variable or member of this name holds a secret. Counts of tokens do not."""
+    """Whether a member or variable of this name holds a secret; counts of tokens do not."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return bool(_NAMES.search(split)) and not _COUNTS.search(name)
+    return bool(_NAMES.search(split))
 
 
 def _without_values(value: Any) -> Any:

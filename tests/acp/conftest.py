@@ -5,7 +5,9 @@ Beside it, the check that a test leaves no process and no descriptor behind.
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -33,13 +35,30 @@ def typescript_sdk():
     return SDK
 
 
+Valid = Callable[[str, Any], None]
+
+
 @pytest.fixture(scope="session")
-def referee(typescript_sdk):
+def schema(typescript_sdk):
+    return json.loads((typescript_sdk / "schema" / "v1" / "schema.json").read_text("utf-8"))["$defs"]
+
+
+@pytest.fixture(scope="session")
+def valid(schema):
+    """`valid(name, value)` fails for a value that the official schema's definition `name` refuses."""
+
+    def check(name, value):
+        Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema}).validate(value)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def referee(schema, valid):
     """`referee(lines)` fails for a client's message that the schema refuses, or that has members it does not know.
 
     `lines` are those of a wire log. Returns the checked methods: an answer is `= method`, an error `! method`.
     """
-    defs = json.loads((typescript_sdk / "schema" / "v1" / "schema.json").read_text("utf-8"))["$defs"]
 
     def check(lines):
         asked, methods = {}, []
@@ -64,12 +83,12 @@ def referee(typescript_sdk):
         return f"= {method}"
 
     def definition(method, endings):
-        (name,) = (name for name, d in defs.items() if d.get("x-method") == method and name.endswith(endings))
+        (name,) = (name for name, d in schema.items() if d.get("x-method") == method and name.endswith(endings))
         return name
 
     def compare(value, name):
-        Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": defs}).validate(value)
-        assert value.keys() <= defs[name]["properties"].keys(), name
+        valid(name, value)
+        assert value.keys() <= schema[name]["properties"].keys(), name
 
     return check
 

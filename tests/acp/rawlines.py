@@ -4,7 +4,7 @@ import json
 from contextlib import asynccontextmanager
 
 import anyio
-from copilot_kernel.acp.connection import Connection
+from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import RequestFailed, method_not_found
 from copilot_kernel.acp.transport import memory_pair
 
@@ -67,7 +67,7 @@ async def connected(pieces=16, **more):
     near, far = memory_pair(pieces)
     record = ConversationState()
     try:
-        async with Connection(
+        async with RpcConnection(
             near,
             on_notification=record.notice,
             on_request=record.serve,

@@ -5,12 +5,12 @@ import socket
 from contextlib import asynccontextmanager
 
 import anyio
-from copilot_kernel.acp.agent_connection import open_link
-from copilot_kernel.acp.connection import Connection
+from copilot_kernel.acp.agent_connection import connect_agent
+from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.handlers import ClientHandlers
 from copilot_kernel.acp.jsonrpc import method_not_found
 from copilot_kernel.acp.locate import Launch
-from copilot_kernel.acp.messages import Chunk, Text
+from copilot_kernel.acp.messages import Chunk, TextBlock
 from copilot_kernel.acp.transport import PipeTransport
 
 OPTIONS = [
@@ -64,7 +64,7 @@ class Script:
 
 
 def said(text):
-    return Chunk("agent", Text(text))
+    return Chunk("agent", TextBlock(text))
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def _accept(tasks, server, script):
 
 async def _serve(descriptor, script):
     transport = PipeTransport(descriptor, os.dup(descriptor))
-    async with Connection(transport, on_notification=script.notice, on_request=script.serve) as connection:
+    async with RpcConnection(transport, on_notification=script.notice, on_request=script.serve) as connection:
         script.connection = connection
         script.connections.append(connection)
         await connection.closed.wait()
@@ -112,15 +112,11 @@ class Client:
         return None if self.choose is None else request.options[self.choose]
 
 
-def client_handlers(client, **more):
-    return ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append, **more)
-
-
 @asynccontextmanager
 async def linked(launch, client=None, timeout=5.0, cwd="/", option_member="configId", **more):
     client = client or Client()
-    doors_ = client_handlers(client, **more)
-    async with open_link(launch, cwd, doors_, start_timeout=timeout, option_member=option_member) as link:
+    handlers = ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append, **more)
+    async with connect_agent(launch, cwd, handlers, start_timeout=timeout, option_member=option_member) as link:
         yield link, client
 
 

@@ -2,13 +2,12 @@
 
 import copy
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp import parse
-from copilot_kernel.acp.messages import Unknown, UnknownBlock
+from copilot_kernel.acp import parse, results
+from copilot_kernel.acp.messages import UnknownBlock, UnknownUpdate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,11 +16,11 @@ READERS = [
     parse.parse_update,
     parse.parse_block,
     parse.parse_permission,
-    parse.parse_initialize,
-    parse.parse_session,
-    parse.parse_sessions,
-    parse.parse_prompt_result,
-    lambda raw: list(parse.parse_messages(parse.parse_prompt_result({"messages": raw}).messages)),
+    results.parse_initialize,
+    results.parse_session,
+    results.parse_sessions,
+    results.parse_prompt_result,
+    lambda raw: list(results.parse_messages(results.parse_prompt_result({"messages": raw}).messages)),
 ]
 
 
@@ -87,60 +86,45 @@ def containers(value: Any) -> list[Any]:
 
 
 @given(any_json)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_nothing_that_json_can_say_raises(raw: Any) -> None:
     for reader in READERS:
         reader(raw)
 
 
 @given(mutated())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_damaged_message_raises(raw: Any) -> None:
     for reader in READERS:
         reader(raw)
 
 
 @given(any_json)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_cannot_be_read_is_kept_as_it_came(raw: Any) -> None:
     for read in (parse.parse_update(raw), parse.parse_block(raw)):
-        if isinstance(read, Unknown | UnknownBlock):
+        if isinstance(read, UnknownUpdate | UnknownBlock):
             assert read.raw is raw
 
 
 @pytest.mark.parametrize("depth", [50, 900])
-def test_deep_json_is_no_trouble(depth: int) -> None:
+def test_deep_json_and_impossible_numbers_are_no_trouble(depth: int) -> None:
     deep = json.loads('{"a":' * depth + "1" + "}" * depth)
     for name in ("content", "rawInput", "rawOutput", "_meta", "plan", "kind", "locations", "options", "toolCall"):
         for reader in READERS:
             reader({"sessionUpdate": "tool_call", "toolCallId": "t", name: deep})
-
-
-def test_huge_and_impossible_numbers_are_no_trouble() -> None:
-    for number in (10**400, -(10**400), float("inf"), float("nan"), 1e308, True):
-        raw = {"sessionUpdate": "usage_update", "used": number, "size": number, "protocolVersion": number}
+    for number in (10**400, float("inf"), float("nan"), 1e308, True):
         for reader in READERS:
-            reader(raw)
-
-
-def test_there_are_transcripts_of_several_agents() -> None:
-    assert {"copilot", "opencode", "gemini"} <= {path.name.split("-")[0] for path in transcripts()}
+            reader({"sessionUpdate": "usage_update", "used": number, "size": number, "protocolVersion": number})
 
 
 @pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)
-def test_every_update_that_a_real_agent_sent_is_understood(path: Path) -> None:
-    updates = [
-        parse.parse_update(message["params"]["update"])
-        for message in said_by_the_agent(path)
-        if message.get("method") == "session/update"
-    ]
-    assert Counter(update.kind for update in updates if isinstance(update, Unknown)) == {}
-    assert [update for update in updates if "UnknownBlock" in repr(update)] == []
-
-
-@pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)
-def test_every_question_that_a_real_agent_asked_can_be_answered(path: Path) -> None:
+def test_every_update_and_question_of_a_real_agent_is_understood(path: Path) -> None:
     for message in said_by_the_agent(path):
+        if message.get("method") == "session/update":
+            update = repr(parse.parse_update(message["params"]["update"]))
+            assert "UnknownUpdate" not in update
+            assert "UnknownBlock" not in update
         if message.get("method") == "session/request_permission":
             request = parse.parse_permission(message["params"])
             raw = message["params"]["options"]
@@ -154,9 +138,9 @@ def test_every_question_that_a_real_agent_asked_can_be_answered(path: Path) -> N
 
 @pytest.mark.parametrize("path", [p for p in transcripts() if "signed-out" not in p.name], ids=lambda path: path.stem)
 def test_every_session_of_a_real_agent_has_an_id_and_a_mode(path: Path) -> None:
-    results = [m["result"] for m in said_by_the_agent(path) if isinstance(m.get("result"), dict)]
-    (started,) = [parse.parse_session(result) for result in results if "sessionId" in result]
-    (agent,) = [parse.parse_initialize(result) for result in results if "protocolVersion" in result]
+    answers = [m["result"] for m in said_by_the_agent(path) if isinstance(m.get("result"), dict)]
+    (started,) = [results.parse_session(result) for result in answers if "sessionId" in result]
+    (agent,) = [results.parse_initialize(result) for result in answers if "protocolVersion" in result]
     assert started.id
     assert started.mode in {mode.id for mode in started.modes}
     assert (agent.protocol_version, bool(agent.name)) == (1, True)

@@ -1,13 +1,18 @@
 """The same lines over a socket, against a listener on loopback."""
 
+from __future__ import annotations
+
+import os
+import pwd
 import socket
 import struct
 from contextlib import suppress
+from pathlib import Path
 
 import anyio
 import pytest
-from copilot_kernel.acp.tcp import agent_at
-from copilot_kernel.acp.transport import PipeTransport
+from copilot_kernel.acp import tcp
+from copilot_kernel.acp.tcp import MIN_PERSON_UID, agent_at, exposed_to, other_users
 from copilot_kernel.errors import AgentExited, AgentNotFound
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
@@ -22,25 +27,6 @@ def listener():
 
 def port(server):
     return server.getsockname()[1]
-
-
-async def read(transport, length):
-    data = b""
-    with anyio.fail_after(5):
-        while len(data) < length and (piece := await transport.receive()):
-            data += piece
-    return data
-
-
-async def test_bytes_go_both_ways_and_long_ones_too(listener):
-    async with agent_at("127.0.0.1", port(listener)) as agent, anyio.create_task_group() as tasks:
-        far = PipeTransport(*(2 * [listener.accept()[0].detach()]))
-        long = b"x" * 4_000_000 + b"\n"
-        tasks.start_soon(agent.send, long)
-        assert await read(far, len(long)) == long
-        tasks.start_soon(far.send, long)
-        assert await read(agent, len(long)) == long
-        far.close_writing()
 
 
 async def test_the_other_side_may_end_it(listener):
@@ -79,18 +65,81 @@ async def test_leaving_closes_the_connection_even_when_nobody_reads(listener):
                 pass
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_where_nobody_listens_the_error_says_what_to_start(listener, host):
+async def test_where_nobody_listens_the_error_says_what_to_start(listener):
     number = port(listener)
     listener.close()
-    with pytest.raises(AgentNotFound) as caught:
-        async with agent_at(host, number):
+    with pytest.raises(AgentNotFound):
+        async with agent_at("x" * 70, number):
             pass
-    assert str(caught.value) == f"No agent answers at {host}:{number} (Connection refused)"
+    with pytest.raises(AgentNotFound) as caught:
+        async with agent_at("localhost", number):
+            pass
+    assert str(caught.value) == f"No agent answers at localhost:{number} (Connection refused)"
     assert caught.value.hint == f"Start the agent first, for example: copilot --acp --port {number}"
 
 
-async def test_what_can_be_no_host_name_is_no_agent():
-    with pytest.raises(AgentNotFound):
-        async with agent_at("x" * 70, 1):
-            pass
+# -- who else can use it --------------------------------------------------------------------------------------------
+
+
+def account(name: str, uid: int, shell: str = "/bin/bash") -> pwd.struct_passwd:
+    return pwd.struct_passwd((name, "x", uid, uid, "", f"/home/{name}", shell))
+
+
+EVERYONE = "everyone who can reach that address"
+SYSTEM = [account("root", 0), account("daemon", 1, "/usr/sbin/nologin"), account("nobody", 65534, "/bin/sh")]
+ME = account("me", MIN_PERSON_UID)
+
+
+@pytest.fixture
+def accounts(monkeypatch: pytest.MonkeyPatch) -> list[pwd.struct_passwd]:
+    """Those of a laptop with one user; a test adds others."""
+    accounts = [*SYSTEM, ME]
+    monkeypatch.setattr(pwd, "getpwall", lambda: accounts)
+    monkeypatch.setattr(os, "getuid", lambda: ME.pw_uid)
+    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0, ME.pw_uid]))
+    monkeypatch.setattr(tcp, "_has_logins", lambda: True)
+    return accounts
+
+
+def test_where_there_are_only_services_and_one_user_there_is_nobody_else(
+    accounts: list[pwd.struct_passwd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts += [account("service", MIN_PERSON_UID + 1, "/usr/sbin/nologin"), account("sync", 4, "/bin/sync")]
+    accounts.append(account("dynamic", 61_234, "/bin/false"))
+    assert (list(other_users()), exposed_to("tcp://127.0.0.1:3000")) == ([], "")
+    # In a container the accounts are those of its image.
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    monkeypatch.setattr(tcp, "_has_logins", lambda: False)
+    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0]))
+    assert list(other_users()) == []
+
+
+def test_a_user_of_a_directory_that_does_not_list_its_accounts_is_found_by_a_process(
+    accounts: list[pwd.struct_passwd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {1_000_001: account("grace", 1_000_001)}
+    monkeypatch.setattr(pwd, "getpwuid", known.__getitem__)
+    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0, 200_000, 1_000_001]))
+    assert list(other_users()) == ["grace"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "others"),
+    [
+        (["", "demo", "copilot --acp", "tcp://127.0.0.1", "tcp://127.0.0.1:99999"], ""),
+        (["tcp://localhost:3000", "tcp://[::1]:3000", "tcp://127.1.2.3:3000"], "other users of this machine (ada)"),
+        (["tcp://192.0.2.1:3000", "tcp://agents.example.org:3000", "tcp://0.0.0.0:3000"], EVERYONE),
+    ],
+)
+def test_who_else_can_use_an_agent_depends_on_where_it_listens(
+    accounts: list[pwd.struct_passwd], agents: list[str], others: str
+) -> None:
+    accounts.append(account("ada", MIN_PERSON_UID + 1))
+    assert {exposed_to(agent) for agent in agents} == {others}
+
+
+def test_the_owners_of_processes_are_read_from_proc(tmp_path: Path) -> None:
+    for name in ("1", "22", "self"):
+        (tmp_path / name).mkdir()
+    owner = tmp_path.stat().st_uid
+    assert (list(tcp._owners(tmp_path)), list(tcp._owners(tmp_path / "missing"))) == ([owner, owner], [])

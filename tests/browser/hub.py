@@ -57,7 +57,8 @@ class Hub:
         self.url, self.server = f"http://127.0.0.1:{self.port}", f"/user/{USER}/"
         self.config = root / "jupyterhub_config.py"
         options = ["--allow-root", *(f"--ServerApp.jpserver_extensions={name}={on}" for name, on in EXTENSIONS.items())]
-        environment = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(root / "demo")}
+        command = {name: os.environ[name] for name in ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")}
+        environment = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(root / "demo"), **command}
         self.config.write_text(
             CONFIG.format(
                 root=root,

@@ -98,7 +98,7 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
     expect(question).to_have_count(0)
-    chat.expect("exit code 0")
+    chat.expect("✓ done")
     chat.ready()
     assert (server.work / "one.txt").exists()
     expect(chat.page.get_by_label("Message")).to_be_focused()
@@ -138,7 +138,7 @@ def test_commands_of_ours_are_answered_in_the_log(chat: Chat) -> None:
     chat.send("/status")
     expect(chat.log.locator(".command")).to_contain_text("demo agent")
     chat.send("/nonsense")
-    expect(chat.log.locator(".error")).to_contain_text("There is no command /nonsense")
+    expect(chat.log.locator(".error")).to_contain_text("Unknown command /nonsense")
     expect(chat.page.locator("#alert")).to_contain_text("/nonsense")
 
 

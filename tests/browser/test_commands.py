@@ -21,8 +21,8 @@ def test_what_is_picked_is_set_and_the_saved_notebook_has_no_widget(context: Bro
     expect(notebook.output(0)).to_contain_text("Mode: Plan: thinks first")
 
     notebook.run(1, wait=False)
-    notebook.button(1, "Leave as it is").click()
-    expect(notebook.output(1)).to_contain_text("Everything is as it was.")
+    notebook.button(1, "Cancel").click()
+    expect(notebook.output(1)).to_contain_text("Nothing changed.")
 
     for cell in (2, 3, 4):
         notebook.run(cell)

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from copilot_kernel.rendering.reasons import OPEN
+from copilot_kernel.rendering.question import OPEN
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
@@ -23,7 +23,7 @@ def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(conte
     cell = notebook.output(0)
     cell.get_by_label("Name", exact=True).fill("A")
     notebook.button(0, "Submit").click()
-    expect(cell).to_contain_text("At least 2 characters; these are 1.")
+    expect(cell).to_contain_text("Enter at least 2 characters (now 1).")
     notebook.wait_status("busy")
     cell.get_by_label("Name", exact=True).fill("Ada")
     cell.get_by_label("Colour").select_option("red")
@@ -70,7 +70,7 @@ def test_an_address_is_opened_by_nobody_but_the_user(context: BrowserContext, la
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", re.compile("noopener"))
     notebook.button(0, "Agree").click()
-    expect(notebook.output(0)).to_contain_text("Agreed to visit https://sign-in.invalid/now")
+    expect(notebook.output(0)).to_contain_text("Agreed to open https://sign-in.invalid/now")
     notebook.wait_status("idle")
     assert [url for url in asked if "sign-in.invalid" in url] == []
 

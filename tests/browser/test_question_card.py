@@ -7,11 +7,10 @@ from pickle import dumps
 
 import nbformat
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Option
+from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.question import render_question
-from copilot_kernel.rendering.reasons import NO_BUTTONS, OPEN
+from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from .lab import Lab, Notebook
@@ -21,9 +20,9 @@ pytestmark = pytest.mark.browser
 
 WIDE, NARROW = 1400, 480
 OPTIONS = (
-    Option("once", "Allow once", "allow_once"),
-    Option("always", "Always allow", "allow_always"),
-    Option("no", "Deny", "reject_once"),
+    PermissionOption("once", "Allow once", "allow_once"),
+    PermissionOption("always", "Always allow", "allow_always"),
+    PermissionOption("no", "Deny", "reject_once"),
 )
 EDIT = ToolCall(
     1, 1, "x", "Edit", kind="edit", content=(Diff("a.py", "one\ntwo\nthree\n" * 3, "one\nTWO\nthree\n" * 3),)
@@ -32,16 +31,16 @@ HARNESS = """
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
-from copilot_kernel.frontend.card import Card
+from copilot_kernel.frontend.asking import Card
 from copilot_kernel.rendering.question import render_question
 from pickle import loads
 
 def show(question, root="/project"):
-    card = Card(SimpleNamespace(owning=nullcontext), question, root, lambda: card.guard())
+    card = Card(SimpleNamespace(owning=nullcontext), question, root, set())
     card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(render_question(question, root), raw=True)
-    display(card.bundle() | {"text/plain": ""}, raw=True)
-    card.guard()
+    display(card.widget.bundle() | {"text/plain": ""}, raw=True)
+    card.opened()
     return card
 """
 """In a Python kernel: a card by itself, for questions that no agent can ask."""
@@ -77,7 +76,7 @@ def test_old_and_new_stand_side_by_side_where_there_is_room(
     notebook = card(context, lab, question(), f"card-live-{width}.ipynb")
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
-    box = notebook.output(0).get_by_role("region", name="Change of /project/a.py")
+    box = notebook.output(0).get_by_role("region", name="Change to /project/a.py")
     expect(box.locator(".cq-new .cq-number-old").first).to_be_visible(visible=not beside)
     expect(notebook.output(0).get_by_text(OPEN)).to_be_hidden()
     old, new = tops(box.locator(".cq-old")), tops(box.locator(".cq-new"))
@@ -182,7 +181,7 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
     notebook.page.keyboard.press("Tab")
     expect(notebook.button(0, "Reject & tell")).to_be_focused()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); the agent is told: Not today.")
+    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); sent to the agent: Not today.")
 
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:
@@ -244,7 +243,10 @@ def hostile(text: str) -> Question:
         1, 1, text, text, kind=text, raw_input={"command": text, "cwd": text, text: text},
         locations=(Location(text),), content=(Diff(text, text, f"{text}{text}"),),
     )  # fmt: skip
-    options = (Option(text, "Allow once", "allow_once"), *(Option(text, text, k) for k in ("reject_always", text)))
+    options = (
+        PermissionOption(text, "Allow once", "allow_once"),
+        *(PermissionOption(text, text, k) for k in ("reject_always", text)),
+    )
     return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
 
 

@@ -12,7 +12,7 @@ from .lab import Lab, Notebook
 pytestmark = pytest.mark.browser
 
 ALLOW = "Allow once"
-GRACE = "import copilot_kernel.frontend.presence as presence; presence.GRACE_SECONDS = {}"
+GRACE = "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = {}"
 KERNEL = f"{GRACE}; from runpy import run_module; run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
 LOAD = f"%load_ext copilot_kernel\n{GRACE}"
 LOST = "A question was cancelled because no open page showed it"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
+from copilot_kernel.acp.transport import PipeTransport
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.retry import Retry
+from copilot_kernel.chat.agent import Retry
 from copilot_kernel.config import Settings
+
+from ..agent.agent import serve
+from ..agent.switches import read_switches
 
 Open = Callable[..., AbstractAsyncContextManager[Chat]]
 
@@ -43,13 +49,37 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def opened(settings: Settings, time: Time, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Open:
-    """`opened(notebook, **settings)` is a chat: what a kernel has, from its start to its end."""
+async def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[str]:
+    """The demo agent, in this process: each connection finds one, with the switches of that moment."""
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
 
+    async def accept() -> None:
+        while True:
+            await anyio.wait_readable(server)
+            descriptor = server.accept()[0].detach()
+            switches = read_switches(os.environ.get("COPILOT_KERNEL_DEMO", ""))
+            agents.start_soon(serve, PipeTransport(os.dup(descriptor), descriptor), switches)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        async with anyio.create_task_group() as agents:
+            agents.start_soon(accept)
+            yield "tcp://{}:{}".format(*server.getsockname())
+            agents.cancel_scope.cancel()
+
+
+@pytest.fixture
+def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """`opened(notebook, **settings)` is a chat with the demo agent: what a kernel has, from its start to its end.
+
+    With `agent="demo"`, the agent is a process. The `switches` stay until they are set again.
+    """
+
     @asynccontextmanager
-    async def opened(notebook: str = "", place: str = "", **more: object) -> AsyncIterator[Chat]:
-        chosen = replace(settings, **more)  # type: ignore[arg-type]
+    async def opened(notebook: str = "", place: str = "", switches: str = "", **more: object) -> AsyncIterator[Chat]:
+        if switches:
+            monkeypatch.setenv("COPILOT_KERNEL_DEMO", switches)
+        chosen = replace(settings, **{"agent": demo, **more})  # type: ignore[arg-type]
         async with Chat(chosen, notebook, Retry(time.sleep, time.clock), place=place) as chat:
             yield chat
 

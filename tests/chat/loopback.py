@@ -9,7 +9,7 @@ from typing import Any
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.chat import Chat
 
-from ..acp.scripted import Script, listening
+from ..acp.scripted import OPTIONS, Script, listening
 from .conftest import Open
 
 
@@ -22,3 +22,24 @@ async def met(opened: Open, more: dict[str, Any] | None = None, **answers: Any) 
 def address(launch: Launch) -> str:
     assert launch.address is not None
     return "tcp://{}:{}".format(*launch.address)
+
+
+def playing(*steps: Any, stop_reason: str = "end_turn") -> Any:
+    """A turn: a string is said, an update is sent, what has options is asked; `script.answers["given"]` the answers."""
+
+    async def prompt(script: Script, params: Any) -> Any:
+        for step in steps:
+            if isinstance(step, str):
+                await script.say(step)
+            elif "options" in step:
+                script.answers.setdefault("given", []).append(await script.ask(**step))
+            else:
+                await script.update(step)
+        return {"stopReason": stop_reason}
+
+    return prompt
+
+
+def asking(**call: Any) -> dict[str, Any]:
+    """A permission request about a tool call, for `playing`."""
+    return {"sessionId": "s1", "toolCall": call, "options": OPTIONS}

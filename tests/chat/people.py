@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import anyio
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
-from copilot_kernel.acp.messages import Text
+from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat, Turn
 from copilot_kernel.conversation.model import Entry, Message, Notice, ToolCall
-from copilot_kernel.permissions.question import Answer, Question
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 LIMIT = 10.0
 
@@ -41,12 +41,12 @@ class Person:
         self.elicitations.append(request)
         return self.answer
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> PermissionAnswer:
         self.questions.append(question)
         self.asked.set()
         if self.kind is None:
             await anyio.sleep_forever()
-        return Answer(next(option for option in question.options if option.kind == self.kind), "you", "you")
+        return PermissionAnswer(next(option for option in question.options if option.kind == self.kind), "you", "you")
 
     def of(self, kind: type[Entry]) -> list[Entry]:
         return [entry for _, entry in sorted(self.entries.items()) if isinstance(entry, kind)]
@@ -66,11 +66,13 @@ class Person:
 
 async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
     with anyio.fail_after(LIMIT):
-        return await chat.ask([Text(prompt)], person or Person())
+        return await chat.ask([TextBlock(prompt)], person or Person())
 
 
-async def cancelled(chat: Chat, prompt: str, person: Person, when: Callable[[], anyio.Event], presses: int = 1) -> Turn:
-    """The turn, cancelled as soon as the event `when` has come; the presses are a second apart."""
+async def cancelled(
+    chat: Chat, prompt: str, person: Person, when: Callable[[], anyio.Event], presses: int = 1, apart: float = 1.0
+) -> Turn:
+    """The turn, cancelled as soon as the event `when` has come; the presses are so many seconds apart."""
     turns: list[Turn] = []
 
     async def run() -> None:
@@ -80,6 +82,6 @@ async def cancelled(chat: Chat, prompt: str, person: Person, when: Callable[[], 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             await when().wait()
-            for seconds in range(presses):
-                chat.cancel(at=1_000.0 + seconds)
+            for number in range(presses):
+                chat.cancel(at=1_000.0 + number * apart)
     return turns[0]

@@ -7,16 +7,25 @@ import os
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import AgentInfo, Audio, Block, Image, Resource, ResourceLink, Text
+from copilot_kernel.acp.messages import (
+    AgentInfo,
+    AudioBlock,
+    Block,
+    EmbeddedResource,
+    ImageBlock,
+    ResourceLink,
+    TextBlock,
+)
 from copilot_kernel.chat.attachments import (
-    LARGEST_BINARY,
-    LARGEST_TEXT,
-    MOST_MENTIONS,
+    MAX_BINARY_BYTES,
+    MAX_MENTIONS,
+    MAX_TEXT_BYTES,
     check,
+    is_text,
+    media_type,
     mentions,
     read,
 )
-from copilot_kernel.chat.kinds import is_text, media_type
 from copilot_kernel.errors import UsageError
 
 PNG = b"\x89PNG\r\n\x1a\n....IHDR"
@@ -25,36 +34,25 @@ NOTHING = AgentInfo(name="none", title="None")
 COPILOT = AgentInfo(name="Copilot", prompt=frozenset({"image", "embeddedContext"}))
 
 BEGINNINGS = [
-    (PNG, "a.png", "image/png"),
+    (PNG, "a.txt", "image/png"),
     (b"\xff\xd8\xff\xe0..JFIF", "a.jpg", "image/jpeg"),
     (b"GIF89a..", "a.gif", "image/gif"),
     (b"RIFF....WEBPVP8 ", "a.webp", "image/webp"),
     (b'<?xml version="1.0"?>\n<svg xmlns="...">', "a.svg", "image/svg+xml"),
-    (b"RIFF....WAVEfmt ", "a.wav", "audio/wav"),
+    (b"RIFF....WAVEfmt ", "a.png", "audio/wav"),
     (b"ID3\x04....", "a.mp3", "audio/mp3"),
-    (b"\xff\xfb\x90\x00", "a.mp3", "audio/mp3"),
+    (b"\xff\xfb\x90\x00", "a.txt", "audio/mp3"),
     (b"OggS....", "a.ogg", "audio/ogg"),
     (b"fLaC....", "a.flac", "audio/flac"),
-    (b"\xff\xf1\x50\x80", "a.aac", "audio/aac"),
+    (b"\xff\xf1\x50\x80", "a.txt", "audio/aac"),
     (b"\x00\x01\x02", "a.aac", "audio/aac"),
 ]
-
-
-@pytest.mark.parametrize(("head", "name", "kind"), BEGINNINGS)
-def test_images_and_sounds_are_known_by_their_first_bytes(head: bytes, name: str, kind: str) -> None:
-    assert media_type(head, name) == kind
-
-
-@pytest.mark.parametrize(("head", "_", "kind"), [row for row in BEGINNINGS[:-1] if row[2] != "image/svg+xml"])
-def test_a_wrong_name_does_not_matter(head: bytes, _: str, kind: str) -> None:
-    assert media_type(head, "a.txt") == kind
 
 
 @pytest.mark.parametrize(
     ("head", "name"),
     [
         (b"plain text", "a.png"),
-        (b"", "a.png"),
         (b"\xff\xfe\x00\x00", "a.mp3"),
         (b"RIFF....AVI ", "a.wav"),
         (b"no drawing", "a.svg"),
@@ -67,19 +65,9 @@ def test_other_bytes_are_neither(head: bytes, name: str) -> None:
     assert media_type(head, name) == ""
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"", True),
-        ("größe €".encode(), True),
-        ("€".encode()[:2], True),
-        (b"\xff", False),
-        (b"a\0", False),
-        (b"\xe4.", False),
-    ],
-)
-def test_text_is_utf_8_that_may_be_cut(data: bytes, text: bool) -> None:
-    assert is_text(data) is text
+def test_text_is_utf_8_that_may_be_cut() -> None:
+    assert all(map(is_text, (b"", "größe €".encode(), "€".encode()[:2])))
+    assert not any(map(is_text, (b"\xff", b"a\0", b"\xe4.")))
 
 
 # -- attached -------------------------------------------------------------------------------------------------------
@@ -98,55 +86,45 @@ def write(path: Path, data: bytes | str) -> Path:
 
 
 @pytest.mark.parametrize(("head", "name", "kind"), BEGINNINGS)
-def test_an_image_or_a_sound_goes_as_what_it_is(cwd: Path, head: bytes, name: str, kind: str) -> None:
+def test_an_image_or_a_sound_goes_as_what_it_is_whatever_its_name(cwd: Path, head: bytes, name: str, kind: str) -> None:
     write(cwd / name, head)
     data = base64.b64encode(head).decode()
-    wanted: Block = Image(data, kind) if kind.startswith("image") else Audio(data, kind)
+    wanted: Block = ImageBlock(data, kind) if kind.startswith("image") else AudioBlock(data, kind)
     assert read(name, EVERYTHING, str(cwd)) == wanted
 
 
-def test_a_file_of_the_project_is_a_link_that_the_agent_follows(cwd: Path) -> None:
+def test_a_file_or_folder_of_the_project_is_a_link_that_the_agent_follows(cwd: Path) -> None:
     path = write(cwd / "src" / "a b.py", "x = 1\n")
     link = ResourceLink(path.as_uri(), "src/a b.py", mime_type="text/x-python", size=6)
     assert [read(str(path), agent, str(cwd)) for agent in (EVERYTHING, NOTHING, COPILOT)] == [link] * 3
     assert path.as_uri().endswith("/src/a%20b.py")
-
-
-def test_a_folder_is_a_link(cwd: Path) -> None:
-    assert read("src", NOTHING, str(cwd)) == ResourceLink(
-        f"{(cwd / 'src').as_uri()}/", "src", mime_type="inode/directory"
-    )
+    folder = ResourceLink(f"{path.parent.as_uri()}/", "src", mime_type="inode/directory")
+    assert read("src", NOTHING, str(cwd)) == folder
 
 
 def test_text_from_elsewhere_goes_along_in_the_way_that_the_agent_takes(cwd: Path) -> None:
     path = write(cwd.parent / "notes.md", "# Ä\n```\ncode\n```\n")
-    text = Text(f"The file {path}:\n````\n# Ä\n```\ncode\n```\n````")
-    embedded = Resource(path.as_uri(), "# Ä\n```\ncode\n```\n", mime_type="text/markdown")
+    text = TextBlock(f"The file {path}:\n````\n# Ä\n```\ncode\n```\n````")
+    embedded = EmbeddedResource(path.as_uri(), "# Ä\n```\ncode\n```\n", mime_type="text/markdown")
     assert [read("../notes.md", agent, str(cwd)) for agent in (EVERYTHING, NOTHING, COPILOT)] == [embedded, text, text]
 
 
 def test_other_bytes_from_elsewhere_are_embedded_or_a_link(cwd: Path) -> None:
     path = write(cwd.parent / "a.pdf", b"%PDF-\0")
     link = ResourceLink(path.as_uri(), str(path), mime_type="application/pdf", size=6)
-    blob = Resource(path.as_uri(), blob=base64.b64encode(b"%PDF-\0").decode(), mime_type="application/pdf")
+    blob = EmbeddedResource(path.as_uri(), blob=base64.b64encode(b"%PDF-\0").decode(), mime_type="application/pdf")
     assert [read(str(path), agent, str(cwd)) for agent in (EVERYTHING, NOTHING, COPILOT)] == [blob, link, link]
 
 
 def test_what_a_link_of_the_project_leads_to_outside_goes_along(cwd: Path) -> None:
     (cwd / "alias.txt").symlink_to(write(cwd.parent / "outside.txt", "out"))
-    assert read("alias.txt", NOTHING, str(cwd)) == Text(f"The file {cwd / 'alias.txt'}:\n```\nout\n```")
+    assert read("alias.txt", NOTHING, str(cwd)) == TextBlock(f"The file {cwd / 'alias.txt'}:\n```\nout\n```")
 
 
-def test_a_drawing_is_an_image_or_else_text(cwd: Path) -> None:
-    path = write(cwd.parent / "a.svg", "<svg/>")
-    assert read(str(path), EVERYTHING, str(cwd)) == Image(base64.b64encode(b"<svg/>").decode(), "image/svg+xml")
-    assert read(str(path), NOTHING, str(cwd)) == Text(f"The file {path}:\n```\n<svg/>\n```")
-
-
-def test_home_is_understood(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawing_is_text_where_no_images_are_taken(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(cwd.parent))
-    write(cwd.parent / "x.txt", "home")
-    assert read("~/x.txt", NOTHING, str(cwd)) == Text(f"The file {cwd.parent / 'x.txt'}:\n```\nhome\n```")
+    path = write(cwd.parent / "a.svg", "<svg/>")
+    assert read("~/a.svg", NOTHING, str(cwd)) == TextBlock(f"The file {path}:\n```\n<svg/>\n```")
 
 
 def refusal(path: str, info: AgentInfo, cwd: Path) -> tuple[str, bool]:
@@ -155,37 +133,21 @@ def refusal(path: str, info: AgentInfo, cwd: Path) -> tuple[str, bool]:
     return str(error.value), bool(error.value.hint)
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "words"),
-    [
-        ("a.png", PNG, "None takes no images (promptCapabilities.image), so a.png cannot be sent"),
-        ("a.wav", b"RIFF....WAVE", "None takes no sounds (promptCapabilities.audio), so a.wav cannot be sent"),
-    ],
-)
-def test_what_the_agent_cannot_take_is_refused_with_the_capability(
-    cwd: Path, name: str, head: bytes, words: str
-) -> None:
-    write(cwd / name, head)
-    assert refusal(name, NOTHING, cwd) == (words, True)
+def test_what_the_agent_cannot_take_is_refused_with_the_capability(cwd: Path) -> None:
+    write(cwd / "a.png", PNG)
+    write(cwd / "a.wav", b"RIFF....WAVE")
+    words = "None does not take {} (promptCapabilities.{}), so {} cannot be sent"
+    assert refusal("a.png", NOTHING, cwd) == (words.format("images", "image", "a.png"), True)
+    assert refusal("a.wav", NOTHING, cwd) == (words.format("sounds", "audio", "a.wav"), True)
 
 
 def test_what_is_too_large_is_refused_with_both_sizes(cwd: Path) -> None:
-    write(cwd / "a.png", PNG + bytes(LARGEST_BINARY))
-    write(cwd.parent / "a.txt", "x" * (LARGEST_TEXT + 1))
-    size = len(PNG) + LARGEST_BINARY
-    assert refusal("a.png", EVERYTHING, cwd) == (
-        f"a.png is too large to attach: {size:,} bytes, at most 10,485,760",
-        True,
-    )
-    assert refusal("../a.txt", NOTHING, cwd) == (
-        "../a.txt is too large to attach: 1,048,577 bytes, at most 1,048,576",
-        True,
-    )
-
-
-def test_what_is_just_not_too_large_goes(cwd: Path) -> None:
-    write(cwd.parent / "a.txt", "x" * LARGEST_TEXT)
-    assert isinstance(read("../a.txt", NOTHING, str(cwd)), Text)
+    write(cwd / "a.png", PNG + bytes(MAX_BINARY_BYTES))
+    write(cwd.parent / "a.txt", "x" * (MAX_TEXT_BYTES + 1))
+    words = "{} is too large to attach: {:,} bytes, at most {:,}"
+    size = len(PNG) + MAX_BINARY_BYTES
+    assert refusal("a.png", EVERYTHING, cwd) == (words.format("a.png", size, 10_485_760), True)
+    assert refusal("../a.txt", NOTHING, cwd) == (words.format("../a.txt", 1_048_577, 1_048_576), True)
 
 
 def test_what_is_not_there_or_no_file_is_refused(cwd: Path) -> None:
@@ -209,27 +171,18 @@ def project(cwd: Path) -> Path:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Read @file.py", ["file.py"]),
-        ("@file.py", ["file.py"]),
         ("Read @file.py, then @src/deep.py.", ["file.py", "src/deep.py"]),
-        ("(see @file.py)", ["file.py"]),
         ("Is it @file.py?!", ["file.py"]),
         ('Read @"with blanks.txt" now', ["with blanks.txt"]),
         ("Read '@file.py' and \"@a.b\"", ["file.py", "a.b"]),
         ("@src and @src/", ["src"]),
         ("@./file.py @src/../file.py @file.py", ["file.py"]),
         ("@.env @ünïcode.txt", [".env", "ünïcode.txt"]),
-        ("@property is a file here", ["property"]),
-        ("line one\n@file.py\nline three", ["file.py"]),
         ("me@file.py, x@a.b, foo@bar.com", []),
-        ("@staticmethod\ndef f(): ...", []),
         ("@none.py @\"no file.txt\" @ @@file.py @. @.. @/ @~", []),
-        ("```\n@file.py\n```\n@a.b", ["a.b"]),
-        ("~~~python\n@file.py\n~~~", []),
         ("````\n```\n@file.py\n```\n````\n@a.b", ["a.b"]),
         ("```\n@file.py and no end", []),
         ("`@file.py` but ``x ` @a.b`` and @src", ["src"]),
-        ("one ` tick @file.py", ["file.py"]),
         ("@" + "x" * 5000, []),
         ("@file.py\0", []),
     ],
@@ -238,17 +191,12 @@ def test_a_mention_is_a_file_that_exists_outside_of_code(project: Path, text: st
     assert [link.name for link in mentions(text, str(project)) if isinstance(link, ResourceLink)] == names
 
 
-def test_a_file_elsewhere_can_be_mentioned_by_its_path(project: Path) -> None:
+def test_a_file_elsewhere_can_be_mentioned_by_its_path_and_there_is_an_end_to_mentions(project: Path) -> None:
     path = write(project.parent / "x.txt", "abc")
     link = ResourceLink(path.as_uri(), str(path), mime_type="text/plain", size=3)
     assert mentions(f"@{path} @../x.txt", str(project)) == [link]
-
-
-def test_there_is_an_end_to_mentions(cwd: Path) -> None:
-    names = [f"f{number}" for number in range(MOST_MENTIONS + 5)]
-    for name in names:
-        write(cwd / name, "")
-    assert len(mentions(" ".join(f"@{name}" for name in names), str(cwd))) == MOST_MENTIONS
+    names = [write(project / f"f{number}", "").name for number in range(MAX_MENTIONS + 5)]
+    assert len(mentions(" ".join(f"@{name}" for name in names), str(project))) == MAX_MENTIONS
 
 
 # -- another agent than when it was attached ------------------------------------------------------------------------
@@ -257,17 +205,15 @@ def test_there_is_an_end_to_mentions(cwd: Path) -> None:
 @pytest.mark.parametrize(
     ("block", "kind"),
     [
-        (Image("", "image/png"), "images (promptCapabilities.image)"),
-        (Audio("", "audio/wav"), "sounds (promptCapabilities.audio)"),
-        (Resource("u", "t"), "embedded files (promptCapabilities.embeddedContext)"),
+        (ImageBlock("", "image/png"), "images (promptCapabilities.image)"),
+        (AudioBlock("", "audio/wav"), "sounds (promptCapabilities.audio)"),
+        (EmbeddedResource("u", "t"), "embedded files (promptCapabilities.embeddedContext)"),
     ],
 )
 def test_what_was_attached_for_another_agent_is_refused(block: Block, kind: str) -> None:
+    blocks = [TextBlock("x"), ResourceLink("file:///x")]
     with pytest.raises(UsageError) as error:
-        check([Text("x"), block], NOTHING)
-    assert str(error.value) == f"None takes no {kind}, so what was attached cannot be sent"
-    check([Text("x"), block], EVERYTHING)
-
-
-def test_text_and_links_go_to_every_agent() -> None:
-    check([Text("x"), ResourceLink("file:///x")], NOTHING)
+        check([*blocks, block], NOTHING)
+    assert str(error.value) == f"None does not take {kind}, so what was attached cannot be sent"
+    check([*blocks, block], EVERYTHING)
+    check(blocks, NOTHING)

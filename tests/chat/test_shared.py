@@ -14,7 +14,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, SessionInUse
 
 from ..acp.scripted import OPTIONS, listening
-from .loopback import address
+from .loopback import address, asking, playing
 from .people import LIMIT, Person, ask
 
 pytestmark = pytest.mark.anyio
@@ -35,43 +35,30 @@ async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterat
         yield script, shared, chats
 
 
-async def test_all_talk_to_one_agent(settings: Settings) -> None:
-    async with sharing(settings, 3) as (script, _, chats):
-        for chat in chats:
-            await ask(chat, "Hello")
-        assert len(script.connections) == 1
-        assert [chat.session.id for chat in chats if chat.session] == ["s1", "s2", "s3"]
+def chunk(text: str) -> dict[str, Any]:
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
 
 
 async def test_each_hears_its_own(settings: Settings) -> None:
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
         for number in range(20):
-            text = {"type": "text", "text": f"{params['sessionId']}.{number} "}
-            await script.update({"sessionUpdate": "agent_message_chunk", "content": text}, params["sessionId"])
+            await script.update(chunk(f"{params['sessionId']}.{number} "), params["sessionId"])
             await anyio.lowlevel.checkpoint()
         return {"stopReason": "end_turn"}
 
-    said: dict[int, str] = {}
     async with sharing(settings, 4, session_prompt=prompt) as (_, _, chats):
-
-        async def run(place: int) -> None:
-            said[place] = (await ask(chats[place], "Hello")).text
-
+        people = [Person() for _ in chats]
         async with anyio.create_task_group() as tasks:
-            for place in range(4):
-                tasks.start_soon(run, place)
+            for chat, person in zip(chats, people, strict=True):
+                tasks.start_soon(ask, chat, "Hello", person)
         ids = [chat.session.id for chat in chats if chat.session]
-    assert [said[place] for place in range(4)] == ["".join(f"{id}.{n} " for n in range(20)) for id in ids]
+    assert [person.said[-1][1] for person in people] == ["".join(f"{id}.{n} " for n in range(20)) for id in ids]
 
 
 async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Settings) -> None:
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
         call = {"toolCallId": "c1", "title": params["sessionId"]}
-        answer = await script.ask(sessionId=params["sessionId"], toolCall=call, options=OPTIONS)
-        await script.update(
-            {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": str(answer)}},
-            params["sessionId"],
-        )
+        await script.ask(sessionId=params["sessionId"], toolCall=call, options=OPTIONS)
         return {"stopReason": "end_turn"}
 
     people = [Person("allow_once"), Person("reject_once")]
@@ -80,77 +67,61 @@ async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Se
             for chat, person in zip(chats, people, strict=True):
                 tasks.start_soon(ask, chat, "Hello", person)
         titles = [[question.call.title for question in person.questions] for person in people]
-        ids = [[chat.session.id] for chat in chats if chat.session]
-    assert titles == ids
+        assert titles == [[chat.session.id] for chat in chats if chat.session]
     assert [person.calls[0][1] for person in people] == ["Allowed: Allow (you)", "Rejected: Reject (you)"]
 
 
-async def test_a_question_that_belongs_to_nobody_is_rejected(settings: Settings) -> None:
-    answers: list[Any] = []
-
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        answers.append(await script.ask(sessionId="s9", toolCall={"toolCallId": "c1"}, options=OPTIONS))
-        return {"stopReason": "end_turn"}
-
-    person = Person()
-    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
-        await ask(chats[0], "Hello", person)
-    assert answers == [{"outcome": {"outcome": "selected", "optionId": "no-1"}}]
-    assert person.questions == []
-
-
-@pytest.mark.parametrize("question", [{}, {"sessionId": ""}])
-async def test_a_question_that_names_no_session_belongs_to_the_turn_that_runs(
-    settings: Settings, question: dict[str, Any]
-) -> None:
-    answers: list[Any] = []
-
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        if params["sessionId"] == "s2":
-            answers.append(await script.ask(title="Run it?", options=OPTIONS, **question))
-        return {"stopReason": "end_turn"}
-
-    people = [Person("reject_once"), Person("allow_once")]
-    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
-        for chat, person in zip(chats, people, strict=True):
-            await ask(chat, "Hello", person)
-    assert [answer["outcome"]["optionId"] for answer in answers] == ["yes-1"]
-    assert [len(person.questions) for person in people] == [0, 1]
-
-
-async def test_a_question_that_names_no_session_is_rejected_while_two_turns_run(settings: Settings) -> None:
-    answers: list[Any] = []
-    both, asked = anyio.Event(), anyio.Event()
-
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        if params["prompt"][0]["text"] == "wait":
-            both.set()
-            await asked.wait()
-            return {"stopReason": "end_turn"}
-        await both.wait()
-        answers.append(await script.ask(title="Run it?", options=OPTIONS))
-        asked.set()
-        return {"stopReason": "end_turn"}
-
-    people = [Person(), Person()]
-    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
-        with anyio.fail_after(LIMIT):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(ask, chats[0], "wait", people[0])
-                tasks.start_soon(ask, chats[1], "Hello", people[1])
-    assert [answer["outcome"]["optionId"] for answer in answers] == ["no-1"]
+@pytest.mark.parametrize(("session", "new"), [("s9", {}), ("s1", {"session_new": {"sessionId": "s1"}})])
+async def test_a_question_of_no_conversation_or_of_two_is_rejected(settings: Settings, session: str, new: Any) -> None:
+    """Two hear it if the agent gives two sessions one id."""
+    prompt = playing({**asking(toolCallId="c1"), "sessionId": session})
+    people = [Person("allow_once"), Person("allow_once")]
+    async with sharing(settings, 2, session_prompt=prompt, **new) as (script, _, chats):
+        await chats[0].ready()
+        await chats[1].ready()
+        await ask(chats[0], "Hello", people[0])
+    assert script.answers["given"] == [{"outcome": {"outcome": "selected", "optionId": "no-1"}}]
     assert [person.questions for person in people] == [[], []]
 
 
-async def test_text_that_names_no_session_is_nobodys_unless_there_is_one_conversation(settings: Settings) -> None:
+@pytest.mark.parametrize("question", [{}, {"sessionId": ""}])
+@pytest.mark.parametrize(("is_waiting", "option"), [(False, "yes-1"), (True, "no-1")])
+async def test_a_question_without_a_session_is_of_the_only_turn_that_runs(
+    settings: Settings, question: dict[str, Any], is_waiting: bool, option: str
+) -> None:
+    waits, asked, answers = anyio.Event(), anyio.Event(), []
+
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        await script.update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}, "")
+        if params["sessionId"] == "s1":
+            waits.set()
+            await asked.wait()
+        else:
+            await waits.wait()
+            answers.append(await script.ask(title="Run it?", options=OPTIONS, **question))
+            asked.set()
         return {"stopReason": "end_turn"}
 
-    async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
-        assert (await ask(chats[0], "Hello")).text == ""
-    async with sharing(settings, 1, session_prompt=prompt) as (_, _, chats):
-        assert (await ask(chats[0], "Hello")).text == "x"
+    people = [Person("reject_once"), Person("allow_once")]
+    async with sharing(settings, 2, session_prompt=prompt) as (_, _, (one, other)):
+        await one.ready()
+        async with anyio.create_task_group() as tasks:
+            if is_waiting:
+                tasks.start_soon(ask, one, "wait", people[0])
+            else:
+                waits.set()
+            await ask(other, "Hello", people[1])
+    assert [answer["outcome"]["optionId"] for answer in answers] == [option]
+    assert [len(person.questions) for person in people] == [0, int(not is_waiting)]
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "x"), (2, "")])
+async def test_text_without_a_session_is_for_the_only_conversation(settings: Settings, count: int, text: str) -> None:
+    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+        await script.update(chunk("x"), "")
+        return {"stopReason": "end_turn"}
+
+    async with sharing(settings, count, session_prompt=prompt) as (_, _, chats):
+        assert (await ask(chats[0], "Hello")).text == text
 
 
 async def test_a_conversation_that_cannot_be_stopped_does_not_end_the_agent_of_the_others(settings: Settings) -> None:
@@ -169,7 +140,7 @@ async def test_a_conversation_that_cannot_be_stopped_does_not_end_the_agent_of_t
                 while not any("hang" in str(params) for _, params in script.heard):
                     await anyio.lowlevel.checkpoint()
             chats[0].cancel()
-        assert shared.worn
+        assert shared.retiring
         assert (await ask(chats[1], "Hello")).stop_reason == "end_turn"
         assert len(script.connections) == 1
 
@@ -178,66 +149,71 @@ async def test_the_last_conversation_may_end_the_agent(settings: Settings) -> No
     async with sharing(settings, 1) as (script, shared, chats):
         await ask(chats[0], "Hello")
         await chats[0].restart()
-        assert (shared.agent.link, shared.worn) == (None, False)
+        assert (shared.agent.link, shared.retiring) == (None, False)
         await ask(chats[0], "Hello")
         assert len(script.connections) == 2
 
 
-async def test_files_and_terminals_go_by_the_settings_of_each_conversation(settings: Settings) -> None:
-    answers: list[Any] = []
+async def reading(settings: Settings, answers: list[Any], session: object = None) -> Any:
+    """A turn that asks for a file, in its own session or in another one."""
+    await anyio.Path(settings.cwd, "notes.txt").write_text("A note.")
 
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        place = {"sessionId": params["sessionId"], "path": f"{settings.cwd}/notes.txt"}
+        place = {"sessionId": session or params["sessionId"], "path": f"{settings.cwd}/notes.txt"}
         try:
             answers.append(await script.connection.request("fs/read_text_file", place))
-        except Exception as error:
-            answers.append(type(error).__name__)
+        except AgentRefused as error:
+            answers.append(error.code)
         return {"stopReason": "end_turn"}
 
-    (await anyio.Path(settings.cwd, "notes.txt").write_text("A note."))
+    return prompt
+
+
+async def test_files_and_terminals_go_by_the_settings_of_each_conversation(settings: Settings) -> None:
+    prompt = await reading(settings, answers := [])
     async with sharing(replace(settings, fs=True), 1, session_prompt=prompt) as (_, shared, chats):
         await ask(chats[0], "Hello")
         async with Chat(replace(shared.agent.settings, fs=False), shared=shared) as without:
             await ask(without, "Hello")
-    assert answers == [{"content": "A note."}, "AgentRefused"]
+    assert answers == [{"content": "A note."}, -32601]
 
 
 @pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("session", ["s9", "", 7, ["s1"]])
-async def test_no_file_is_read_for_a_session_that_is_nobodys(settings: Settings, count: int, session: object) -> None:
-    codes: list[int | None] = []
-
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        place = {"sessionId": session, "path": f"{settings.cwd}/notes.txt"}
-        with pytest.raises(AgentRefused) as caught:
-            await script.connection.request("fs/read_text_file", place)
-        codes.append(caught.value.code)
-        return {"stopReason": "end_turn"}
-
-    (await anyio.Path(settings.cwd, "notes.txt").write_text("A note."))
+@pytest.mark.parametrize("session", ["s9", ["s1"]])
+async def test_no_file_is_read_for_an_unknown_session(settings: Settings, count: int, session: object) -> None:
+    prompt = await reading(settings, answers := [], session)
     async with sharing(replace(settings, fs=True), count, session_prompt=prompt) as (_, _, chats):
         await ask(chats[0], "Hello")
-    assert codes == [-32602]
+    assert answers == [-32602]
 
 
 # -- one session, one conversation ------------------------------------------------------------------------------------
 
-LOADS = {"initialize": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}, "session_load": {}}
-KEEPS = {
-    "initialize": {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"delete": {}}}},
+CAPABILITIES = {"loadSession": True, "sessionCapabilities": {"delete": {}}}
+LOADS: dict[str, Any] = {
+    "initialize": {"protocolVersion": 1, "agentCapabilities": CAPABILITIES},
+    "session_load": {},
     "session_delete": {},
 }
 
 
-async def test_a_session_that_another_conversation_is_in_is_not_resumed(settings: Settings) -> None:
-    async with sharing(settings, 2, **LOADS) as (script, _, (one, other)):
+async def test_a_session_that_another_conversation_is_in_is_not_resumed_or_deleted(settings: Settings) -> None:
+    """Nor after the agent has ended, since that conversation would go on."""
+    async with sharing(settings, 2, **LOADS) as (script, shared, (one, other)):
         await ask(one, "Hello")
-        with pytest.raises(SessionInUse, match="already open in") as error:
-            await other.resume("s1", Person())
-        assert error.value.hint
+        for refused in (other.resume("s1", Person()), other.delete("s1")):
+            with pytest.raises(SessionInUse, match="already open in") as error:
+                await refused
+            assert error.value.hint
         assert (await ask(other, "Hello")).session_id == "s2"
+        assert "session/load" not in dict(script.heard)
+        await shared.agent.end()
+        with pytest.raises(SessionInUse):
+            await other.resume("s1", Person())
         assert (await ask(one, "Hello")).session_id == "s1"
-    assert "session/load" not in dict(script.heard)
+        assert "session/delete" not in dict(script.heard)
+        await one.delete("s1")
+    assert [params for method, params in script.heard if method == "session/delete"] == [{"sessionId": "s1"}]
 
 
 async def test_nor_while_it_is_being_opened(settings: Settings) -> None:
@@ -249,15 +225,14 @@ async def test_nor_while_it_is_being_opened(settings: Settings) -> None:
         return {}
 
     async with sharing(settings, 2, **{**LOADS, "session_load": load}) as (_, _, (one, other)):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(one.resume, "s9", Person())
-            with anyio.fail_after(LIMIT):
+        with anyio.fail_after(LIMIT):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(one.resume, "s9", Person())
                 await loading.wait()
-            with pytest.raises(SessionInUse):
-                await other.resume("s9", Person())
-            loaded.set()
+                with pytest.raises(SessionInUse):
+                    await other.resume("s9", Person())
+                loaded.set()
         assert one.session is not None
-        assert one.session.id == "s9"
 
 
 async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings: Settings) -> None:
@@ -269,38 +244,3 @@ async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings
                 await other.resume("s1", Person())
             await one.new()
             assert (await other.resume("s1", Person())).session_id == "s1"
-
-
-async def test_nor_after_the_agent_has_ended_since_the_conversation_would_go_on(settings: Settings) -> None:
-    async with sharing(settings, 2, **LOADS) as (_, shared, (one, other)):
-        await ask(one, "Hello")
-        await shared.agent.end()
-        with pytest.raises(SessionInUse):
-            await other.resume("s1", Person())
-        assert (await ask(one, "Hello")).session_id == "s1"
-
-
-async def test_a_session_that_another_conversation_is_in_is_not_deleted(settings: Settings) -> None:
-    async with sharing(settings, 2, **KEEPS) as (script, _, (one, other)):
-        await ask(one, "Hello")
-        with pytest.raises(SessionInUse):
-            await other.delete("s1")
-        await one.delete("s1")
-    assert [params for method, params in script.heard if method == "session/delete"] == [{"sessionId": "s1"}]
-
-
-async def test_a_question_that_two_conversations_hear_is_rejected(settings: Settings) -> None:
-    """An agent that gives two sessions one id."""
-    answers: list[Any] = []
-
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        answers.append(await script.ask(sessionId="s1", toolCall={"toolCallId": "c1"}, options=OPTIONS))
-        return {"stopReason": "end_turn"}
-
-    people = [Person("allow_once"), Person("allow_once")]
-    async with sharing(settings, 2, session_new={"sessionId": "s1"}, session_prompt=prompt) as (_, _, chats):
-        await chats[0].ready()
-        await chats[1].ready()
-        await ask(chats[0], "Hello", people[0])
-    assert answers == [{"outcome": {"outcome": "selected", "optionId": "no-1"}}]
-    assert [person.questions for person in people] == [[], []]

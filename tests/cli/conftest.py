@@ -1,42 +1,63 @@
-"""The command line as a program of its own, in an empty folder, with no settings of the developer's."""
+"""The command line in this process, in an empty folder, with no settings of the developer's."""
 
 from __future__ import annotations
 
+import io
 import os
-import subprocess
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from copilot_kernel import cli
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
+OURS = ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")
 
-Program = Callable[..., subprocess.CompletedProcess[str]]
+
+@dataclass
+class Done:
+    """What one run of `copilot-kernel` came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Program = Callable[..., Done]
 
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """The environment of a program whose settings are all defaults; the agent is the demo agent."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COPILOT_", "JUPYTER_"))}
+    """An environment in which all settings are defaults; the agent is the demo agent."""
+    kept = {name: os.environ[name] for name in os.environ if not name.startswith(("COPILOT_", "JUPYTER_"))}
+    kept |= {name: os.environ[name] for name in OURS}
     config = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_DATA_DIR": str(tmp_path / "data")}
     demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / "demo-home")}
-    return kept | config | demo | {"NO_COLOR": "1"}
+    return kept | config | demo | {"NO_COLOR": "1", "TZ": "UTC"}
 
 
 @pytest.fixture
-def program(tmp_path: Path, environ: dict[str, str]) -> Program:
-    """Run `copilot-kernel` where nobody sits at a terminal; keywords are added to the environment."""
+def program(
+    tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Program:
+    """Run `copilot-kernel` where there is no terminal; keywords are added to the environment."""
 
-    def run(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=tmp_path,
-            env=environ | more,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+    def run(*arguments: str, stdin: str = "", **more: str) -> Done:
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name in {*os.environ} - {*environ, *more}:
+                patch.delenv(name)
+            for name, value in (environ | more).items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdin", io.StringIO(stdin))
+            time.tzset()
+            capsys.readouterr()
+            code = cli.main(arguments)
+            out, err = capsys.readouterr()
+        time.tzset()
+        return Done(code, out, err)
 
     return run

@@ -109,18 +109,20 @@ def test_a_given_folder_is_the_only_one(program, store, tmp_path):
 def test_an_agent_that_cannot_be_asked_does_not_hide_what_is_on_disk(program, store):
     done = program("sessions", "--agent", "no-such-agent", **store)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 3)
-    assert done.stderr.startswith("copilot-kernel: The agent could not be asked: There is no program no-such-agent")
+    assert done.stderr.startswith(
+        "copilot-kernel: The agent could not list its sessions: The agent's program no-such-agent was not found"
+    )
 
 
 def test_an_agent_that_does_not_list_sessions_says_so(program, store):
     found = listed(program("sessions", "--json", COPILOT_KERNEL_DEMO="no-list", **store))
-    assert (len(found["sessions"]), "The agent could not be asked" in found["problem"]) == (2, True)
+    assert (len(found["sessions"]), "The agent could not list its sessions" in found["problem"]) == (2, True)
 
 
 def test_an_agent_that_is_silent_is_not_waited_for_longer_than_it_may_take_to_start(program, store):
     done = program("sessions", COPILOT_KERNEL_DEMO="never-answers", COPILOT_KERNEL_START_TIMEOUT="1", **store)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 3)
-    assert "The agent could not be asked" in done.stderr
+    assert "The agent could not list its sessions" in done.stderr
 
 
 def test_without_a_store_it_says_where_it_looked(program, tmp_path):

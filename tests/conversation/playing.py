@@ -3,7 +3,7 @@
 from functools import reduce as fold
 from typing import Any
 
-from copilot_kernel.acp.messages import Text, ToolCallUpdate, Update
+from copilot_kernel.acp.messages import TextBlock, ToolCallUpdate, Update
 from copilot_kernel.conversation.model import Conversation, Notice, ToolCall
 from copilot_kernel.conversation.reduce import begin_turn, reduce
 
@@ -12,8 +12,8 @@ def play(*updates: Update, start: Conversation | None = None) -> Conversation:
     return fold(reduce, updates, turn() if start is None else start)
 
 
-def turn(before: Conversation | None = None) -> Conversation:
-    return begin_turn(before or Conversation(), [Text("Go")])
+def turn(before: Conversation | None = None, text: str = "Go") -> Conversation:
+    return begin_turn(before or Conversation(), [TextBlock(text)])
 
 
 def status(value: str, **more: Any) -> ToolCallUpdate:

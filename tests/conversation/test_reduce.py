@@ -3,18 +3,17 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce as fold
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import (
+    AvailableCommand,
     Chunk,
-    Command,
     CommandsUpdate,
     CompactionChunk,
     CompactionUpdate,
     ConfigUpdate,
-    Image,
+    ImageBlock,
     InfoUpdate,
     Mode,
     ModeUpdate,
@@ -24,28 +23,22 @@ from copilot_kernel.acp.messages import (
     ResourceLink,
     SessionState,
     Speaker,
-    Text,
+    TextBlock,
     ToolCallUpdate,
-    Unknown,
     UnknownBlock,
+    UnknownUpdate,
     Update,
     UsageUpdate,
 )
 from copilot_kernel.conversation.model import Attachment, Conversation, Message, Notice, Plan
 from copilot_kernel.conversation.reduce import begin_turn, changed, end_turn, reduce
-from copilot_kernel.conversation.text import Growing
+from copilot_kernel.conversation.text import GrowingText
 
-
-def play(*updates: Update, start: Conversation | None = None) -> Conversation:
-    return fold(reduce, updates, started() if start is None else start)
-
-
-def started(text: str = "Go", before: Conversation | None = None) -> Conversation:
-    return begin_turn(before or Conversation(), [Text(text)])
+from .playing import play, turn
 
 
 def say(text: str, speaker: Speaker = "agent", message_id: str | None = None) -> Chunk:
-    return Chunk(speaker, Text(text), message_id)
+    return Chunk(speaker, TextBlock(text), message_id)
 
 
 def said(conversation: Conversation) -> list[tuple[str, str]]:
@@ -56,10 +49,10 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
 
 
 def test_a_turn_begins_with_what_the_user_said() -> None:
-    image, link = Image("aA==", "image/png"), ResourceLink("file:///a", "a")
-    assert begin_turn(Conversation(), [Text("one"), image, Text("two"), link]) == Conversation(
+    image, link = ImageBlock("aA==", "image/png"), ResourceLink("file:///a", "a")
+    assert begin_turn(Conversation(), [TextBlock("one"), image, TextBlock("two"), link]) == Conversation(
         entries=(
-            Message(0, 1, "user", Growing("one\n\ntwo")),
+            Message(0, 1, "user", GrowingText("one\n\ntwo")),
             Attachment(1, 1, "user", image),
             Attachment(2, 1, "user", link),
         ),
@@ -68,20 +61,11 @@ def test_a_turn_begins_with_what_the_user_said() -> None:
     )
 
 
-def test_the_next_turn_is_another_message_although_the_user_spoke_last() -> None:
-    after = started("again", end_turn(started(), "end_turn"))
-    assert (after.turn, after.of_turn(2)) == (2, (Message(1, 2, "user", Growing("again")),))
-
-
-def test_a_turn_that_ended_is_not_live() -> None:
-    assert end_turn(started(), "end_turn") == replace(started(), live=False)
-
-
 def test_what_comes_after_the_end_belongs_to_the_last_turn() -> None:
     ended = end_turn(play(say("Do")), "end_turn")
-    assert play(say("ne"), start=ended).entries[1:] == (Message(1, 1, "agent", Growing("Done")),)
-    assert play(say("new"), start=started("2", ended)).entries[2:] == (
-        (Message(2, 2, "user", Growing("2")), Message(3, 2, "agent", Growing("new")))
+    assert play(say("ne"), start=ended).entries[1:] == (Message(1, 1, "agent", GrowingText("Done")),)
+    assert play(say("new"), start=turn(ended, "2")).of_turn(2) == (
+        (Message(2, 2, "user", GrowingText("2")), Message(3, 2, "agent", GrowingText("new")))
     )
 
 
@@ -92,15 +76,12 @@ def test_what_comes_after_the_end_belongs_to_the_last_turn() -> None:
     ("chunks", "messages"),
     [
         ([say("a"), say("b")], [("agent", "ab")]),
-        ([say("a"), say(""), say("b")], [("agent", "ab")]),
         ([say("")], []),
         ([say("a", "thought"), say("b"), say("c", "thought")], [("thought", "a"), ("agent", "b"), ("thought", "c")]),
         ([say("a", message_id="1"), say("b", message_id="2")], [("agent", "a"), ("agent", "b")]),
-        ([say("a", message_id="1"), say("b", message_id="1")], [("agent", "ab")]),
         ([say("a", message_id="1"), say("b"), say("c", message_id="1")], [("agent", "abc")]),
         ([say("a"), say("b", message_id="1"), say("c", message_id="2")], [("agent", "ab"), ("agent", "c")]),
         ([say("a"), ToolCallUpdate("t"), say("b")], [("agent", "a"), ("agent", "b")]),
-        ([say("a"), UsageUpdate(1, 2), say("b")], [("agent", "ab")]),
     ],
 )
 def test_chunks_of_one_message_are_joined(chunks: Sequence[Update], messages: list[tuple[str, str]]) -> None:
@@ -109,19 +90,19 @@ def test_chunks_of_one_message_are_joined(chunks: Sequence[Update], messages: li
 
 def test_the_echo_of_the_prompt_is_hidden_in_a_running_turn_only() -> None:
     echo = say("Go", "user")
-    before = started()
+    before = turn()
     assert reduce(before, echo) is before
     assert said(play(echo, start=end_turn(before, "end_turn"))) == []
-    assert play(echo, start=Conversation()).entries == (Message(0, 0, "user", Growing("Go")),)
+    assert play(echo, start=Conversation()).entries == (Message(0, 0, "user", GrowingText("Go")),)
 
 
 def test_what_is_no_text_is_an_attachment_between_the_messages() -> None:
-    image, odd = Image("aA==", "image/png"), UnknownBlock({"type": "new"})
+    image, odd = ImageBlock("aA==", "image/png"), UnknownBlock({"type": "new"})
     assert play(say("a"), Chunk("agent", image), Chunk("thought", odd), say("b")).entries[1:] == (
-        Message(1, 1, "agent", Growing("a")),
+        Message(1, 1, "agent", GrowingText("a")),
         Attachment(2, 1, "agent", image),
         Attachment(3, 1, "thought", odd),
-        Message(4, 1, "agent", Growing("b")),
+        Message(4, 1, "agent", GrowingText("b")),
     )
 
 
@@ -129,24 +110,17 @@ def test_what_is_no_text_is_an_attachment_between_the_messages() -> None:
     ("parts", "text"),
     [
         (["Text.", "Info: Retrying..."], "Text.\n\nInfo: Retrying..."),
-        (["Text.", "Error: 400 no"], "Text.\n\nError: 400 no"),
         (["Text.\n", "Info: x"], "Text.\nInfo: x"),
         (["Info: one", "Info: two"], "Info: one\n\nInfo: two"),
         (["Info: /project/new.py", "Created."], "Info: /project/new.py\n\nCreated."),
-        (["Info: /project/new.py", "**Created.**"], "Info: /project/new.py\n\n**Created.**"),
         (["Text.", "Info: x", "Über", " alles"], "Text.\n\nInfo: x\n\nÜber alles"),
         (["Error: could n", "ot open", " File"], "Error: could not open File"),
         (["Error: ", "Permission denied"], "Error: Permission denied"),
-        (["Infos: x", "Y"], "Infos: xY"),
         (["the Info: x", "Y"], "the Info: xY"),
     ],
 )
 def test_copilots_own_lines_are_set_apart_from_the_models_text(parts: list[str], text: str) -> None:
     assert said(play(*map(say, parts))) == [("agent", text)]
-
-
-def test_a_thought_about_an_error_is_left_as_it_is() -> None:
-    assert said(play(say("See", "thought"), say("Error: x", "thought"))) == [("thought", "SeeError: x")]
 
 
 # -- the plan ------------------------------------------------------------------------------------------------
@@ -158,19 +132,14 @@ def test_there_is_one_plan_a_turn_and_it_is_replaced() -> None:
     looking = PlanUpdate((PlanEntry("Looking", status="completed"), PlanEntry("Leap")), "How")
     assert play(LOOK, say("a"), looking).entries[1:] == (
         Plan(1, 1, looking.entries, "How"),
-        Message(2, 1, "agent", Growing("a")),
+        Message(2, 1, "agent", GrowingText("a")),
     )
-    second = play(LOOK, start=started("2", play(looking)))
+    second = play(LOOK, start=turn(play(looking), "2"))
     assert second.entries[-1] == Plan(3, 2, LOOK.entries)
 
 
-def test_the_same_plan_again_changes_nothing() -> None:
-    before = play(LOOK)
-    assert reduce(before, PlanUpdate((PlanEntry("Look", status="in_progress"), PlanEntry("Leap")))) is before
-
-
 def test_an_empty_plan_is_no_plan_but_empties_one() -> None:
-    before = started()
+    before = turn()
     assert reduce(before, PlanUpdate(())) is before
     assert play(LOOK, PlanUpdate(())).entries[1:] == (Plan(1, 1, ()),)
 
@@ -186,22 +155,16 @@ def test_a_notice_is_shown_with_its_severity() -> None:
 
 
 def test_what_cannot_be_read_is_one_line_for_each_kind_and_turn() -> None:
-    flood = [Unknown("new_thing", {"n": n}) for n in range(3)]
-    after = play(flood[0], say("a"), *flood[1:], Unknown("", None))
-    title = "An update “new_thing” that this client cannot read"
+    flood = [UnknownUpdate("new_thing", {"n": n}) for n in range(3)]
+    after = play(flood[0], say("a"), *flood[1:], UnknownUpdate("", None))
+    title = "Unsupported update “new_thing”"
     assert after.entries[1:] == (
         Notice(1, 1, "unknown", title, "3 times", {"n": 0}, "update new_thing", 3),
-        Message(2, 1, "agent", Growing("a")),
-        Notice(3, 1, "unknown", "An update without a name that this client cannot read", about="update "),
+        Message(2, 1, "agent", GrowingText("a")),
+        Notice(3, 1, "unknown", "Unsupported update without a kind", about="update "),
     )
-    second = play(flood[0], start=started("2", after))
+    second = play(flood[0], start=turn(after, "2"))
     assert second.entries[-1] == Notice(5, 2, "unknown", title, "", {"n": 0}, "update new_thing")
-
-
-def test_an_endless_name_is_cut() -> None:
-    (notice,) = play(Unknown("x" * 10_000, {})).entries[1:]
-    assert isinstance(notice, Notice)
-    assert len(notice.title) < 150
 
 
 def test_a_compaction_is_one_line_from_its_beginning_to_its_end() -> None:
@@ -212,7 +175,7 @@ def test_a_compaction_is_one_line_from_its_beginning_to_its_end() -> None:
     )
     assert done.entries[1:] == (
         Notice(1, 1, "info", "Context compacted", "All of it", about="compaction c"),
-        Message(2, 1, "agent", Growing("a")),
+        Message(2, 1, "agent", GrowingText("a")),
     )
     assert reduce(done, CompactionUpdate("c", "completed")) is done
 
@@ -222,14 +185,9 @@ def test_a_compaction_is_one_line_from_its_beginning_to_its_end() -> None:
     [
         (
             CompactionUpdate("c", "failed", None, "too long"),
-            Notice(1, 1, "error", "The context could not be compacted", "too long", about="compaction c"),
-        ),
-        (
-            CompactionUpdate("c", "cancelled"),
-            Notice(1, 1, "info", "Compacting the context was cancelled", about="compaction c"),
+            Notice(1, 1, "error", "Could not compact the context", "too long", about="compaction c"),
         ),
         (CompactionUpdate("c", "napping"), Notice(1, 1, "info", "Context compaction: napping", about="compaction c")),
-        (CompactionUpdate("c"), Notice(1, 1, "info", "Compacting the context …", about="compaction c")),
         (CompactionChunk("c", "x"), Notice(1, 1, "info", "Compacting the context …", "x", about="compaction c")),
     ],
 )
@@ -255,13 +213,13 @@ def option(mode: str, model: str = "m1") -> tuple[dict[str, Any], ...]:
 
 
 def with_state(state: SessionState | None, *, live: bool = True) -> Conversation:
-    return replace(started(), state=state, live=live)
+    return replace(turn(), state=state, live=live)
 
 
 def test_the_agents_state_is_kept() -> None:
-    commands = (Command("plan", "Make a plan"),)
+    commands = (AvailableCommand("plan", "Make a plan"),)
     after = play(CommandsUpdate(commands), UsageUpdate(5, 10), InfoUpdate("Title", None, {"title": "Title"}))
-    assert after == replace(started(), commands=commands, usage=UsageUpdate(5, 10), title="Title")
+    assert after == replace(turn(), commands=commands, usage=UsageUpdate(5, 10), title="Title")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +231,7 @@ def test_the_agents_state_is_kept() -> None:
     ],
 )
 def test_an_absent_title_is_not_a_null_one(update: InfoUpdate, title: str) -> None:
-    assert reduce(replace(started(), title="old"), update).title == title
+    assert reduce(replace(turn(), title="old"), update).title == title
 
 
 def test_a_change_of_mode_in_a_running_turn_is_shown_once() -> None:
@@ -281,11 +239,6 @@ def test_a_change_of_mode_in_a_running_turn_is_shown_once() -> None:
     after = play(ModeUpdate(URI + "plan"), ConfigUpdate(option(URI + "plan")), start=before)
     assert after.entries[1:] == (Notice(1, 1, "info", "Mode: plan"),)
     assert after.state == SessionState("s", URI + "plan", (Mode(URI + "plan"),), "m1", option(URI + "plan"))
-
-
-def test_a_mode_that_was_set_by_an_option_is_shown_too() -> None:
-    before = with_state(SessionState("s", "ask", options=option("ask")))
-    assert play(ConfigUpdate(option("act")), start=before).entries[1:] == (Notice(1, 1, "info", "Mode: act"),)
 
 
 @pytest.mark.parametrize(
@@ -302,21 +255,6 @@ def test_no_change_of_mode_by_the_agent_is_nothing_to_tell(before: Conversation)
     assert (after.entries, after.state and after.state.mode) == (before.entries, "plan")
 
 
-def test_a_mode_told_alone_reaches_the_option_that_holds_it() -> None:
-    before = with_state(SessionState("s", "ask", options=option("ask")))
-    state = reduce(before, ModeUpdate("act")).state
-    assert state is not None
-    assert [raw["currentValue"] for raw in state.options] == ["act", "m1"]
-    assert before.state is not None
-    assert before.state.options == option("ask")
-
-
-def test_options_change_the_model() -> None:
-    before = with_state(SessionState("s", "ask", model="m1", options=option("ask")))
-    state = reduce(before, ConfigUpdate(option("ask", "m2"))).state
-    assert (state and state.model, reduce(before, ConfigUpdate(option("ask", "m2"))).entries) == ("m2", before.entries)
-
-
 # -- what has to be drawn again ------------------------------------------------------------------------------
 
 
@@ -324,15 +262,9 @@ def test_only_what_changed_is_drawn_again() -> None:
     before = play(say("a"), ToolCallUpdate("t", begins=True), say("b"))
     after = reduce(before, ToolCallUpdate("t", status="completed"))
     assert changed(before, after) == [after.entries[2]]
-    assert changed(after, reduce(after, say("c", "thought"))) == [Message(4, 1, "thought", Growing("c"))]
+    assert changed(after, reduce(after, say("c", "thought"))) == [Message(4, 1, "thought", GrowingText("c"))]
     assert changed(after, reduce(after, UsageUpdate(1, 2))) == []
     assert changed(Conversation(), before) == list(before.entries)
-
-
-def test_what_an_update_only_repeats_is_not_drawn_again() -> None:
-    update = ToolCallUpdate("t", True, "T", None, "read", "pending", (Text("x"),), raw_input={"a": 1})
-    before = play(update)
-    assert reduce(before, replace(update, begins=False, raw_input={"a": 1})) is before
 
 
 # -- cost ----------------------------------------------------------------------------------------------------
@@ -353,17 +285,10 @@ def seconds_for(chunks: int, before: Conversation) -> float:
 
 def test_a_ten_times_longer_answer_costs_ten_times_as_much() -> None:
     """Copying the text so far would make it a hundred times as much."""
-    assert seconds_for(50_000, started()) < 30 * seconds_for(5_000, started())
-
-
-def test_a_long_answer_is_complete() -> None:
-    after = fold(reduce, (say(f"{n:099}\n") for n in range(100_000)), started())
-    (message,) = after.entries[1:]
-    assert isinstance(message, Message)
-    assert (message.text.count, str(message.text)) == (100_000, "".join(f"{n:099}\n" for n in range(100_000)))
+    assert seconds_for(50_000, turn()) < 30 * seconds_for(5_000, turn())
 
 
 def test_a_long_conversation_does_not_make_a_chunk_slow() -> None:
     """A thousand entries cost a copy of a thousand pointers, not a loop over them in Python."""
     long = play(*(ToolCallUpdate(str(n), begins=True) for n in range(1000)))
-    assert seconds_for(2_000, long) < 30 * seconds_for(2_000, started())
+    assert seconds_for(2_000, long) < 30 * seconds_for(2_000, turn())

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-from copilot_kernel.acp.connection import Connection
+from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import method_not_found
 from copilot_kernel.acp.transport import Transport, memory_pair
-from copilot_kernel.demo.agent import serve
-from copilot_kernel.demo.switches import read_switches
+from copilot_kernel.demo import agent as demo
+
+from ..agent import agent as tested
+from ..agent.switches import read_switches
 
 SCHEMA = Path(__file__).parents[1] / "peers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
 RESULTS = {
@@ -58,7 +61,7 @@ class Client:
     """
 
     def __init__(self, transport: Transport, cwd: Path) -> None:
-        self.connection = Connection(transport, on_notification=self._hear, on_request=self._answer)
+        self.connection = RpcConnection(transport, on_notification=self._hear, on_request=self._answer)
         self.heard: list[Any] = []
         self.answers: list[Answer] = []
         self.services: dict[str, Callable[[Any], Any]] = {}
@@ -176,15 +179,19 @@ Talking = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def talking(tmp_path: Path) -> Talking:
-    """`async with talking() as client`: a session with a demo agent in memory, in a folder of its own."""
+    """`async with talking() as client`: a session with the demo agent in memory, in a folder of its own.
+
+    With `switches`, and be it an empty one, it is the test agent.
+    """
 
     @asynccontextmanager
     async def talk(
         *switches: str, cwd: Path = tmp_path, begins: bool = True, **capabilities: Any
     ) -> AsyncIterator[Client]:
+        run = partial(tested.serve, switches=read_switches(",".join(switches))) if switches else demo.serve
         near, far = memory_pair()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve, far, read_switches(",".join(switches)))
+            tasks.start_soon(run, far)
             client = Client(near, cwd)
             client.capabilities = capabilities
             async with client.connection:

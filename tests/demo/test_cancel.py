@@ -40,10 +40,9 @@ def asks(heard):
     return "options" in heard
 
 
-@pytest.mark.parametrize("script", ["slow 1000 0.01", "wait", "flood 10000000", "text " + "word " * 1000])
+@pytest.mark.parametrize("script", ["slow 1000 0.01", "slow 100000 0", "shell sleep 60", "text " + "word " * 1000])
 async def test_a_cancelled_prompt_answers_so(talking, script):
     async with talking() as client:
-        client.lawful = False
         async with running(client, f"demo: say go\n{script}\nsay never", says("go")) as answers:
             began = anyio.current_time()
             await client.cancel()
@@ -57,7 +56,7 @@ async def test_a_cancel_in_the_same_piece_as_the_prompt_finds_it(tmp_path):
         tasks.start_soon(serve, far)
         session = await _answer(near, ("session/new", {"cwd": str(tmp_path), "mcpServers": []}, 1))
         params = {"sessionId": session["sessionId"]}
-        prompt = {**params, "prompt": [{"type": "text", "text": "demo: wait"}]}
+        prompt = {**params, "prompt": [{"type": "text", "text": "demo: slow 1 60"}]}
         assert await _answer(near, ("session/prompt", prompt, 2), ("session/cancel", params, None)) == CANCELLED
         await near.close()
 
@@ -94,25 +93,12 @@ async def test_a_cancel_when_nothing_runs_does_nothing_to_the_next_prompt(talkin
 
 async def test_the_session_goes_on_after_a_cancel(talking):
     async with talking() as client:
-        async with running(client, "demo: say go\nwait", says("go")):
+        async with running(client, "demo: say go\nslow 1 60", says("go")):
             await client.cancel()
-        assert await client.play("demo: remember") == [
-            message("This is prompt 2 of this session; the first was 'demo: say go\\nwait'."),
+        assert await client.play("What do you remember?") == [
+            message("This is prompt 2 of this session; the first was 'demo: say go\\nslow 1 60'."),
             END,
         ]
-
-
-async def test_hang_ignores_a_cancel_and_ends_with_the_connection(talking):
-    async with talking() as client:
-        client.lawful = False
-        with anyio.fail_after(5):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(client.prompt, "demo: say go\nhang")
-                await client.until(says("go"))
-                await client.cancel()
-                assert await client.request("session/prompt", _other(await _second_session(client))) == END
-                tasks.cancel_scope.cancel()
-        assert CANCELLED not in client.heard
 
 
 async def _second_session(client):
@@ -128,7 +114,7 @@ def _other(session_id):
 
 async def test_two_sessions_run_at_once_and_are_cancelled_apart(talking):
     async with talking() as client:
-        async with running(client, "demo: say go\nwait", says("go")) as answers:
+        async with running(client, "demo: say go\nslow 1 60", says("go")) as answers:
             other = await _second_session(client)
             assert await client.request("session/prompt", _other(other)) == END
             await client.connection.notify("session/cancel", {"sessionId": other})
@@ -140,7 +126,7 @@ async def test_two_sessions_run_at_once_and_are_cancelled_apart(talking):
 
 async def test_a_second_prompt_ends_the_first(talking):
     async with talking() as client:
-        async with running(client, "demo: say go\nwait", says("go")) as answers:
+        async with running(client, "demo: say go\nslow 1 60", says("go")) as answers:
             assert await client.prompt("demo: say second") == END
         assert answers == [CANCELLED]
 
@@ -148,5 +134,5 @@ async def test_a_second_prompt_ends_the_first(talking):
 async def test_a_prompt_request_can_be_cancelled_by_the_general_method(talking):
     async with talking() as client:
         with anyio.move_on_after(0.1):
-            await client.prompt("demo: wait")
+            await client.prompt("demo: slow 1 60")
         assert await client.prompt("demo: say on") == END

@@ -2,7 +2,6 @@
 
 import anyio
 import pytest
-from copilot_kernel.errors import AgentRefused
 
 pytestmark = pytest.mark.anyio
 
@@ -79,35 +78,6 @@ async def test_an_error_answer_is_a_rejection(talking):
         assert (await client.play("demo: ask"))[2:] == [failed("call_1", "error -32603"), REJECTED, END]
 
 
-async def test_options_may_be_any_and_the_exact_one_is_told(talking):
-    script = "demo: options allow_once;allow_once=Yes, and the rest;reject_always;maybe=Perhaps\nask\nask"
-    options = [
-        {"optionId": "allow_once", "kind": "allow_once", "name": "Allow once"},
-        {"optionId": "allow_once_2", "kind": "allow_once", "name": "Yes, and the rest"},
-        {"optionId": "reject_always", "kind": "reject_always", "name": "Always deny"},
-        {"optionId": "maybe", "kind": "maybe", "name": "Perhaps"},
-    ]
-    async with talking() as client:
-        client.lawful = False
-        client.answers = ["allow_once_2", "maybe"]
-        assert await client.play(script) == [
-            begun("call_1", "Do it"),
-            question("call_1", "Do it", options),
-            answered("call_1", "allow_once_2"),
-            begun("call_2", "Do it"),
-            question("call_2", "Do it", options),
-            failed("call_2", "maybe"),
-            REJECTED,
-            END,
-        ]
-
-
-async def test_other_options_are_for_one_turn(talking):
-    async with talking() as client:
-        await client.play("demo: options reject_always\nsay a")
-        assert (await client.play("demo: ask"))[1]["options"] == USUAL
-
-
 @pytest.mark.parametrize(
     ("script", "asked"),
     [
@@ -151,7 +121,7 @@ async def test_two_questions_are_open_at_once_and_answered_in_any_order(talking,
 
     async with talking() as client, anyio.create_task_group() as tasks:
         client.answers = [later, "allow_once"] if first == "call_2" else ["allow_once", later]
-        tasks.start_soon(client.prompt, "demo: ask2\nsay done")
+        tasks.start_soon(client.prompt, "demo: together ask One ;; ask Two\nsay done")
         await client.until(lambda heard: heard == answered(first, "allow_once"))
         assert questions(client.heard) == ["call_1", "call_2"]
         assert answered(second, "allow_once") not in client.heard
@@ -168,7 +138,7 @@ async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(t
 
     async with talking() as client, anyio.create_task_group() as tasks:
         client.answers = ["reject_once", later]
-        tasks.start_soon(client.prompt, "demo: ask2\nsay never")
+        tasks.start_soon(client.prompt, "demo: together ask One ;; ask Two\nsay never")
         await client.until(lambda heard: heard == failed("call_1", "reject_once"))
         released.set()
         await client.until(lambda heard: heard == answered("call_2", "allow_once"))
@@ -181,40 +151,3 @@ async def test_any_directives_can_run_together(talking, tmp_path):
         heard = await client.play("demo: together unasked touch a.txt ;; say hello ;; ask")
     assert (message("hello") in heard, answered("call_2", "allow_once") in heard) == (True, True)
     assert (tmp_path / "a.txt").exists()
-
-
-async def test_an_error_of_one_is_the_prompts_error(talking):
-    async with talking() as client:
-        with pytest.raises(AgentRefused) as caught:
-            await client.play("demo: together ask ;; error -5 no")
-        assert caught.value.code == -5
-
-
-async def test_withdraw_takes_its_question_back(talking):
-    async with talking() as client:
-        client.answers = [anyio.sleep_forever]
-        heard = await client.play("demo: withdraw 0.05\nsay on")
-        text = {"type": "content", "content": {"type": "text", "text": "I took my question back."}}
-        call = {"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "failed", "content": [text]}
-        assert sorted(map(str, heard[2:])) == sorted(map(str, [{"withdrawn": "call_1"}, call, message("on"), END]))
-
-
-async def test_withdraw_may_be_too_late(talking):
-    async with talking() as client:
-        (*_, call, end) = await client.play("demo: withdraw 5")
-    assert (call["status"], call["content"][0]["content"]["text"], end) == ("completed", "You were faster.", END)
-
-
-@pytest.mark.parametrize("script", ["swap", "swap-late"])
-async def test_an_agent_that_is_not_to_be_trusted_runs_something_else(talking, tmp_path, script):
-    async with talking() as client:
-
-        async def allow():
-            if script == "swap":
-                await client.until(lambda heard: heard.get("rawInput") == {"command": "echo two > two.txt"})
-            return "allow_once"
-
-        client.answers = [allow]
-        heard = await client.play(f"demo: {script} echo one > one.txt => echo two > two.txt")
-    (asked,) = (update["toolCall"]["rawInput"]["command"] for update in heard if "options" in update)
-    assert (asked, [path.name for path in tmp_path.glob("*.txt")]) == ("echo one > one.txt", ["two.txt"])

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from copilot_kernel.demo import project, scenes, stage
+from copilot_kernel.demo import project, scenes
 from copilot_kernel.demo.scenes import choose
 from copilot_kernel.errors import AgentRefused
 
@@ -15,8 +15,7 @@ CODE, TESTS, NOTES = "demo-project/fibonacci.py", "demo-project/test_fibonacci.p
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch):
-    monkeypatch.setattr(stage, "PACE", 0)
-    monkeypatch.setattr(scenes, "THINKING", 0)
+    monkeypatch.setattr(scenes, "STEP_SECONDS", 0)
 
 
 def text(heard):
@@ -45,11 +44,8 @@ def outputs(heard):
     [
         ("Explain what this project does", scenes.explain),
         ("Make a plan for a command line", scenes.make_plan),
-        ("Make a plan to fix the bug", scenes.make_plan),
         ("Fix the bug in fibonacci.py", scenes.fix),
-        ("Why is there a bug? Fix the error", scenes.fix),
         ("Run the tests", scenes.run_tests),
-        ("run the TESTS!", scenes.run_tests),
         ("Show the first line of both files", scenes.two_at_once),
         ("Delete the old notes", scenes.delete_notes),
         ("Read the notes", scenes.read_notes),
@@ -62,10 +58,6 @@ def outputs(heard):
         ("/help", scenes.introduce),
         ("/tour", scenes.introduce),
         ("/tour plan", scenes.make_plan),
-        ("/tour edit", scenes.fix),
-        ("/tour tests", scenes.run_tests),
-        ("/tour trouble", scenes.fail),
-        ("Good morning", scenes.introduce),
         ("", scenes.introduce),
     ],
 )
@@ -116,13 +108,15 @@ async def test_a_notebook_gives_the_same_messages_when_it_is_run_again(talking, 
             client.answers = ["allow_once"] * 3 + ["reject_once"]
             for prompt in ("Run the tests", "Fix the bug", "Run the tests", "Delete the old notes", *PLAYED):
                 await client.prompt(prompt)
-            return json.dumps([heard for heard in client.heard if not _grows(heard)])
+            return json.dumps([heard for heard in client.heard if not _depends_on_speed(heard)])
 
     assert await run() == await run()
 
 
-def _grows(heard):
-    """How a command's output is cut depends on the machine; its end does not. Neither does the order of two at once."""
+def _depends_on_speed(heard):
+    """What depends on the speed of the machine: the title's place, how output is cut, the order of two at once."""
+    if heard.get("sessionUpdate") == "session_info_update":
+        return True
     return heard.get("sessionUpdate") == "tool_call_update" and ("status" not in heard or "contents" in str(heard))
 
 
@@ -151,13 +145,6 @@ async def test_a_rejected_fix_changes_nothing(talking, tmp_path):
         heard = await client.play("Fix the bug")
     assert text(heard).endswith("That was rejected, so the demo agent stops here.")
     assert (tmp_path / CODE).read_text() == project.FILES[CODE]
-
-
-async def test_the_same_fix_can_be_asked_for_twice(talking, tmp_path):
-    async with talking() as client:
-        first, second = await client.play("Fix the bug"), await client.play("Fix the bug")
-    assert text(first) == text(second)
-    assert (tmp_path / CODE).read_text() == project.FILES[CODE].replace(project.WRONG, project.RIGHT)
 
 
 async def test_a_new_session_starts_from_the_beginning(talking, tmp_path):
@@ -200,13 +187,6 @@ async def test_links_are_not_followed_out_of_the_folder(talking, tmp_path):
             "demo agent: `demo-project/fibonacci.py` is a link, so I leave everything as it is."
         )
     assert [path.name for path in outside.iterdir()] == [project.MARKER]
-
-
-async def test_the_explanation_has_a_heading_a_list_code_and_a_table(talking):
-    async with talking() as client:
-        lines = text(await client.play("Explain what this project does")).splitlines()
-    beginnings = {line[:3] for line in lines}
-    assert {"## ", "1. ", "```", "|--"} <= beginnings
 
 
 async def test_the_plan_progresses_step_by_step(talking):

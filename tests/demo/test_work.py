@@ -101,7 +101,7 @@ async def test_delete_asks_and_deletes(talking, tmp_path):
     assert not (tmp_path / "a.txt").exists()
 
 
-@pytest.mark.parametrize("script", ["edit a.txt two => 2", r"create a.txt new\n", "delete a.txt"])
+@pytest.mark.parametrize("script", ["edit a.txt two => 2", "delete a.txt", "shell rm a.txt"])
 async def test_what_is_rejected_is_not_done(talking, tmp_path, script):
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     async with talking() as client:
@@ -119,13 +119,10 @@ async def test_what_is_rejected_is_not_done(talking, tmp_path, script):
     [
         ("read absent.txt", "absent.txt: No such file or directory"),
         ("read ../secret.txt", "../secret.txt is outside the session's folder"),
-        ("read /etc/hosts", "/etc/hosts is outside the session's folder"),
         ("read link.txt", "link.txt is outside the session's folder"),
         ("edit ../secret.txt a => b", "../secret.txt is outside the session's folder"),
         ("edit a.txt absent => b", "the text to replace is not in the file: 'absent'"),
-        ("edit absent.txt a => b", "the text to replace is not in the file: 'a'"),
         ("create ../new.txt b", "../new.txt is outside the session's folder"),
-        ("create link.txt b", "link.txt is outside the session's folder"),
         ("delete ../secret.txt", "../secret.txt is outside the session's folder"),
         ("read binary.dat\x00", "embedded null byte"),
     ],
@@ -158,12 +155,6 @@ async def test_shell_asks_runs_and_tells_the_exit_code(talking, tmp_path):
         ]
 
 
-async def test_shell_runs_in_the_sessions_folder(talking, tmp_path):
-    async with talking() as client:
-        await client.play("demo: shell pwd > here.txt")
-    assert (tmp_path / "here.txt").read_text() == f"{tmp_path}\n"
-
-
 async def test_shell_shows_the_whole_output_so_far_while_it_runs(talking, tmp_path):
     command = "echo one; until test -e go; do sleep 0.01; done; echo two"
     async with talking() as client, anyio.create_task_group() as tasks:
@@ -171,19 +162,6 @@ async def test_shell_shows_the_whole_output_so_far_while_it_runs(talking, tmp_pa
         await client.until(lambda heard: heard == changed(content=content("one\n")))
         (tmp_path / "go").touch()
         await client.until(lambda heard: heard == changed(content=content("one\ntwo\n")))
-
-
-async def test_unasked_does_not_ask(talking, tmp_path):
-    async with talking() as client:
-        heard = await client.play("demo: unasked touch done.txt")
-    assert ([update for update in heard if "options" in update], (tmp_path / "done.txt").exists()) == ([], True)
-
-
-async def test_a_rejected_command_does_not_run(talking, tmp_path):
-    async with talking() as client:
-        client.answers = ["reject_once"]
-        await client.play("demo: shell touch done.txt")
-    assert not (tmp_path / "done.txt").exists()
 
 
 async def test_a_command_that_is_killed_ends_with_128_and_its_signal(talking):

@@ -13,13 +13,13 @@ from comm.base_comm import CommManager
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.slots import OpenQuestion
-from copilot_kernel.permissions.question import Answer, Question
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from .recording import RecordingCell, call, question
 
 EDIT = call(1, "waiting", "Edit notes.txt", kind="edit", locations=(Location("/project/notes.txt"),))
 QUESTION = question(EDIT)
-NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
+NOT_ANSWERED = PermissionAnswer(None, "cancel", "no answer was given")
 
 
 class Models:
@@ -84,7 +84,7 @@ class Models:
 
 
 def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("copilot_kernel.frontend.card.GUARD_SECONDS", seconds)
+    monkeypatch.setattr("copilot_kernel.frontend.asking.GUARD_SECONDS", seconds)
 
 
 class Place:
@@ -106,10 +106,10 @@ class Place:
 class Asked:
     """A question that waits for its answer."""
 
-    def __init__(self, asked: Coroutine[Any, Any, Answer]) -> None:
+    def __init__(self, asked: Coroutine[Any, Any, PermissionAnswer]) -> None:
         self.task = asyncio.create_task(asked)
 
-    async def wait(self) -> Answer:
+    async def wait(self) -> PermissionAnswer:
         return await asyncio.wait_for(self.task, 5)
 
 

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from copilot_kernel.acp.messages import Option
+from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
-from copilot_kernel.conversation.text import Growing
-from copilot_kernel.frontend.presence import Clients
+from copilot_kernel.conversation.text import GrowingText
+from copilot_kernel.frontend.cell import Clients
 from copilot_kernel.permissions.question import Question
 
 Bundle = dict[str, Any]
 
 ALLOW, ALWAYS, REJECT = (
-    Option("yes", "Allow once", "allow_once"),
-    Option("always", "Always allow", "allow_always"),
-    Option("no", "Reject", "reject_once"),
+    PermissionOption("yes", "Allow once", "allow_once"),
+    PermissionOption("always", "Always allow", "allow_always"),
+    PermissionOption("no", "Reject", "reject_once"),
 )
 OPTIONS = (ALLOW, ALWAYS, REJECT)
 
@@ -67,6 +67,8 @@ class Loop:
 
 class RecordingCell:
     """`sent` is every message; `outputs` what a front end would hold, in order."""
+
+    command_prefix = "%"
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
@@ -136,7 +138,7 @@ def said(entry_id: int, *parts: str) -> Message:
 
 
 def spoken(entry_id: int, speaker: Any, *parts: str) -> Message:
-    text = Growing()
+    text = GrowingText()
     for part in parts:
         text = text.append(part)
     return Message(entry_id, 1, speaker, text)
@@ -150,5 +152,5 @@ def notice(entry_id: int, title: str) -> Notice:
     return Notice(entry_id, 1, "info", title)
 
 
-def question(about: ToolCall, key: int = 1, options: tuple[Option, ...] = OPTIONS) -> Question:
+def question(about: ToolCall, key: int = 1, options: tuple[PermissionOption, ...] = OPTIONS) -> Question:
     return Question(key, about, options)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from copilot_kernel.conversation.model import Entry
-from copilot_kernel.frontend.output_area import Page
-from copilot_kernel.rendering.entry import render, render_group
-from copilot_kernel.rendering.message import render_text
+from copilot_kernel.frontend.output_area import OutputArea
+from copilot_kernel.rendering.entry import render, render_group, render_text
 
 from .recording import Loop, RecordingCell, notice
 
@@ -15,9 +14,9 @@ LONG_AGO = 60.0
 """Seconds after which everything that waited has been sent."""
 
 
-def page() -> tuple[Page, RecordingCell, Loop]:
+def page() -> tuple[OutputArea, RecordingCell, Loop]:
     cell, loop = RecordingCell(), Loop()
-    return Page(cell, loop), cell, loop  # type: ignore[arg-type]
+    return OutputArea(cell, loop), cell, loop  # type: ignore[arg-type]
 
 
 def shown(*entries: Entry) -> RecordingCell:

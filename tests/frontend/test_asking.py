@@ -10,11 +10,11 @@ import warnings
 from dataclasses import replace
 
 import pytest
-from copilot_kernel.acp.messages import Option
-from copilot_kernel.frontend.asking import ATTEMPTS, NO_RULE
-from copilot_kernel.permissions.question import Answer, Question
-from copilot_kernel.rendering.question import question_html, question_text, render_question
-from copilot_kernel.rendering.reasons import NO_BUTTONS
+from copilot_kernel.acp.messages import PermissionOption
+from copilot_kernel.frontend.answering import MAX_ATTEMPTS
+from copilot_kernel.frontend.asking import NO_RULE
+from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.rendering.question import NO_BUTTONS, question_html, question_text, render_question
 from ipywidgets import Widget
 
 from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
@@ -30,7 +30,7 @@ async def test_a_click_is_the_answer(models: Models) -> None:
     cell, place = RecordingCell(), Place()
     asked = await ask_ready(models, cell, place)
     models.click(models.buttons("Reject")[0])
-    assert await asked.wait() == Answer(REJECT, "you")
+    assert await asked.wait() == PermissionAnswer(REJECT, "you")
     assert cell.prompts == []
 
 
@@ -39,7 +39,7 @@ async def test_only_the_first_click_counts(models: Models) -> None:
     allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
     for button in (reject, reject, allow):
         models.click(button)
-    assert await asked.wait() == Answer(REJECT, "you")
+    assert await asked.wait() == PermissionAnswer(REJECT, "you")
     models.click(allow)
 
 
@@ -47,7 +47,7 @@ async def test_a_click_from_another_thread_is_the_answer(models: Models) -> None
     asked = await ask_ready(models, RecordingCell(), Place())
     clicking = threading.Thread(target=models.click, args=models.buttons("Allow once"))
     clicking.start()
-    assert await asked.wait() == Answer(ALLOW, "you")
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you")
     clicking.join()
 
 
@@ -58,10 +58,10 @@ async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
     await models.released()
     buttons = models.buttons("Allow once")
     models.click(buttons[1])
-    assert await second.wait() == Answer(ALLOW, "you")
+    assert await second.wait() == PermissionAnswer(ALLOW, "you")
     assert not first.task.done()
     models.click(models.buttons("Reject")[0])
-    assert await first.wait() == Answer(REJECT, "you")
+    assert await first.wait() == PermissionAnswer(REJECT, "you")
 
 
 async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:
@@ -101,8 +101,10 @@ async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
 
 
 async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: Models) -> None:
-    sneaky = Option("x", "Reject\u202e\x1b[2K", "allow_always")
-    asked = await ask(RecordingCell(), Place(), question(EDIT, options=(sneaky, Option("y", "Later", "postpone"))))
+    sneaky = PermissionOption("x", "Reject\u202e\x1b[2K", "allow_always")
+    asked = await ask(
+        RecordingCell(), Place(), question(EDIT, options=(sneaky, PermissionOption("y", "Later", "postpone")))
+    )
     states = [state for state in models.open.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         (
@@ -122,9 +124,9 @@ async def test_without_ipywidgets_the_question_is_asked_in_words(
     cell, place = RecordingCell(), Place()
     cell.typed.put_nowait("1")
     asked = await ask(cell, place)
-    assert await asked.wait() == Answer(ALLOW, "you")
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you")
     assert place.shown == [render_question(QUESTION, "/project")]
-    assert [record.getMessage() for record in caplog.records] == ["no buttons, the question is asked in words"]
+    assert [record.getMessage() for record in caplog.records] == ["widgets failed; the question is asked as text"]
 
 
 # -- buttons and a line of input, where nobody knows whether there are widgets --------------------------------------
@@ -134,14 +136,14 @@ async def test_in_doubt_a_click_withdraws_the_line_of_input(models: Models) -> N
     cell = RecordingCell(seen=False)
     asked = await ask_ready(models, cell, Place())
     models.click(models.buttons("Allow once")[0])
-    assert await asked.wait() == Answer(ALLOW, "you")
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you")
 
 
 async def test_in_doubt_a_typed_answer_wins_over_a_later_click(models: Models) -> None:
     cell = RecordingCell(seen=False)
     asked = await ask(cell, Place())
     cell.typed.put_nowait("3")
-    assert await asked.wait() == Answer(REJECT, "you")
+    assert await asked.wait() == PermissionAnswer(REJECT, "you")
     models.click(models.buttons("Allow once")[0])
 
 
@@ -152,7 +154,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
     while cell.typed.qsize():
         await asyncio.sleep(0)
     models.click(models.buttons("Allow once")[0])
-    assert await asked.wait() == Answer(ALLOW, "you")
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you")
 
 
 # -- a line of input ------------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
 PROMPT = "1) Allow once  2) Always allow (kept by the agent)  3) Reject (“3 because …” tells the agent why): "
 
 
-async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer, RecordingCell]:
+async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[PermissionAnswer, RecordingCell]:
     cell = RecordingCell(cell_id=None)
     for line in lines:
         cell.typed.put_nowait(line)
@@ -170,9 +172,9 @@ async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Answer,
 @pytest.mark.parametrize(
     ("line", "option"), [("1", ALLOW), (" 2 ", ALWAYS), ("reject", REJECT), (" ALLOW  ONCE\n", ALLOW)]
 )
-async def test_a_number_or_a_name_is_the_answer(line: str, option: Option) -> None:
+async def test_a_number_or_a_name_is_the_answer(line: str, option: PermissionOption) -> None:
     answer, cell = await typed(line)
-    assert (answer, cell.prompts) == (Answer(option, "you"), [PROMPT])
+    assert (answer, cell.prompts) == (PermissionAnswer(option, "you"), [PROMPT])
 
 
 @pytest.mark.parametrize(
@@ -184,12 +186,12 @@ async def test_a_number_or_a_name_is_the_answer(line: str, option: Option) -> No
     ],
 )
 async def test_a_typed_no_may_have_a_reason(line: str, reason: str) -> None:
-    assert (await typed(line))[0] == Answer(REJECT, "you", feedback=reason)
+    assert (await typed(line))[0] == PermissionAnswer(REJECT, "you", feedback=reason)
 
 
 async def test_only_a_no_takes_a_reason() -> None:
     answer, cell = await typed("1 because I say so", "because", "3 because ", "3because x", "1")
-    assert (answer, len(cell.prompts)) == (Answer(ALLOW, "you"), 5)
+    assert (answer, len(cell.prompts)) == (PermissionAnswer(ALLOW, "you"), 5)
 
 
 async def test_a_console_prints_the_question_alone() -> None:
@@ -202,13 +204,13 @@ async def test_a_console_prints_the_question_alone() -> None:
 
 async def test_nonsense_is_asked_again() -> None:
     answer, cell = await typed("", "yes!", "0", "4", "-1", "Allow", "1 2", "3")
-    assert (answer, cell.prompts) == (Answer(REJECT, "you"), [PROMPT] * 8)
+    assert (answer, cell.prompts) == (PermissionAnswer(REJECT, "you"), [PROMPT] * 8)
 
 
 async def test_a_name_that_two_options_have_is_no_answer() -> None:
-    twins = (Option("a", "Yes", "allow_once"), Option("b", "Yes", "allow_always"))
+    twins = (PermissionOption("a", "Yes", "allow_once"), PermissionOption("b", "Yes", "allow_always"))
     answer, cell = await typed("yes", "2", asked=question(EDIT, options=twins))
-    assert (answer, len(cell.prompts)) == (Answer(twins[1], "you"), 2)
+    assert (answer, len(cell.prompts)) == (PermissionAnswer(twins[1], "you"), 2)
 
 
 async def test_at_the_end_of_input_the_question_is_not_answered() -> None:
@@ -216,14 +218,14 @@ async def test_at_the_end_of_input_the_question_is_not_answered() -> None:
 
 
 async def test_nothing_but_nonsense_is_no_answer_in_the_end() -> None:
-    answer, cell = await typed(*["what?"] * ATTEMPTS)
-    assert (answer, len(cell.prompts)) == (NOT_ANSWERED, ATTEMPTS)
+    answer, cell = await typed(*["what?"] * MAX_ATTEMPTS)
+    assert (answer, len(cell.prompts)) == (NOT_ANSWERED, MAX_ATTEMPTS)
 
 
 # -- nobody ---------------------------------------------------------------------------------------------------------
 
 
-async def rejected(asked: Question) -> Answer:
+async def rejected(asked: Question) -> PermissionAnswer:
     place = Place()
     answer = await (await ask(RecordingCell(live=False), place, asked)).wait()
     assert place.shown == []
@@ -232,7 +234,7 @@ async def rejected(asked: Question) -> Answer:
 
 async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
     reason = "nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
-    assert await rejected(replace(QUESTION, rules=("Edit",))) == Answer(REJECT, "nobody", reason)
+    assert await rejected(replace(QUESTION, rules=("Edit",))) == PermissionAnswer(REJECT, "nobody", reason)
 
 
 async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() -> None:
@@ -246,7 +248,7 @@ async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() ->
 
 async def test_where_no_rule_would_allow_it_none_is_named() -> None:
     odd = call(1, "waiting", "Dance", kind="dance")
-    assert await rejected(question(odd)) == Answer(REJECT, "nobody", f"nobody can be asked here{NO_RULE}")
+    assert await rejected(question(odd)) == PermissionAnswer(REJECT, "nobody", f"nobody can be asked here{NO_RULE}")
 
 
 async def test_without_a_way_to_reject_it_is_cancelled() -> None:
@@ -256,4 +258,4 @@ async def test_without_a_way_to_reject_it_is_cancelled() -> None:
 
 async def test_a_question_without_options_is_cancelled() -> None:
     answer = await rejected(question(EDIT, options=()))
-    assert answer == Answer(None, "cancel", "the agent offered no answer")
+    assert answer == PermissionAnswer(None, "cancel", "the agent offered no answer")

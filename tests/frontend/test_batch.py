@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
 from copilot_kernel.conversation.model import Entry, Message, Plan
-from copilot_kernel.conversation.text import Growing
+from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.frontend.batch import Batch
-from copilot_kernel.frontend.output_area import Page
-from copilot_kernel.frontend.slots import MOST
-from copilot_kernel.rendering.entry import render, render_group
-from copilot_kernel.rendering.message import render_text
+from copilot_kernel.frontend.output_area import OutputArea
+from copilot_kernel.frontend.slots import MAX_SLOTS
+from copilot_kernel.rendering.entry import render, render_group, render_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,7 +100,7 @@ def test_two_hundred_calls_between_messages_stay_under_the_limit_and_nothing_is_
     sheet, cell = batch(*(call(n, title=f"step{n}") if n % 2 else said(n, f"word{n}") for n in range(1, 401)))
     sheet.settle()
     words = "\n".join(cell.plain).split()
-    assert len(cell.outputs) == MOST
+    assert len(cell.outputs) == MAX_SLOTS
     assert all(words.count(f"step{n}" if n % 2 else f"word{n}") == 1 for n in range(1, 401))
 
 
@@ -127,7 +126,7 @@ def in_parts(chance: random.Random) -> Iterator[Entry]:
 
 
 def chunked(number: int, words: str, chance: random.Random) -> Iterator[Message]:
-    growing = Growing()
+    growing = GrowingText()
     while words:
         step = chance.choice([1, 80, 900, 5000])
         growing, words = growing.append(words[:step]), words[step:]
@@ -158,7 +157,7 @@ def test_in_batch_the_outputs_depend_on_what_was_said_alone(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_whoever_watches_has_the_same_outputs_in_the_end(seed: int) -> None:
     chance, cell, loop = random.Random(seed), RecordingCell(), Loop()
-    sheet = Page(cell, loop)  # type: ignore[arg-type]
+    sheet = OutputArea(cell, loop)  # type: ignore[arg-type]
     for entry in in_parts(chance):
         sheet.put(entry)
         if chance.random() < 0.1:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Location, Option
+from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.frontend.asking import Asking
-from copilot_kernel.permissions.question import Answer, Question
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
@@ -26,7 +25,11 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guard(monkeypatch, 3600)
-    options = (*OPTIONS, Option("later", "Later", "postpone"), Option("never", "Never", "reject_always"))
+    options = (
+        *OPTIONS,
+        PermissionOption("later", "Later", "postpone"),
+        PermissionOption("never", "Never", "reject_always"),
+    )
     asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
     assert models.disabled() == ["Allow once", "Always allow (kept by the agent)", "Later"]
     for name in models.disabled():
@@ -56,7 +59,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     await asyncio.sleep(0)
     assert not second.task.done()
     models.click(models.buttons("Reject")[0])
-    assert await second.wait() == Answer(REJECT, "you")
+    assert await second.wait() == PermissionAnswer(REJECT, "you")
     place.withdraw[1]()
 
 
@@ -96,19 +99,6 @@ async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch
         await asked.wait()
 
 
-async def test_nothing_is_left_running_when_the_question_is_gone(
-    models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = Place()
-    asked = await ask(RecordingCell(), place)
-    models.click(models.buttons("Reject")[0])
-    place.withdraw[0]()
-    await asked.wait()
-    with warnings.catch_warnings(action="error"):
-        await asyncio.sleep(0)
-    assert models.open == {}
-
-
 # -- a rule, and a reason --------------------------------------------------------------------------------------------
 
 OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
@@ -126,7 +116,7 @@ async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, p
     await asyncio.sleep(0)
     await models.released()
     models.click(models.buttons("Save & allow")[0])
-    assert await asked.wait() == Answer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
 
 
 async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,13 +176,7 @@ async def test_a_no_may_have_a_reason(models: Models) -> None:
     assert models.complaint == "⚠ Write a reason, or go back and reject without one."
     models.enter("Tell the agent why", " Not this file.\nThe other. ")
     models.click(models.buttons("Reject & tell")[0])
-    assert await asked.wait() == Answer(REJECT, "you", feedback="Not this file.\nThe other.")
-
-
-async def test_without_a_no_there_is_no_reason_to_give(models: Models) -> None:
-    waiting = await ask(RecordingCell(), Place(), question(EDIT, options=(ALLOW,)))
-    assert models.buttons(WITH_REASON) == []
-    waiting.task.cancel()
+    assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")
 
 
 async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:

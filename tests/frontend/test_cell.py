@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import zmq
-from copilot_kernel.frontend.cell import Cell, Request
-from copilot_kernel.frontend.presence import Clients
+from copilot_kernel.frontend.cell import Cell, Clients, Request, clean
 from copilot_kernel.jupyter.comms import KernelComm
 from jupyter_client.session import Session
 
@@ -216,3 +216,30 @@ async def test_a_comm_belongs_to_the_cell_that_owns_it_else_to_the_message_being
 def test_the_kernel_s_status_is_that_of_the_cell_s_own_request(wire: Wire) -> None:
     wire.cell().busy()
     assert wire.published == [{"type": "status", "content": {"execution_state": "busy"}, "parent": "this cell"}]
+
+
+# -- what an agent sent may hold anything; a Jupyter message is JSON in UTF-8 ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "cleaned"),
+    [
+        ({"a": [1, True, None, 2.5, "ä 😀"]}, {"a": [1, True, None, 2.5, "ä 😀"]}),
+        ([float("nan"), -float("inf")], [None, None]),
+        ("half a pair: \ud83d", "half a pair: \ufffd"),
+        ({"\udc80": b"\x00\xff"}, {"\ufffd": "AP8="}),
+        ((1, {2}), [1, [2]]),
+        ({3: object}, {"3": str(object)}),
+    ],
+)
+def test_any_value_becomes_json(value: Any, cleaned: Any) -> None:
+    assert clean(value) == cleaned
+    json.dumps(clean(value), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_what_is_nested_too_deep_is_cut() -> None:
+    value: Any = "core"
+    for depth in range(900):
+        value = [value]
+        assert depth >= 64 or "core" in json.dumps(clean(value))
+    assert json.dumps(clean(value)).count("[") == 64

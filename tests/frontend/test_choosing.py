@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import warnings
 from collections.abc import Awaitable, Callable
 
 import pytest
 from copilot_kernel.errors import UsageError
-from copilot_kernel.frontend.asking import ATTEMPTS
-from copilot_kernel.frontend.choosing import FAILED, KEPT, UNSURE, Menu, Picks, choose
-from copilot_widgets.field import Field
+from copilot_kernel.frontend.answering import MAX_ATTEMPTS
+from copilot_kernel.frontend.choosing import FAILED, UNCHANGED, UNSURE, choose
+from copilot_kernel.frontend.command_output import Menu, Report, rendered
+from copilot_widgets.field import PickerField, Picks
 from ipywidgets import Widget
 
 from ..widgets.connected import connected
@@ -20,11 +20,12 @@ from .recording import RecordingCell
 
 pytestmark = pytest.mark.anyio
 
-MODE = Field("Mode", ("agent", "plan"), 0)
-SHORT = Field("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
-MODEL = Field("Model", ("fast", "slow", "plan"), 1)
-STATIC = {"text/plain": "Mode: agent, plan", "text/html": "<p>Mode: agent, plan</p>"}
-PROMPT = "1) agent  2) plan  (an empty line leaves everything as it is): "
+MODE = PickerField("Mode", ("agent", "plan"), 0)
+SHORT = PickerField("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
+MODEL = PickerField("Model", ("fast", "slow", "plan"), 1)
+REPORT = Report("Mode", rows=(("agent",), ("plan",)))
+STATIC = rendered(REPORT)
+PROMPT = "1) agent  2) plan  (leave empty to change nothing): "
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 front_end = pytest.fixture(connected, name="front_end")
@@ -44,9 +45,9 @@ class Applied:
         return f"Set: {picks}"
 
 
-async def begin(cell: RecordingCell, applied: Applied, *fields: Field) -> asyncio.Task[None]:
+async def begin(cell: RecordingCell, applied: Applied, *fields: PickerField) -> asyncio.Task[None]:
     """Ask, and come back when the picker stands there."""
-    choosing = asyncio.create_task(choose(cell, Menu(fields or (MODE,), "Apply", STATIC), applied))  # type: ignore[arg-type]
+    choosing = asyncio.create_task(choose(cell, Menu(fields or (MODE,), "Apply", REPORT), applied))  # type: ignore[arg-type]
     while not cell.sent and not choosing.done():
         await asyncio.sleep(0)
     return choosing
@@ -74,32 +75,12 @@ async def test_what_is_clicked_is_applied_and_a_line_stands_where_the_picker_sto
     assert no_widget_is_left(front_end)
 
 
-async def test_the_picker_comes_with_the_choices_in_words(front_end: FrontEnd) -> None:
-    cell = RecordingCell()
-    choosing = await begin(cell, Applied())
-    shown = dict(cell.outputs[0])
-    view = shown.pop(WIDGET)
-    assert (shown, view["model_id"] in front_end.models) == (STATIC, True)
-    choosing.cancel()
-
-
 async def test_leaving_it_applies_nothing(front_end: FrontEnd) -> None:
     cell, applied = RecordingCell(), Applied()
     choosing = await begin(cell, applied)
-    front_end.click(front_end.described("Leave as it is"))
+    front_end.click(front_end.described("Cancel"))
     await end(choosing)
-    assert (applied.picks, cell.plain) == ([], [f"ℹ {KEPT}"])
-
-
-async def test_only_the_first_click_counts(front_end: FrontEnd) -> None:
-    cell, applied = RecordingCell(), Applied()
-    choosing = await begin(cell, applied)
-    apply, leave = front_end.described("Apply"), front_end.described("Leave as it is")
-    front_end.click(apply)
-    front_end.click(leave)
-    front_end.click(apply)
-    await end(choosing)
-    assert applied.picks == [(0,)]
+    assert (applied.picks, cell.plain) == ([], [f"ℹ {UNCHANGED}"])
 
 
 async def test_an_interrupt_takes_the_picker_away(front_end: FrontEnd) -> None:
@@ -108,7 +89,7 @@ async def test_an_interrupt_takes_the_picker_away(front_end: FrontEnd) -> None:
     choosing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await end(choosing)
-    assert (applied.picks, cell.plain) == ([], [f"ℹ {KEPT}"])
+    assert (applied.picks, cell.plain) == ([], [f"ℹ {UNCHANGED}"])
     assert no_widget_is_left(front_end)
 
 
@@ -137,18 +118,10 @@ async def test_what_cannot_be_set_is_an_error_and_the_line_says_so(front_end: Fr
     assert no_widget_is_left(front_end)
 
 
-async def test_widgets_are_made_and_closed_for_the_cell_that_asks(front_end: FrontEnd) -> None:
-    cell = RecordingCell()
-    choosing = await begin(cell, Applied())
-    front_end.click(front_end.described("Apply"))
-    await end(choosing)
-    assert cell.owned == 2
-
-
 # -- a line of input ------------------------------------------------------------------------------------------------
 
 
-async def typed(*lines: str | None, fields: tuple[Field, ...] = (MODE,)) -> tuple[list[Picks], RecordingCell]:
+async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -> tuple[list[Picks], RecordingCell]:
     cell, applied = RecordingCell(cell_id=None), Applied()
     for line in lines:
         cell.typed.put_nowait(line)
@@ -161,14 +134,14 @@ async def typed(*lines: str | None, fields: tuple[Field, ...] = (MODE,)) -> tupl
 )
 async def test_a_number_or_a_name_is_the_choice_and_an_empty_line_is_none(line: str | None, picks: list[Picks]) -> None:
     applied, cell = await typed(line)
-    said = f"ℹ Set: {picks[0]}" if picks else f"ℹ {KEPT}"
+    said = f"ℹ Set: {picks[0]}" if picks else f"ℹ {UNCHANGED}"
     assert (applied, cell.prompts, cell.plain) == (picks, [PROMPT], [STATIC["text/plain"], said])
 
 
 async def test_nonsense_is_asked_again_but_not_for_ever() -> None:
     assert (await typed("3", "what", "2"))[0] == [(1,)]
-    applied, cell = await typed(*["what"] * ATTEMPTS)
-    assert (applied, len(cell.prompts)) == ([], ATTEMPTS)
+    applied, cell = await typed(*["what"] * MAX_ATTEMPTS)
+    assert (applied, len(cell.prompts)) == ([], MAX_ATTEMPTS)
 
 
 @pytest.mark.parametrize("line", ["2", "thinks first", "plan"])
@@ -184,46 +157,3 @@ async def test_of_several_things_the_first_line_says_which() -> None:
 @pytest.mark.parametrize("lines", [("",), (None,), ("2", ""), ("2", None)])
 async def test_of_several_things_each_line_may_be_left_empty(lines: tuple[str | None, ...]) -> None:
     assert (await typed(*lines, fields=(MODE, MODEL)))[0] == []
-
-
-async def test_without_ipywidgets_it_is_asked_in_words(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setitem(sys.modules, "copilot_widgets.picker", None)
-    cell, applied = RecordingCell(), Applied()
-    cell.typed.put_nowait("2")
-    await end(await begin(cell, applied))
-    assert (applied.picks, [record.getMessage() for record in caplog.records]) == (
-        [(1,)],
-        ["no picker, the choice is asked in words"],
-    )
-
-
-# -- both, where nobody knows whether there are widgets ---------------------------------------------------------------
-
-
-async def test_in_doubt_a_click_withdraws_the_line_of_input(front_end: FrontEnd) -> None:
-    applied = Applied()
-    choosing = await begin(RecordingCell(seen=False), applied)
-    front_end.click(front_end.described("Apply"))
-    await end(choosing)
-    assert applied.picks == [(0,)]
-
-
-async def test_in_doubt_an_empty_line_leaves_everything_as_it_is(front_end: FrontEnd) -> None:
-    cell, applied = RecordingCell(seen=False), Applied()
-    choosing = await begin(cell, applied)
-    cell.typed.put_nowait("")
-    await end(choosing)
-    assert (applied.picks, cell.plain) == ([], [f"ℹ {KEPT}"])
-
-
-async def test_in_doubt_the_end_of_input_leaves_the_picker(front_end: FrontEnd) -> None:
-    cell, applied = RecordingCell(seen=False), Applied()
-    choosing = await begin(cell, applied)
-    cell.typed.put_nowait(None)
-    while cell.typed.qsize():
-        await asyncio.sleep(0)
-    front_end.click(front_end.described("Apply"))
-    await end(choosing)
-    assert applied.picks == [(0,)]

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import Text
+from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import (
@@ -46,12 +46,6 @@ def test_a_folder_that_was_set_is_the_folder(tmp_path: Path) -> None:
     assert gateway.notices(set_here, environ) == []
 
 
-def test_without_a_gateway_the_variable_means_nothing(tmp_path: Path) -> None:
-    environ = {"KERNEL_WORKING_DIR": str(tmp_path)}
-    assert gateway.with_notebook_folder(Settings(), environ) == Settings()
-    assert gateway.notices(Settings(), environ) == []
-
-
 @pytest.mark.parametrize("named", ["/no/such/folder", ".", "", "/dev/null", "/etc\0", None])
 def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(named: str | None) -> None:
     environ = {**GATEWAY, **({} if named is None else {"KERNEL_WORKING_DIR": named})}
@@ -69,7 +63,7 @@ def test_a_first_cell_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel_session.command_context.settings.cwd == ""
     cells = [RecordingCell(live=False), RecordingCell(live=True)]
     for cell in cells:
-        kernel_session.tell_notices(cell)
+        kernel_session.report_notices(cell)
     assert ["/no/such/folder" in cell.printed for cell in cells] == [True, False]
 
 
@@ -112,7 +106,7 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
     kernel_session.watched = True
     kernel_session.command_context.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
     try:
-        turn = await kernel_session.home.ask([Text("demo: say one")], Person())
+        turn = await kernel_session.home.ask([TextBlock("demo: say one")], Person())
         async with Chat(kernel_session.command_context.settings) as other:
             with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
                 await other.resume(turn.session_id, Person())
@@ -146,12 +140,6 @@ def test_an_error_says_what_the_gateway_did_not_hand_over(error: CopilotError) -
     assert error.hint.startswith(before)
     assert "behind a gateway" in error.hint
     assert "HOME and COPILOT_KERNEL_AGENT are not set" in error.hint
-
-
-def test_where_nothing_is_missing_the_error_says_where_the_agent_must_be() -> None:
-    gateway.explain(error := AgentNotFound("None"), {**GATEWAY, "HOME": "/home/a", "COPILOT_KERNEL_AGENT": "demo"})
-    assert "installed and signed in" in error.hint
-    assert "not set" not in error.hint
 
 
 def test_other_errors_and_other_kernels_are_not_touched() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from copilot_kernel.chat import Turn
@@ -12,35 +13,33 @@ from copilot_kernel.frontend.kernel_session import EXPOSED, KernelSession
 from .recording import RecordingCell
 
 
-@pytest.fixture
-def kernel_session(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
-    """Whose settings have a problem and a rule that means more than it seems to."""
-    monkeypatch.setenv("COPILOT_KERNEL_PERMISSION_MODE", "whatever")
-    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash"]')
-    kernel_session = KernelSession()
-    assert kernel_session.command_context.settings
-    return kernel_session
-
-
 def told(kernel_session: KernelSession, live: bool) -> str:
     cell = RecordingCell(live=live)
-    kernel_session.tell_notices(cell)
+    kernel_session.report_notices(cell)
     return cell.printed
 
 
-def test_a_problem_is_told_in_the_first_cell_and_a_warning_where_somebody_watches(
-    kernel_session: KernelSession,
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
+        ("ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is not a rule"),
+        ("DENY", '[""]', "Setting ignored: deny: A rule is empty and matches nothing"),
+        ("PERMISSION_MODE", "yolo", "Setting ignored: environment: permission_mode: 'yolo' is not one of"),
+        ("ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): `npx` can run any program"),
+    ],
+)
+def test_a_problem_is_reported_once_in_the_first_cell_and_a_warning_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, value: str, words: str
 ) -> None:
-    batch, watched = told(kernel_session, live=False), told(kernel_session, live=True)
-    assert "Setting ignored: " in batch
-    assert "whatever" in batch
-    assert "Careful: " not in batch
-    assert "Setting ignored: " not in watched
-    assert "Careful: " in watched
-
-
-def test_what_was_told_is_not_told_again(kernel_session: KernelSession) -> None:
-    assert (told(kernel_session, live=True) != "", told(kernel_session, live=True)) == (True, "")
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
+    monkeypatch.setenv(f"COPILOT_KERNEL_{setting}", value)
+    kernel_session = KernelSession()
+    assert kernel_session.command_context.settings
+    batch, watched, again = (told(kernel_session, live) for live in (False, True, True))
+    warns = words.startswith("Careful")
+    assert (words in (watched if warns else batch), words in (batch if warns else watched)) == (True, False)
+    assert again == ""
 
 
 # -- an agent that others can use -----------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ def test_what_was_told_is_not_told_again(kernel_session: KernelSession) -> None:
 def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
     """Whose agent listens on a port of a machine with another user; no prompt is sent."""
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "tcp://127.0.0.1:3000")
-    monkeypatch.setattr("copilot_kernel.acp.exposure.other_users", lambda: iter(["ada"]))
+    monkeypatch.setattr("copilot_kernel.acp.tcp.other_users", lambda: iter(["ada"]))
     kernel_session = KernelSession()
 
     async def ask(*_: object) -> Turn:

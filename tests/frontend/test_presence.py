@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.elicitation import parse_elicitation
-from copilot_kernel.frontend import presence
+from copilot_kernel.frontend import answering
 from copilot_kernel.frontend.asking import Asking
-from copilot_kernel.frontend.choosing import KEPT, Menu, choose
+from copilot_kernel.frontend.choosing import UNCHANGED, choose
+from copilot_kernel.frontend.command_output import Menu, Report
 from copilot_kernel.frontend.display import Display
-from copilot_kernel.frontend.kernel_session import KernelSession
-from copilot_kernel.permissions.question import Answer
-from copilot_widgets.field import Field, Picks
+from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
+from copilot_kernel.permissions.question import PermissionAnswer
+from copilot_widgets.field import PickerField, Picks
 
 from .asked import QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
@@ -23,22 +24,22 @@ from .recording import ALLOW, REJECT, RecordingCell
 pytestmark = pytest.mark.anyio
 
 JUPYTERLAB_AUTOSAVE_SECONDS = 120
-UNSEEN = Answer(None, "cancel", presence.UNSEEN)
+UNSEEN = PermissionAnswer(None, "cancel", answering.UNSEEN)
 
 
 @pytest.fixture
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "GRACE_SECONDS", 0)
+    monkeypatch.setattr(answering, "GRACE_SECONDS", 0)
 
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long enough for what a test does without waiting."""
-    monkeypatch.setattr(presence, "GRACE_SECONDS", 0.25)
+    monkeypatch.setattr(answering, "GRACE_SECONDS", 0.25)
 
 
 def test_the_grace_time_is_longer_than_jupyterlab_waits_to_save_by_itself() -> None:
-    assert presence.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
+    assert answering.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
 
 
 # -- a page was loaded ----------------------------------------------------------------------------------------------
@@ -51,13 +52,6 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected("a page loaded later")
     assert await asked.wait() == UNSEEN
-
-
-@pytest.mark.usefixtures("no_grace")
-async def test_so_is_one_that_is_asked_after_the_page_was_loaded(models: Models) -> None:
-    cell = RecordingCell()
-    cell.clients.connected("a page loaded later")
-    assert await (await ask(cell, Place())).wait() == UNSEEN
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -73,7 +67,7 @@ async def test_one_that_a_page_draws_is_not(models: Models) -> None:
     assert not first.task.done()
     await models.released()
     models.click(models.buttons("Allow once")[0])
-    assert await first.wait() == Answer(ALLOW, "you")
+    assert await first.wait() == PermissionAnswer(ALLOW, "you")
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -91,17 +85,17 @@ async def test_each_page_that_is_loaded_is_asked_anew(models: Models) -> None:
 async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(presence, "GRACE_SECONDS", 0.25)
+    monkeypatch.setattr(answering, "GRACE_SECONDS", 0.25)
     cell = RecordingCell()
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected("slow")
     await models.probed()
-    monkeypatch.setattr(presence, "GRACE_SECONDS", 60)
+    monkeypatch.setattr(answering, "GRACE_SECONDS", 60)
     cell.clients.connected("loaded again")
     await models.probed(2)
     models.draw()
     models.click(models.buttons("Reject")[0])
-    assert await asked.wait() == Answer(REJECT, "you")
+    assert await asked.wait() == PermissionAnswer(REJECT, "you")
 
 
 @pytest.mark.usefixtures("no_grace")
@@ -113,13 +107,13 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
     cell, place = RecordingCell(), Place()
     asked = await ask_ready(models, cell, place)
     notebook.write_text(json.dumps({"outputs": [place.buttons[0]]}))
-    loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), presence._is_saved
+    loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), answering._is_saved
 
-    def is_saved(widgets: presence.Widgets) -> bool:
+    def is_saved(widgets: answering.Widget) -> bool:
         loop.call_soon_threadsafe(looked.set)
         return look(widgets)
 
-    monkeypatch.setattr(presence, "_is_saved", is_saved)
+    monkeypatch.setattr(answering, "_is_saved", is_saved)
     cell.clients.connected("a page loaded later")
     await asyncio.wait_for(looked.wait(), 5)
     async with asyncio.timeout(5):
@@ -143,30 +137,10 @@ async def test_without_another_page_a_question_waits_for_ever(models: Models) ->
         await asyncio.sleep(0)
     assert (asked.task.done(), models.probes()) == (False, [])
     models.click(models.buttons("Reject")[0])
-    assert await asked.wait() == Answer(REJECT, "you")
-
-
-@pytest.mark.usefixtures("no_grace")
-async def test_pages_that_were_there_before_the_cell_began_are_no_sign(models: Models) -> None:
-    cell = RecordingCell()
-    cell.clients.connected("an old tab")
-    cell.others_before = cell.clients.others(cell.session)
-    asked = await ask_ready(models, cell, Place())
-    models.click(models.buttons("Reject")[0])
-    assert await asked.wait() == Answer(REJECT, "you")
+    assert await asked.wait() == PermissionAnswer(REJECT, "you")
 
 
 # -- what is left ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("no_grace")
-async def test_the_probes_go_with_the_question(models: Models) -> None:
-    cell, place = RecordingCell(), Place()
-    asked = await ask_ready(models, cell, place)
-    cell.clients.connected("a page loaded later")
-    await asked.wait()
-    place.withdraw[0]()
-    assert models.open == {}
 
 
 @pytest.mark.usefixtures("no_grace")
@@ -178,7 +152,7 @@ async def test_a_form_is_cancelled_too(models: Models) -> None:
     answer = await asyncio.wait_for(display.elicit(parse_elicitation(form)), 5)
     display.close()
     assert (answer.action, display.unseen, models.open) == ("cancel", ["Who?"], {})
-    assert f"Cancelled ({presence.UNSEEN})" in "".join(cell.plain)
+    assert f"Cancelled ({answering.UNSEEN})" in "".join(cell.plain)
 
 
 @pytest.mark.usefixtures("no_grace")
@@ -189,9 +163,9 @@ async def test_a_picker_leaves_everything_as_it_is(models: Models) -> None:
     async def apply(_: Picks) -> str:
         raise AssertionError("nothing was chosen")
 
-    menu = Menu((Field("Mode", ("one", "two")),), "Apply", {"text/plain": "Modes"})
+    menu = Menu((PickerField("Mode", ("one", "two")),), "Apply", Report("Modes"))
     await asyncio.wait_for(choose(cell, menu, apply), 5)  # type: ignore[arg-type]
-    assert (cell.plain, models.open) == ([f"ℹ {KEPT}"], {})
+    assert (cell.plain, models.open) == ([f"ℹ {UNCHANGED}"], {})
 
 
 @pytest.mark.usefixtures("no_grace")
@@ -211,9 +185,9 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(display, "finish", lambda _: None)
     await kernel_session.prompt(lost, "Edit", lambda *_, **__: display)  # type: ignore[arg-type]
     before = lost.printed
-    kernel_session.tell_notices(lost)  # type: ignore[arg-type]
+    kernel_session.report_notices(lost)  # type: ignore[arg-type]
     assert lost.printed == before
     again.session = "a page loaded later"
     for _ in range(2):
-        kernel_session.tell_notices(again)  # type: ignore[arg-type]
-    assert again.printed == presence.NOTICE.format("Edit notes.txt")
+        kernel_session.report_notices(again)  # type: ignore[arg-type]
+    assert again.printed == NOTICE.format("Edit notes.txt")

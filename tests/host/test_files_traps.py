@@ -13,7 +13,7 @@ from copilot_kernel.host import Files
 
 from .files_by_name import read, write
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("no_descriptor_is_left")]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
 
 
 # -- no regular file ------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ async def test_only_regular_files_are_read_and_replaced(root, make, reason):
     make(root / "file")
     before = (root / "file").stat()
     for act in (read(root, "file"), write(root, "file", "text")):
-        with pytest.raises(HostRefused, match="no regular file"):
+        with pytest.raises(HostRefused, match="not a regular file"):
             await act
     assert (root / "file").stat() == before, reason
 
@@ -56,7 +56,7 @@ async def test_only_regular_files_are_read_and_replaced(root, make, reason):
 async def test_a_file_is_no_folder(root):
     (root / "file").write_text("text")
     for act in (read(root, "file/inner"), write(root, "file/inner", "text")):
-        with pytest.raises(HostRefused, match="no folder"):
+        with pytest.raises(HostRefused, match="not a folder"):
             await act
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
 
 import pytest
 from copilot_kernel.ipython.extension import BLOCKS, HELP
 
+from ..agent.command import COMMAND
 from ..jupyter.front_end import LIMIT, FrontEnd, Outcome
 from .conftest import LOAD, StartKernel
 from .test_notebook import results, value
@@ -117,7 +118,7 @@ def test_it_can_be_unloaded_and_loaded_again(start_kernel: StartKernel) -> None:
     for _ in range(2):
         assert front_end.run("%reload_ext copilot_kernel").status == "ok"
     outcome = front_end.run("%copilot demo: remember")
-    assert (said(outcome, "This is prompt 2"), said(outcome, "goes on with the conversation")) == (1, 1)
+    assert (said(outcome, "This is prompt 2"), said(outcome, "continues the conversation")) == (1, 1)
     assert (len(front_end.children()), value(front_end, TRANSFORMERS)) == (1, transformers)
     assert front_end.complaints() == []
 
@@ -158,6 +159,6 @@ def test_a_conversation_that_was_left_is_not_gone_on_with(start_kernel: StartKer
 def test_another_agent_is_asked_for_no_conversation_of_the_first(start_kernel: StartKernel) -> None:
     front_end = start_kernel()
     front_end.run("%copilot demo: say Hello")
-    other = f"{sys.executable} -P -m copilot_kernel.demo"
+    other = shlex.join(COMMAND)
     outcome = front_end.run(f"{CHOOSE_OTHER.format(other)}\n%copilot demo: remember")
     assert (said(outcome, "This is prompt 1"), said(outcome, "conversation before")) == (1, 0)

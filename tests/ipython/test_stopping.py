@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from ..agent.command import COMMAND
 from ..jupyter.front_end import SLOW_DRAWING, START_LIMIT, FrontEnd, gone, until
 from .conftest import StartKernel
 
@@ -34,13 +34,13 @@ os.waitpid(child, 0)[1]
 
 PRESSES = """
 import os
-from copilot_kernel.chat import stop
-stop.DOUBLE_CLICK = 0.0
-press = stop.Stop.press
-def told(self, at=None):
+from copilot_kernel.chat import turn
+turn.DOUBLE_CLICK_SECONDS = 0.0
+press = turn.Stop.press
+def pressed(self, at=None):
     press(self, at)
     open(os.environ["PRESSED"], "w").close()
-stop.Stop.press = told
+turn.Stop.press = pressed
 """
 """Any two interrupts are more than a double click, and the file PRESSED tells that one was heard."""
 
@@ -230,7 +230,7 @@ def test_plots_are_shown_before_and_after_and_in_the_same_cell(notebook: FrontEn
 
 # -- the end --------------------------------------------------------------------------------------------------------
 
-DEMO = f"{sys.executable} -P -m copilot_kernel.demo"
+DEMO = " ".join(COMMAND)
 STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
 
 

@@ -12,6 +12,7 @@ import pexpect
 import psutil
 import pytest
 
+from ..agent.command import COMMAND
 from ..jupyter.front_end import no_settings, until
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
@@ -34,7 +35,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
 
 
 def agents(terminal: pexpect.spawn) -> list[psutil.Process]:
-    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if "demo" in str(each.cmdline())]
+    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if COMMAND[-1] in each.cmdline()]
 
 
 def test_an_answer_is_printed_and_is_a_value(terminal: pexpect.spawn) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Text
-from copilot_kernel.chat.view import Turn as ChatTurn
+from copilot_kernel.acp.messages import Diff, TextBlock
+from copilot_kernel.chat.turn import Turn as ChatTurn
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.ipython.turn import CodeBlock, Turn
 from IPython.core.formatters import DisplayFormatter
@@ -22,7 +22,7 @@ def test_code_blocks_are_those_of_the_markdown() -> None:
 
 
 def test_diffs_are_those_of_completed_calls() -> None:
-    done = ToolCall(1, 1, "a", status="completed", content=(Text("x"), Diff("a.py", None, "new")))
+    done = ToolCall(1, 1, "a", status="completed", content=(TextBlock("x"), Diff("a.py", None, "new")))
     calls = (done, replace(done, id=2, status="rejected", content=(Diff("b.py", "old", "new"),)))
     turn = Turn(replace(SAID, tool_calls=calls))
     assert (turn.tool_calls, turn.diffs) == (calls, (Diff("a.py", None, "new"),))

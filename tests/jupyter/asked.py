@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
+from ..agent.command import COMMAND
 from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, parent, until
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -170,7 +170,7 @@ class Wire:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "to-the-agent.jsonl"
         self.path.touch()
-        demo = f"tee -a {shlex.quote(str(self.path))} | exec {shlex.quote(sys.executable)} -m copilot_kernel.demo"
+        demo = f"tee -a {shlex.quote(str(self.path))} | exec {shlex.join(COMMAND)}"
         self.agent = shlex.join(["sh", "-c", demo])
         """For `COPILOT_KERNEL_AGENT`: the demo agent behind that program."""
         self._seen = 0

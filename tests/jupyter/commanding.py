@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .front_end import FrontEnd, Message, Outcome, is_output
 
@@ -14,18 +15,10 @@ def own(folder: Path, **more: str) -> dict[str, str]:
     return {"COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"), "COPILOT_KERNEL_STATE": str(folder / "state"), **more}
 
 
-def work(front_end: FrontEnd) -> Path:
-    return Path(front_end.process.cwd())
-
-
-def value_of(outcome: Outcome, name: str) -> str:
-    """What a table of facts says of `name`."""
-    lines = [line for line in outcome.text.splitlines() if line.startswith(f"{name}  ")]
-    return lines[0].removeprefix(name).strip() if lines else ""
-
-
 def status(front_end: FrontEnd, name: str) -> str:
-    return value_of(front_end.run("%status"), name)
+    """What `%status` says of `name`."""
+    lines = [line for line in front_end.run("%status").text.splitlines() if line.startswith(f"{name}  ")]
+    return lines[0].removeprefix(name).strip() if lines else ""
 
 
 def model(front_end: FrontEnd, description: str, since: int) -> str:
@@ -39,23 +32,28 @@ def model(front_end: FrontEnd, description: str, since: int) -> str:
 
 
 class Picked:
-    """A cell that shows a picker."""
+    """A cell in which widgets stand that want an answer."""
 
     def __init__(self, front_end: FrontEnd, code: str) -> None:
         self.front_end, self.since = front_end, len(front_end.published)
         self.cell = front_end.execute(code)
         self.shown = front_end.see(lambda m: is_output(m, self.cell) and WIDGET in str(m["content"]))
 
-    def choose(self, control: str, index: int) -> None:
-        data = {"method": "update", "state": {"index": index}}
+    def enter(self, control: str, **state: Any) -> None:
+        data = {"method": "update", "state": state, "buffer_paths": []}
         self.front_end.comm(model(self.front_end, control, self.since), data)
 
-    def press(self, button: str) -> Outcome:
+    def click(self, button: str) -> None:
         self.front_end.click(model(self.front_end, button, self.since))
-        return self.front_end.finish(self.cell)
 
-    def open_models(self) -> set[str]:
-        """What a front end would still hold, of all that was opened since."""
+    def press(self, button: str) -> Outcome:
+        self.click(button)
+        return self.finish()
+
+    def finish(self) -> Outcome:
+        """The cell's end, which leaves no widget in the front end."""
+        outcome = self.front_end.finish(self.cell)
         seen = self.front_end.published[self.since :]
         opened = {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_open"}
-        return opened - {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_close"}
+        assert opened == {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_close"}
+        return outcome

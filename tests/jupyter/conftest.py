@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from .commanding import own
 from .front_end import ARGV, FrontEnd, kernel_process, no_settings
 
 
@@ -35,18 +34,12 @@ def start_kernel(tmp_path: Path) -> Iterator[StartKernel]:
         yield start
 
 
-@pytest.fixture
-def fresh(start_kernel: StartKernel, tmp_path: Path) -> FrontEnd:
-    """A kernel whose agent remembers nothing of other tests."""
-    return start_kernel(**own(tmp_path))
-
-
 @pytest.fixture(scope="session")
 def kernelspec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of an installed kernel that runs the demo agent; `JUPYTER_PATH` leads to it."""
     folder = tmp_path_factory.mktemp("jupyter")
     spec = {"argv": ARGV, "display_name": "Copilot", "language": "copilot", "interrupt_mode": "message"}
-    spec["env"] = {"COPILOT_KERNEL_AGENT": "demo"}
+    spec["env"] = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
     home = folder / "kernels" / "copilot-test"
     home.mkdir(parents=True)
     (home / "kernel.json").write_text(json.dumps(spec))

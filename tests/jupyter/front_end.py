@@ -21,7 +21,9 @@ from jupyter_client.manager import KernelManager
 
 LIMIT = 10.0
 START_LIMIT = 30.0
-ARGV = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
+OPTIONS = ("-f", "{connection_file}", "--CopilotKernel.guard_seconds=0")
+ARGV = (sys.executable, "-P", "-m", "copilot_kernel", *OPTIONS)
+"""A kernel in which a click counts at once."""
 
 SLOW_DRAWING = """
 import os
@@ -223,7 +225,7 @@ def is_status(message: Message, state: str) -> bool:
 @contextmanager
 def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
     log = folder / "kernel.log"
-    env = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", **environ}
+    env = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0", **environ}
     manager = KernelManager(connection_file=str(folder / "connection.json"))
     manager._kernel_spec = KernelSpec(
         argv=list(argv), display_name="Copilot", language="copilot", interrupt_mode="message"

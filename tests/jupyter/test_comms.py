@@ -9,8 +9,8 @@ from .asked import Asked
 from .front_end import FrontEnd, connected, kernel_process
 
 HASTY = (
-    "import copilot_kernel.frontend.presence as presence; presence.GRACE_SECONDS = 0.1; from runpy import run_module; "
-    "run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
+    "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = 0.1; "
+    "from runpy import run_module; run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
 )
 
 

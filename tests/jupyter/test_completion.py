@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import AgentInfo, Command, Mode, SessionInfo, SessionState
+from copilot_kernel.acp.messages import AgentInfo, AvailableCommand, Mode, SessionInfo, SessionState
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import AgentExited
-from copilot_kernel.frontend.situation import Situation
-from copilot_kernel.frontend.table import TABLE
+from copilot_kernel.frontend.command_context import Situation
+from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
-from copilot_kernel.jupyter.completion import MOST, complete
+from copilot_kernel.jupyter.completion import MAX_MATCHES, complete
 
 pytestmark = pytest.mark.anyio
 
@@ -27,12 +27,12 @@ STATE = SessionState(
     options=({"id": "careful", "type": "boolean", "currentValue": True, "name": "Careful"},),
 )
 COMMANDS = (
-    Command("review", "Look it over", hint="FILE"),
-    Command("reset", "Begin again"),
-    Command("memory show", "What I know"),
-    Command("$skill"),
-    Command("mean\nname", "Cannot be typed"),
-    Command("hidden\x1b[2K"),
+    AvailableCommand("review", "Look it over", hint="FILE"),
+    AvailableCommand("reset", "Begin again"),
+    AvailableCommand("memory show", "What I know"),
+    AvailableCommand("$skill"),
+    AvailableCommand("mean\nname", "Cannot be typed"),
+    AvailableCommand("hidden\x1b[2K"),
 )
 NOW = Situation(Settings(), Conversation(state=STATE, commands=COMMANDS), AgentInfo())
 
@@ -175,6 +175,6 @@ async def test_files(project: CommandContext, code: str, found: list[str], start
 
 
 async def test_there_are_only_so_many_matches(tmp_path: Path) -> None:
-    for number in range(MOST + 5):
+    for number in range(MAX_MATCHES + 5):
         (tmp_path / f"file-{number}").touch()
-    assert len(await matches("@file", CommandContext(folder=tmp_path))) == MOST
+    assert len(await matches("@file", CommandContext(folder=tmp_path))) == MAX_MATCHES

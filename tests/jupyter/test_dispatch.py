@@ -85,7 +85,7 @@ def test_a_message_to_a_closed_widget_is_dropped_in_silence(front_end: FrontEnd)
 
 def test_no_status_goes_astray_when_clicks_race_with_the_next_cell(front_end: FrontEnd) -> None:
     """Stock ipykernel 7.4.0 loses the next cell's idle in about every third of such rounds."""
-    for _ in range(12):
+    for _ in range(6):
         start = len(front_end.published)
         asking, queued = front_end.execute("demo: ask"), front_end.execute("%help")
         button = front_end.button("Allow once", since=start)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.frontend.table import TABLE
-from copilot_kernel.jupyter.inspection import inspect
+from copilot_kernel.frontend.commands import TABLE
+from copilot_kernel.jupyter.completion import inspect
 
 from .test_completion import NOW
 

@@ -22,29 +22,21 @@ def terminal(kernelspec: str) -> Iterator[pexpect.spawn]:
         child.close(force=True)
 
 
-def test_an_answer_is_printed_and_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
+def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn) -> None:
     terminal.sendline("demo: say Hello from the agent")
     terminal.expect("Hello from the agent\r\n")
     terminal.expect(r"In \[2\]:")
 
-    terminal.sendline("demo: ask Something")
-    terminal.expect(r"1\) Allow once.*: ")
-    terminal.sendline("1")
-    terminal.expect("Allowed: Allow once")
-    terminal.expect(r"In \[3\]:")
-
-
-@pytest.mark.parametrize(
-    ("doing", "sign"), [("demo: slow 1000 0.05", "3 4 "), ("demo: ask Something", r"1\) Allow once.*: ")]
-)
-def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str) -> None:
-    terminal.sendline(doing)
-    terminal.expect(sign)
-    terminal.sendintr()
-    terminal.expect("Cancelled")
-    terminal.expect(r"In \[2\]:")
+    question = r"1\) Allow once.*: "
+    for number, (doing, sign) in enumerate((("demo: slow 1000 0.05", "3 4 "), ("demo: ask Something", question)), 3):
+        terminal.sendline(doing)
+        terminal.expect(sign)
+        terminal.sendintr()
+        terminal.expect("Cancelled")
+        terminal.expect(rf"In \[{number}\]:")
 
     terminal.sendline("demo: ask Something else")
-    terminal.expect(r"1\) Allow once.*: ")
+    terminal.expect(question)
     terminal.sendline("1")
     terminal.expect("Allowed: Allow once")
+    terminal.expect(r"In \[5\]:")

@@ -15,6 +15,7 @@ from copilot_kernel import __version__
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
+from ..agent.command import COMMAND
 from .conftest import StartKernel
 from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, parent, until
 
@@ -69,13 +70,9 @@ def test_an_empty_cell_does_nothing(front_end: FrontEnd) -> None:
     assert (outcome.status, outcome.outputs) == ("ok", [])
 
 
-def test_help_lists_the_commands(front_end: FrontEnd) -> None:
-    assert "%help" in front_end.run("%help").text
-
-
 def test_an_unknown_command_does_not_reach_the_agent(front_end: FrontEnd) -> None:
     outcome = front_end.run("%hepl")
-    assert outcome.error == ("UsageError", "There is no command %hepl.")
+    assert outcome.error == ("UsageError", "No such command: %hepl")
     assert "Did you mean %help?" in outcome.text
 
 
@@ -144,70 +141,6 @@ def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(front
     assert front_end.run("demo: say Back").status == "ok"
 
 
-def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
-    outcome = start_kernel(COPILOT_KERNEL_AGENT="no-such-agent --acp").run("hello")
-    assert outcome.error[0] == "AgentNotFound"
-    assert "no-such-agent" in outcome.text
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "words"),
-    [
-        ("COPILOT_KERNEL_START_TIMEOUT", "soon", "Setting ignored: environment: start_timeout:"),
-        ("COPILOT_KERNEL_ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is not a rule"),
-        ("COPILOT_KERNEL_DENY", '[""]', "Setting ignored: deny: A rule is empty and matches nothing"),
-        (
-            "COPILOT_KERNEL_PERMISSION_MODE",
-            "yolo",
-            "Setting ignored: environment: permission_mode: 'yolo' is not one of",
-        ),
-        ("COPILOT_KERNEL_ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): `npx` can run any program"),
-    ],
-)
-def test_settings_that_cannot_be_read_are_named_in_the_first_cell_before_its_answer(
-    start_kernel: StartKernel, setting: str, value: str, words: str
-) -> None:
-    front_end = start_kernel(**{setting: value})
-    first, second = (front_end.run("demo: say It is said.").text for _ in range(2))
-    assert (0 <= first.find(words) < first.find("It is said."), words in second) == (True, False)
-
-
-def test_where_nobody_watches_rules_that_mean_everything_are_not_warned_of(start_kernel: StartKernel) -> None:
-    """What a run without a person puts out is recorded and compared."""
-    front_end = start_kernel(COPILOT_KERNEL_ALLOW='["Bash(npx *)", "Foo"]')
-    unwatched = front_end.run("demo: say It is said.", live=False).text
-    assert ("Careful" in unwatched, "Setting ignored: allow: 'Foo'" in unwatched) == (False, True)
-    assert "Careful: allow: Bash(npx *)" in front_end.run("demo: say It is said.").text
-
-
-def test_a_sign_in_card_has_the_agents_own_command_and_no_traceback(start_kernel: StartKernel) -> None:
-    outcome = start_kernel(COPILOT_KERNEL_DEMO="signed-out").run("hello")
-    assert outcome.error == ("AuthRequired", "Authentication required")
-    assert "python -m copilot_kernel.demo --login" in outcome.text
-    assert outcome.reply["content"]["traceback"] == ["AuthRequired"]
-
-
-@pytest.mark.parametrize(
-    ("name", "ways"), [("copilot", ("copilot login", "gh auth login")), ("Other", ("Other names no way to sign in",))]
-)
-def test_where_the_agent_names_no_way_to_sign_in_the_card_names_one(
-    start_kernel: StartKernel, name: str, ways: tuple[str, ...]
-) -> None:
-    front_end = start_kernel(COPILOT_KERNEL_DEMO=f"signed-out,auth=none,name={name}")
-    card, login = front_end.run("hello"), front_end.run("%login")
-    assert card.error == ("AuthRequired", "Authentication required")
-    assert [way for way in ways if way not in card.text or way not in login.text] == []
-
-
-def test_a_failure_that_copilot_reports_as_text_fails_the_cell_and_is_shown_once(start_kernel: StartKernel) -> None:
-    front_end = start_kernel(COPILOT_KERNEL_DEMO="name=Copilot")
-    for live in (True, False):
-        outcome = front_end.run("demo: say Half an ans\nsay Error: 402 You have no quota", live=live)
-        assert (outcome.status, outcome.error) == ("error", ("ModelFailed", "402 You have no quota"))
-        assert (outcome.text.count("Half an ans"), outcome.text.count("You have no quota")) == (1, 1)
-        assert "choose another model" in outcome.text
-
-
 BROKEN = """
 from copilot_kernel.chat import Chat
 async def ask(self, blocks, view):
@@ -253,17 +186,14 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert front_end.run("demo: say Next").status == "ok"
 
 
-@pytest.mark.parametrize("interrupt", [by_request, by_signal])
-def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(
-    start_kernel: StartKernel, tmp_path: Path, interrupt: Callable[[FrontEnd], None]
-) -> None:
+def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(start_kernel: StartKernel, tmp_path: Path) -> None:
     """The agent has answered, and its words keep the event loop busy."""
     os.mkfifo(gate := tmp_path / "gate")
     argv = (sys.executable, "-P", "-c", f"{SLOW_DRAWING}{MAIN}", "-f", "{connection_file}")
     front_end = start_kernel(argv=argv, GATE=str(gate))
     cell, queued = front_end.execute("demo: say Hello"), front_end.execute("demo: say Never")
     front_end.shows("drawing", cell)
-    interrupt(front_end)
+    by_request(front_end)
     gate.write_text("")
 
     assert front_end.finish(cell).error == CANCELLED
@@ -302,7 +232,7 @@ def by_kill(front_end: FrontEnd) -> None:
     front_end.process.send_signal(signal.SIGKILL)
 
 
-DEMO = f"{sys.executable} -P -m copilot_kernel.demo"
+DEMO = " ".join(COMMAND)
 STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
 
 
@@ -310,10 +240,7 @@ STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
     ("end", "agent"),
     [
         (by_shutdown, DEMO),
-        (by_shutdown, STUBBORN),
-        (by_termination, DEMO),
         (by_termination, STUBBORN),
-        (by_kill, DEMO),
         (by_kill, STUBBORN),
     ],
 )
@@ -331,7 +258,7 @@ def test_no_process_is_left_when_the_kernel_ends_during_a_turn(
     assert front_end.complaints() == []
 
 
-@pytest.mark.parametrize("end", [by_shutdown, by_termination, by_kill])
+@pytest.mark.parametrize("end", [by_shutdown, by_kill])
 def test_no_command_is_left_when_the_kernel_ends(start_kernel: StartKernel, end: Callable[[FrontEnd], None]) -> None:
     front_end = start_kernel(COPILOT_KERNEL_TERMINAL="on", COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions")
     front_end.execute("demo: terminal sh -c 'sleep 60 & timeout 60 sleep 60; wait'")
@@ -384,13 +311,12 @@ def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
     assert heavy & set(found.stdout.split()) == set()
 
 
-@pytest.mark.parametrize("flags", [("-P",), ()])
 def test_a_file_in_the_notebooks_folder_does_not_become_one_of_our_modules(
-    start_kernel: StartKernel, tmp_path: Path, flags: tuple[str, ...]
+    start_kernel: StartKernel, tmp_path: Path
 ) -> None:
     (tmp_path / "work").mkdir()
     for module in ("anyio", "ipywidgets", "markdown_it"):
         (tmp_path / "work" / f"{module}.py").write_text("raise SystemExit('imported from the folder')")
-    front_end = start_kernel(argv=(sys.executable, *flags, "-m", "copilot_kernel", "-f", "{connection_file}"))
+    front_end = start_kernel(argv=(sys.executable, "-m", "copilot_kernel", "-f", "{connection_file}"))
 
     assert front_end.run("demo: say Hello").status == "ok"

@@ -60,7 +60,7 @@ def test_a_command_that_changes_after_the_answer_is_told(notebook: FrontEnd, wir
     asked.click(ALLOW)
     text = asked.finish().text
     assert (wire.outcomes(1), (folder / "two.txt").exists()) == (["allow_once"], True)
-    assert "changed after it was allowed; allowed was $ echo one > one.txt" in text
+    assert "changed after approval (approved: $ echo one > one.txt)" in text
     (folder / "two.txt").unlink()
 
 
@@ -111,10 +111,3 @@ def test_a_question_that_is_open_when_its_turn_ends_is_answered_with_cancelled(n
     notebook.idle(asked.click(ALLOW))
     assert notebook.run("demo: say Alive.").status == "ok"
     assert len(wire.answers()) == 1
-
-
-def test_an_agent_cannot_speak_of_what_the_kernel_does_for_it(notebook: FrontEnd) -> None:
-    """Its own calls may have any id, and are caught like others."""
-    call = {"sessionUpdate": "tool_call", "toolCallId": "copilot-kernel-1", "title": "Run rm", "kind": "execute"}
-    text = notebook.run(f"demo: raw {json.dumps(call | {'rawInput': {'command': 'rm x'}, 'status': 'completed'})}").text
-    assert "without asking" in text

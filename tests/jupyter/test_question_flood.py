@@ -12,7 +12,7 @@ from datetime import datetime
 import pytest
 
 from .asked import ALLOW, DENY, Asked, Wire
-from .front_end import FrontEnd, Message, kernel_process
+from .front_end import ARGV, FrontEnd, Message, kernel_process
 
 LONG = 60.0
 """Seconds for what takes long on a slow machine."""
@@ -30,7 +30,9 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
+    with_guard = tuple(each for each in ARGV if "guard" not in each)  # without it, all answers come in one second
+    environ = {"COPILOT_KERNEL_AGENT": wire.agent}
+    with kernel_process(tmp_path_factory.mktemp("kernel"), environ, with_guard) as front_end:
         front_end.open_control()
         yield front_end
         assert front_end.complaints() == []
@@ -47,11 +49,10 @@ def busiest_second(published: list[Message]) -> int:
     return most
 
 
-@pytest.mark.parametrize("rate", [0, 2000])
-def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, wire: Wire, rate: int) -> None:
+def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, wire: Wire) -> None:
     wire.mark()
     start = len(notebook.published)
-    asked = Asked(notebook, f"demo: together ask It ;; storm 5000 {rate}")
+    asked = Asked(notebook, "demo: together ask It ;; storm 5000 2000")
     asked.ready(asked.button(ALLOW))
     began = time.monotonic()
     asked.insist(ALLOW)

@@ -53,18 +53,6 @@ def chosen(text: str) -> str:
 # -- clicks ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_double_click_is_one_answer(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask\nask again")
-    asked.ready(asked.button(ALLOW))
-    for _ in range(2):
-        notebook.press(asked.button(ALLOW))
-    asked.look(1)
-    asked.click(DENY)
-    text = asked.finish().text
-    assert (text.count(ALLOWED), text.count(REJECTED)) == (1, 1)
-    assert wire.outcomes(2) == ["allow_once", "reject_once"]
-
-
 def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
     asked = Asked(notebook, "demo: ask\nask again")
     asked.ready(asked.button(ALLOW))
@@ -75,7 +63,7 @@ def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: W
 
 
 def test_clicks_after_the_decision_and_after_the_turn_say_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask\nsay Going on.\nslow 3 0.1")
+    asked = Asked(notebook, "demo: ask\nsay Going on.\nslow 3 0.02")
     asked.click(ALLOW)
     notebook.shows("Going on.", asked.cell)
     notebook.idle(asked.click(DENY))
@@ -85,25 +73,7 @@ def test_clicks_after_the_decision_and_after_the_turn_say_nothing_to_the_agent(n
     assert (chosen(outcome.text), wire.outcomes(1)) == ("allow_once", ["allow_once"])
 
 
-def test_a_click_after_a_cancel_says_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask")
-    notebook.manager.interrupt_kernel()
-    outcome = asked.finish()
-    notebook.idle(asked.click(ALLOW))
-    assert notebook.run("demo: say Alive.").status == "ok"
-    assert (outcome.error[0], wire.outcomes(1)) == ("Cancelled", ["cancelled"])
-
-
 # -- interrupts -----------------------------------------------------------------------------------------------------
-
-
-def test_a_click_before_the_buttons_are_released_is_nothing(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask")
-    held = asked.models()[asked.button(ALLOW)]["disabled"]
-    notebook.idle(notebook.press(asked.button(ALLOW)))
-    assert (held, wire.answers(), asked.standing()) == (True, [], asked.views)
-    asked.click(DENY)
-    assert REJECTED in asked.finish().text
 
 
 @pytest.mark.parametrize("presses", [1, 2])
@@ -124,7 +94,7 @@ def test_an_interrupt_answers_each_open_question_once_with_cancelled(
 
 
 def test_a_click_and_an_interrupt_at_the_same_time_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
-    for _ in range(10):
+    for _ in range(5):
         wire.mark()
         asked = Asked(notebook, "demo: ask\nwait")
         asked.click(ALLOW)
@@ -150,23 +120,10 @@ def test_another_tab_sees_the_question_and_can_answer_it(
     assert len(wire.answers(1)) == 1
 
 
-def test_another_tab_sees_what_was_decided_and_its_click_is_nothing(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire
-) -> None:
-    asked = Asked(notebook, "demo: ask\nslow 5 0.1")
-    seen = Asked(other, cell=asked.cell)
-    asked.click(ALLOW)
-    other.shows(ALLOWED, asked.cell)
-    seen.await_standing(0)
-    seen.click(DENY)
-    assert ALLOWED in asked.finish().text
-    assert wire.outcomes(1) == ["allow_once"]
-
-
 def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
     notebook: FrontEnd, other: FrontEnd, wire: Wire
 ) -> None:
-    for count in range(10):
+    for count in range(5):
         wire.mark()
         asked = Asked(notebook, "demo: ask\nsay After.")
         seen = Asked(other, cell=asked.cell)
@@ -199,7 +156,7 @@ def test_a_tab_that_is_opened_later_gets_the_buttons_and_they_work(
 
 
 def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: withdraw 1\nsay Done.")
+    asked = Asked(notebook, "demo: withdraw 0.2\nsay Done.")
     notebook.shows("I took my question back.", asked.cell)
     asked.await_standing(0)
     notebook.idle(asked.click(ALLOW))
@@ -219,7 +176,7 @@ def request(wire: Wire, id: object, call: str, title: str) -> str:
     return f"rawline {json.dumps(whole)}"
 
 
-@pytest.mark.parametrize("id", [0, "0", "", -1, 2**53])
+@pytest.mark.parametrize("id", [0, "", 2**53])
 def test_whatever_the_id_of_a_request_is_it_gets_its_answer(notebook: FrontEnd, wire: Wire, id: object) -> None:
     notebook.run("demo: say The session is known.")
     wire.mark()
@@ -230,38 +187,6 @@ def test_whatever_the_id_of_a_request_is_it_gets_its_answer(notebook: FrontEnd, 
     asked.finish()
     assert (answer["id"], type(answer["id"])) == (id, type(id))
     assert len(wire.answers()) == 1
-
-
-def test_request_ids_that_repeat_get_an_answer_each(notebook: FrontEnd, wire: Wire) -> None:
-    notebook.run("demo: say The session is known.")
-    for count in range(3):
-        wire.mark()
-        lines = [request(wire, 0, f"repeated_{count}_{number}", f"The {number}.") for number in (1, 2)]
-        asked = Asked(notebook, "demo: " + "\n".join([*lines, "wait"]), questions=2)
-        asked.click(DENY, 1)
-        wire.answers(1)
-        asked.click(ALLOW, 0)
-        assert wire.outcomes(2) == ["reject_once", "allow_once"]
-        notebook.manager.interrupt_kernel()
-        text = asked.finish().text
-        assert (text.count(ALLOWED), text.count(REJECTED), len(wire.answers())) == (1, 1, 2)
-
-
-def test_a_tool_call_id_that_repeats_in_one_turn_is_asked_about_anew(notebook: FrontEnd, wire: Wire) -> None:
-    notebook.run("demo: say The session is known.")
-    wire.mark()
-    lines = [request(wire, number, "same", f"The {number}.") for number in (100, 101)]
-    asked = Asked(notebook, "demo: " + "\n".join([*lines, "wait"]), questions=2)
-    asked.click(ALLOW, 0)
-    wire.answers(1)
-    asked.await_standing(1)
-    asked.click(DENY, 1)
-    assert [(a["id"], o) for a, o in zip(wire.answers(2), wire.outcomes(2), strict=True)] == [
-        (100, "allow_once"),
-        (101, "reject_once"),
-    ]
-    notebook.manager.interrupt_kernel()
-    asked.finish()
 
 
 def test_a_tool_call_id_that_repeats_after_its_decision_is_not_born_answered(notebook: FrontEnd, wire: Wire) -> None:
@@ -291,4 +216,4 @@ def test_a_saved_cell_keeps_no_widget_whatever_became_of_its_question(notebook: 
             asked.click(name)
         outcome = asked.finish()
         assert [bundle for bundle in asked.outputs() if WIDGET_VIEW in bundle or "text/plain" not in bundle] == []
-        assert "The agent asks" not in outcome.text
+        assert "Waiting for your answer" not in outcome.text

@@ -8,7 +8,7 @@ import pytest
 
 from .asked import WIDGET_VIEW, Asked, opened
 from .conftest import StartKernel
-from .front_end import LIMIT, FrontEnd, parent
+from .front_end import LIMIT, FrontEnd
 
 
 @pytest.fixture(scope="module")
@@ -59,24 +59,6 @@ def test_two_questions_are_answered_in_any_order(notebook: FrontEnd, order: tupl
     assert places == sorted(places), text
 
 
-def test_only_the_first_click_counts(notebook: FrontEnd) -> None:
-    asked = Asked(notebook, "demo: ask")
-    for name in ("Deny", "Deny", "Allow once"):
-        asked.click(name)
-    text = asked.finish().text
-    assert ("Rejected: Deny (you)" in text, "Allowed" in text) == (True, False)
-
-
-def test_a_click_after_the_answer_is_nothing(notebook: FrontEnd) -> None:
-    asked = Asked(notebook, "demo: ask\nwait")
-    asked.click("Allow once")
-    notebook.shows("You answered", asked.cell)
-    notebook.idle(asked.click("Deny"))
-    notebook.manager.interrupt_kernel()
-    text = asked.finish().text
-    assert ("Allowed: Allow once (you)" in text, "Rejected" in text) == (True, False)
-
-
 def test_an_interrupt_takes_the_question_away_and_a_click_after_it_is_nothing(notebook: FrontEnd) -> None:
     asked = Asked(notebook, "demo: ask2", questions=2)
     notebook.manager.interrupt_kernel()
@@ -85,22 +67,6 @@ def test_an_interrupt_takes_the_question_away_and_a_click_after_it_is_nothing(no
     assert outcome.error == ("Cancelled", "The turn was cancelled.")
     assert "Allowed" not in outcome.text
     assert notebook.run("demo: say Alive.").status == "ok"
-
-
-@pytest.mark.parametrize("count", range(5))
-def test_a_click_and_an_interrupt_at_the_same_time_leave_one_end(notebook: FrontEnd, count: int) -> None:
-    asked = Asked(notebook, "demo: ask\nwait")
-    asked.click("Allow once")
-    notebook.manager.interrupt_kernel()
-    assert asked.finish().error[0] == "Cancelled"
-
-
-def test_a_question_that_the_agent_takes_back_is_gone(notebook: FrontEnd) -> None:
-    asked = Asked(notebook, "demo: withdraw 0.05\nsay Done.")
-    notebook.shows("I took my question back.", asked.cell)
-    notebook.idle(asked.click("Allow once"))
-    text = asked.finish().text
-    assert ("Cancelled: withdrawn" in text, "Allowed" in text) == (True, False)
 
 
 def test_the_agents_own_options_are_the_buttons(notebook: FrontEnd) -> None:
@@ -135,29 +101,20 @@ def test_an_interrupt_ends_a_line_of_input(notebook: FrontEnd) -> None:
     assert notebook.finish(cell).error[0] == "Cancelled"
 
 
-@pytest.mark.parametrize("way", ["click", "type"])
-def test_where_no_widgets_were_seen_both_ways_are_open(start_kernel: StartKernel, way: str) -> None:
+def test_where_no_widgets_were_seen_both_ways_are_open(start_kernel: StartKernel) -> None:
     front_end = start_kernel()
-    asked = Asked(front_end, "demo: ask")
-    front_end.client.get_stdin_msg(timeout=LIMIT)
-    if way == "click":
-        asked.click("Deny")
-    else:
-        front_end.client.input("deny")
-    assert "Rejected: Deny (you)" in asked.finish().text
+    for way in ("click", "type"):
+        asked = Asked(front_end, "demo: ask")
+        front_end.client.get_stdin_msg(timeout=LIMIT)
+        if way == "click":
+            asked.click("Deny")
+        else:
+            front_end.client.input("deny")
+        assert "Rejected: Deny (you)" in asked.finish().text
     assert front_end.complaints() == []
 
 
 # -- nobody ---------------------------------------------------------------------------------------------------------
-
-
-def test_in_batch_it_is_rejected_with_a_line_that_says_how_to_allow_it(notebook: FrontEnd) -> None:
-    file = Path(notebook.process.cwd(), "b.txt")
-    file.write_text("old\n")
-    outcome = notebook.run("demo: edit b.txt old => new", live=False, cell_id=None)
-    assert "Rejected: Deny (nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW=" in outcome.text
-    assert "COPILOT_KERNEL_ALLOW='[\"Edit\"]'" in outcome.text
-    assert (file.read_text(), opened(notebook, parent(outcome.reply))) == ("old\n", set())
 
 
 def test_in_batch_nothing_is_updated_and_what_is_over_is_shown_before_the_end(notebook: FrontEnd) -> None:

@@ -21,7 +21,9 @@ HEADLESS = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_ALLOW": '["Read", "E
 def test_nbval_finds_the_recorded_outputs_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     command += ["-W", "default", "--nbval-cell-timeout", "60", *map(str, copies(tmp_path))]
-    run = subprocess.run(command, cwd=tmp_path, env={**os.environ, **HEADLESS}, capture_output=True, text=True)
+    environ = {**os.environ, **HEADLESS}
+    del environ["COPILOT_KERNEL_DEMO_COMMAND"]  # the shipped demo agent
+    run = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-4000:]
     cells = sum(cell.cell_type == "code" for path in TOUR for cell in nbformat.read(path, as_version=4).cells)
     assert re.search(rf"\b{cells} passed", run.stdout)

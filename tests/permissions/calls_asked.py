@@ -4,24 +4,158 @@ from __future__ import annotations
 
 from copilot_kernel.acp.messages import Diff, Location
 
-from .call_rows import (
-    ACCEPT,
-    BYPASS,
-    ENDS,
-    LINKED,
-    NOTES,
-    OUR_FILE,
-    OURS_HELD,
-    OURS_INSIDE,
-    OURS_SPELLED,
-    SPELLED,
-    STRANGE,
-    Row,
-    mcp,
-    rows,
+from .call_rows import ACCEPT, BYPASS, GATE, LINKED, NOTES, Row, each, git_diff, mcp, patch, rows
+from .making import ROOT, delete, edit, fetch, make, move, run, split, tool, view
+
+STRANGE = (
+    *("Args", "envVars", "Env", "environmentVariables", "shellPath", "Command", "fullCommandText", "code", "input"),
+    *("stdIn", "Timeout", "login", "sandbox", "with_escalated_permissions", "parsed_cmd", "runAs", "user", "host"),
 )
-from .calls_files import FILES
-from .making import ROOT, delete, edit, fetch, make, move, run, tool, view
+"""Members whose spelling no agent uses for what is harmless."""
+
+OURS_SPELLED = split(r"""
+sed -i s/a/b/ /home/me/.jupyter/copilot_'kernel'.json ¦ sed -i s/a/b/ /home/me/.jupyter/copilot\_kernel.json
+sed -i s/a/b/ /home/me/.jupyter/copilot_kerne?.json ¦ sed -i s/a/b/ ~/.jupyter/copilot_k$X.json
+cp x /home/me/.jupyter/c*.json ¦ rm c*.json ¦ cd ~/.jupyter; sed -i s/a/b/ *.json
+echo x > ~/.jupyter/copilot_{kernel,x}.json ¦ rm /home/me/.local/share/jupyter/./copilot_kernel/x
+rm /home/me/.local/share/jupyter/copilot_k?rnel/x
+""")
+"""Commands that reach our settings, the names of which do not stand in them."""
+OURS_HELD = split(r"""
+rm -rf /home/me/.jupyter ¦ rm -rf /home/me/.ju[p]yter ¦ rm -rf '/home/me/.jup'yter ¦ rm -rf $HOME/.jupyter
+rm -rf ~/.j* ¦ rm -rf $H/.jupyter ¦ rm -rf $PWD/../.jupyter ¦ rm -rf ~ ¦ rm -rf .. ¦ sudo rm -rf ~/.jupyter
+bash -c 'rm -rf ~/.jupyter' ¦ find ~/.jupyter -delete ¦ find ~/.jupyter | xargs rm ¦ chmod -R 777 /home/me
+mv /home/me/.jupyter /tmp/x ¦ mv -t /tmp/x /home/me/.jupyter ¦ cp -r evil/. /home/me/.jupyter
+cp -r evil/.jupyter ~ ¦ cp -t ~/.jupyter evil/x ¦ rsync -a evil/ ~/.jupyter/ ¦ tar xf a.tgz -C ~/.jupyter
+cd ~/.jupyter && tar xf /tmp/a.tgz ¦ rm -rf $HOME ¦ rm -rf "${HOME}"/ ¦ cp -r x $HOME/.
+""")
+"""Commands that reach the folder that holds our settings."""
+OUR_FILE = "/home/me/.jupyter/copilot_kernel.json"
+OURS_INSIDE = (
+    *({name: OUR_FILE} for name in ("path", "where", "target")),
+    {"files": [{"x": OUR_FILE}]},
+    {OUR_FILE: "{}"},
+    {"where": "copilot_kernel.json"},
+    {"command": "rm -rf ~/.jupyter"},
+)
+"""Arguments of a tool that change our settings."""
+ENDS = (
+    *(("source", name) for name in ("rename_to", "new_name", "newName", "dst", "output", "name", "where")),
+    *(("oldPath", "newPath"), ("old_uri", "new_uri"), ("from", "toPath"), ("path", "new_filename")),
+)
+"""Names under which a move may say where from and where to."""
+
+FILES = [
+    *rows(
+        (view("/etc/passwd"), "outside"),
+        (make("read", {"path": f"{ROOT}/../a"}), "two dots"),
+        (make("read", {"path": "~/a"}), "at home, or in a folder of that name"),
+        (make("read", {"path": "file:///home/me/project/a"}), "an address"),
+        (make("read", {"path": f"{NOTES}\0"}), "no path at all"),
+        (make("read", {"path": NOTES * 1000}), "longer than paths can be"),
+        (make("read", {"path": "\\\\server\\share"}), "a path of another system"),
+        (make("read", {"path": NOTES, "other": "/etc/passwd"}), "a second path, inside or not by its name"),
+        (make("read", {"path": NOTES, "more": {"deep": [{"er": "/etc/passwd"}]}}), "a second path, deep in the input"),
+        (make("read", {"path": NOTES}, locations=(Location("/etc/passwd"),)), "it shows another file"),
+        (make("read", {"path": NOTES}, content=(Diff(NOTES, None, "x"),)), "a read that changes a file"),
+        (make("read", {"path": NOTES, "command": "cat notes.txt"}), "a read that holds a command"),
+        (make("read", {"path": NOTES, "argv": ["cat"]}), "a read that holds a command"),
+        (make("read", patch("a.py")), "a read that holds a patch"),
+        (make("read", {"path": NOTES}, GATE), "the gate, whatever it names"),
+        (make("read"), "nothing is named"),
+        (make("read", {"note": "a.txt"}), "nothing is named"),
+        (make("read", ["a.txt"]), "an input of another shape"),
+        (make("read", {"path": {"a": 1}}), "an input of another shape"),
+        (make("read", {"path": "a.txt", "cwd": "/srv"}), "a folder of its own"),
+        (make("read", {f"k{at}": "x" for at in range(3000)} | {"path": NOTES}), "more than can be looked at"),
+        (view(".env"), "it may hold secrets"),
+        (view(".ssh/id_rsa"), "it may hold secrets"),
+        (make("search", {"path": ROOT}), "searching is not reading"),
+        (edit("a.py"), "changing is not reading"),
+        (fetch("file:///etc/passwd"), "fetching is not reading"),
+        allow="Read; Read(data/**)",
+    ),
+    Row(view("link.txt"), "a link that leads outside", allow="Read", links=LINKED),
+    Row(view("a.txt"), "nobody knows where it leads", allow="Read", links={f"{ROOT}/a.txt": ""}),
+    Row(view("data/a.csv"), "it leads out", allow="Read(data/**)", links={f"{ROOT}/data/a.csv": NOTES}),
+    Row(view("src/a.py"), "not in the rule's folder", allow="Read(data/**)"),
+    Row(view("data/x/a.csv"), "a star does not cross folders", allow="Read(data/*.csv)"),
+    Row(view("/etc/passwd"), "a rule in the project", allow="Read(etc/passwd)"),
+    Row(view("/home/me/.ssh/id_rsa"), "secrets are for no rule", allow="Read(~/**)"),
+    *rows(
+        *(
+            (make("search", {"pattern": ".", "path": ROOT, name: ".env"}), "it searches what may hold secrets")
+            for name in ("glob", "include", "globs", "file_pattern")
+        ),
+        (make("search", {"pattern": ".", "glob": ".env"}), "it searches what may hold secrets"),
+        (make("search", {"pattern": ".", "glob": ["*.py", "**/.env*"]}), "one of several patterns"),
+        allow="Grep; Read",
+    ),
+    *rows(
+        (make("search", {"pattern": "."}), "it is among all that is searched"),
+        (make("search", {"pattern": ".", "path": "src", "glob": "!*.py"}), "what is left out is another"),
+        allow="Grep",
+        deny="Read(.env)",
+    ),
+    *rows(
+        (make("search", {"pattern": ".", "path": ROOT}), "the denied folder is in the one that is searched"),
+        allow="Grep",
+        deny="Read(secret/**)",
+    ),
+    Row(make("search", {"pattern": "x"}), "what is in it is asked about", allow="Grep", ask="Read(src/key)"),
+    Row(make("search", {"path": ROOT}), "against the mode", mode=BYPASS, deny="Read(secret/**)"),
+    Row(make("search", {"path": ROOT}), "the whole home is denied", mode=BYPASS, deny="Read(~/project/x)"),
+    Row(make("search", {"pattern": "x", "path": "/etc"}), "outside", allow="Grep"),
+    Row(make("search", {"pattern": "../../**"}), "an expression that may be a path", allow="Grep"),
+    Row(make("search", {"pattern": "x"}), "it searches where the agent works, outside", allow="Grep", cwd="/srv"),
+    Row(make("search", {"pattern": "x", "path": f"{ROOT}/lib"}), "another folder", allow="Grep(src/**)"),
+    *rows(
+        (edit("/etc/passwd"), "outside"),
+        (edit("~/x"), "at home, or in a folder of that name"),
+        (delete(""), "the project's folder itself"),
+        (move("a.py", "/tmp/a.py"), "out of the project"),
+        (move("/tmp/a.py", "a.py"), "into the project, from elsewhere"),
+        (make("move", {"from": NOTES, "to": "../b"}), "out of the project"),
+        (make("edit", {"path": NOTES}, content=(Diff("/etc/passwd", "a", "b"),)), "its diff is of another file"),
+        (edit("notes.txt", diff=git_diff("/etc/passwd")), "the diff in its input is of another file"),
+        (edit("notes.txt", diff=git_diff(NOTES) + git_diff("/etc/passwd")), "a second file in the diff"),
+        (make("edit", {"input": patch("a.py", "/etc/passwd")}), "a second file in the patch"),
+        (make("edit", {"path": NOTES, "input": patch("../a.py")}), "a second file in the patch"),
+        (make("edit", {"changes": {NOTES: {}, "/etc/passwd": {}}}), "a name that is a path outside"),
+        (make("edit", {"path": ["/etc", 5, None]}), "an input of another shape"),
+        (make("edit", {"path": NOTES, "command": "rm a"}), "an edit that holds a command"),
+        (make("edit", {"path": NOTES, "commands": ["rm a"]}), "an edit that holds a command"),
+        (make("edit", {"path": NOTES, "script": "rm a"}), "an edit that holds a script"),
+        (edit("a.py", output="AGENTS.md"), "another member names a protected file"),
+        (edit("a.py", to={"where": "x/.git/config"}), "another member names a protected file"),
+        (edit(".git/config"), "Git's own"),
+        (edit(".env"), "it may hold secrets"),
+        (edit(".vscode/settings.json"), "it is run by itself"),
+        (edit(".mcp.json"), "it names programs that agents start"),
+        (edit("copilot_kernel.json"), "our own settings"),
+        (run("rm a.py"), "a command is no edit"),
+        (view("a.py"), "reading is not changing"),
+        allow="Edit; Edit(.git/**); Edit(.env)",
+    ),
+    Row(edit("link.txt"), "a link that leads outside", allow="Edit", links=LINKED),
+    Row(edit("/srv/a.py"), "a link from outside into the project", allow="Edit", links={"/srv/a.py": f"{ROOT}/a.py"}),
+    Row(edit("/srv/a.py"), "the same", mode=ACCEPT, links={"/srv/a.py": f"{ROOT}/a.py"}),
+    Row(edit("a.py"), "what is denied may be behind it", mode=BYPASS, deny="Edit(b)", links={f"{ROOT}/a.py": ""}),
+    Row(edit("out/new.py"), "a new file in a folder that is a link", allow="Edit", links=LINKED),
+    Row(edit("/mnt/disk/b"), "the rule's folder is not the real one", allow="Edit(/mnt/disk/a/**)"),
+    Row(edit("b.txt"), "it named another file before", allow="Edit", earlier=edit("a.txt")),
+    Row(edit("a.txt"), "it was a read before", allow="Edit", earlier=view("a.txt")),
+    Row(edit("/tmp/b"), "the gate was for another path", allow="Edit(/tmp/**)", earlier=view("/tmp/a", GATE)),
+    Row(view("/tmp/s/a", GATE), "the gate", allow="Read(/tmp/**); Edit(/tmp/**)", earlier=edit("/tmp/s/a")),
+    Row(move("src/a.py", "lib/a.py"), "one end has no rule", allow="Edit(src/**)"),
+    Row(
+        make("edit", {"paths": [*(f"src/{number}" for number in range(30)), "setup.py"]}),
+        "the last",
+        allow="Edit(src/**)",
+    ),
+    Row(delete("src"), "the folder of the rule, not what is in it", allow="Edit(src/**)"),
+    Row(edit("src/x/a.py"), "a star does not cross folders", allow="Edit(src/*)"),
+]
 
 MUST_ASK = [
     *rows(
@@ -41,14 +175,12 @@ MUST_ASK = [
     *rows(
         (run("rm x"), "another program"),
         (run("git status && rm x"), "one part has no rule"),
-        (run("git status; rm x"), "one part has no rule"),
         (run("git log | sh"), "one part has no rule"),
         (run("git $(rm x)"), "a command in a command"),
         (run("git status > out.txt"), "a file is written, and no rule is about it"),
         (run("git status > /etc/motd"), "a file outside is written"),
         (run("PAGER=evil git log"), "a variable before the command"),
         (run("gitk"), "another word"),
-        (run("/tmp/git status"), "another git"),
         (run("git -c core.pager=evil log"), "an option that starts another program"),
         (run("git status\u200b"), "a character that cannot be seen"),
         (run("git status" + " " * 20_000 + "; rm x"), "too long to be read"),
@@ -63,22 +195,17 @@ MUST_ASK = [
         (make("execute", {"input": {"command": "git status"}}), "a command in a place where nobody looks for it"),
         (run("git status", cmd="rm x"), "two commands"),
         (run("git status", commands=["rm x"]), "the list says another one"),
-        (run("git status", commands=["git status", "rm x"]), "the list says more"),
+        (run("git commit -m 'rm x'", commands=["rm x"]), "the list says another one, which stands in the line"),
         (run("git status", args=["-c", "core.pager=evil"]), "arguments beside the command"),
         (run("git status", env={"GIT_PAGER": "evil"}), "variables beside the command"),
         *((run("git status", **{name: "x"}), f"{name} beside the command") for name in STRANGE),
         *((run("git status", **{name: ROOT}), f"{name} beside the command") for name in ("workingDir", "Cwd", "path")),
         (run("git status", cwd=ROOT, workdir=f"{ROOT}/x"), "two folders"),
-        (run("git status", cwd=ROOT, workdir="/tmp/evil"), "two folders"),
         (run("git status", cwd=""), "an empty folder"),
         (run("git status", cwd=["/tmp/evil"]), "a folder of another shape"),
         (run("git status", timeout={"command": "x"}), "a number of another shape"),
         (run({"text": "rm"}, cmd="git status"), "a command of another shape"),
         (run([["rm"], "x"], cmd="git status"), "a command of another shape"),
-        (run("git status", shell="python3"), "another shell beside the command"),
-        (run("git status", stdin="x"), "input beside the command"),
-        (run("git status", script="rm x"), "a script beside the command"),
-        (run("git status", extra={"command": "rm x"}), "another command deeper in the input"),
         (run("git status", cwd="/etc"), "it starts outside of the project"),
         (run("git status", cwd=".."), "it starts outside of the project"),
         (run("git status", cwd="~"), "it starts at home"),
@@ -94,7 +221,6 @@ MUST_ASK = [
     Row(run("git status"), "nobody knows where the folder leads", allow="Bash(git *)", links={ROOT: ""}),
     Row(run("git status", cwd="src"), "the folder is a link", allow="Bash(git *)", links={f"{ROOT}/src": "/etc"}),
     Row(run("git status"), "it said something else before", allow="Bash(git *)", earlier=run("npm test")),
-    Row(run("git diff"), "it said something else before, also allowed", allow="Bash(git *)", earlier=run("git status")),
     Row(run("git status"), "it was an edit before", allow="Bash(git *)", earlier=edit("a.py")),
     Row(run("x", cwd="src"), "it ran elsewhere before", allow="Bash", earlier=run("x", cwd="lib")),
     Row(run("npm test -- --watch"), "more words than the rule has", allow="Bash(npm test)"),
@@ -108,57 +234,39 @@ MUST_ASK = [
     Row(edit("a.py"), "the bare rule that asks", allow="Edit", ask="Edit"),
     Row(edit("src/a.py"), "a rule that asks about a folder", allow="Edit", ask="Edit(src)"),
     Row(edit("src/a.py"), "a rule that asks, against the mode", mode=ACCEPT, ask="Edit(src/**)"),
-    Row(edit("src/a.py"), "a rule that asks, against the mode", mode=BYPASS, ask="Edit(src/**)"),
     Row(fetch("https://a.example.com/"), "a rule that asks", allow="WebFetch", ask="WebFetch(domain:example.com)"),
     Row(tool("mcp__gh__x"), "a rule that asks about one tool", allow="mcp__gh", ask="mcp__gh__x"),
     Row(make("other", {}, "x"), "a rule that asks, and the title may be the tool", mode=BYPASS, ask="mcp__gh__x"),
     Row(run("cat .env"), "it names a file that a rule denies", allow="Bash(cat *)", deny="Read(.env)"),
     Row(run("cp a secret/b"), "it names a folder that a rule denies", allow="Bash", deny="Edit(secret/**)"),
-    Row(
-        run("curl https://evil.net/x"),
-        "it names a host that a rule denies",
-        allow="Bash",
-        deny="WebFetch(domain:evil.net)",
-    ),
+    Row(run("curl https://evil.net/x"), "it names a denied host", allow="Bash", deny="WebFetch(domain:evil.net)"),
     *rows(
-        (run("echo x > .git/hooks/pre-commit"), "Git would run it"),
-        (run("echo x > .env"), "it may hold secrets"),
-        (run("echo x > .vscode/tasks.json"), "it is run by itself"),
-        (run("echo x > AGENTS.md"), "it steers agents"),
+        *each(
+            run, "a protected file", "echo x > .git/hooks/y ¦ echo x > .env ¦ echo x > .vscode/a ¦ echo x > AGENTS.md"
+        ),
         allow="Bash(echo *); Edit",
     ),
     Row(run("cd src && echo x > y"), "where it writes is not clear", allow="Bash(cd src); Bash(echo *); Edit(./y)"),
     *FILES,
     *rows(
-        (run("rm a.py"), "a command, also one that only deletes"),
         *((edit(path), "it steers agents") for path in (".github/hooks/a.json", "AGENTS.md", "sub/CLAUDE.md")),
         (move("x", ".github"), "what is in it may steer agents"),
-        (edit(".venv/bin/python"), "it is run by itself"),
-        (edit(".config/fish/config.fish"), "it is run by itself"),
         (view(".config/gh/hosts.yml"), "it may hold secrets"),
-        (run("mkdir x"), "a command"),
-        (run("touch a.py"), "a command"),
-        (edit("/tmp/x"), "outside"),
+        *each(edit, "protected or outside", ".venv/bin/python ¦ /tmp/x ¦ .git/config ¦ .env ¦ copilot_kernel.json"),
         (edit("link.txt"), "a link that leads outside"),
         (delete(""), "the project's folder itself"),
-        (edit(".git/config"), "Git's own"),
-        (edit(".env"), "it may hold secrets"),
-        (edit("copilot_kernel.json"), "our own settings"),
         (edit("/home/me/.jupyter/copilot_kernel.json"), "our own settings"),
         (view("/etc/passwd"), "outside"),
         (view(".env"), "it may hold secrets"),
-        (fetch("https://example.com"), "the network is no file"),
         (tool("mcp__files__write"), "a server's tool is no edit"),
         (make("edit", {"path": NOTES, "command": "rm x"}), "a contradiction"),
         mode=ACCEPT,
         links=LINKED,
     ),
     *rows(
-        (edit("/home/me/.jupyter/copilot_kernel.json"), "our own settings"),
         (edit("/home/me/.local/share/jupyter/copilot_kernel/sessions.json"), "our own state"),
         (delete("/home/me/.jupyter"), "the folder that holds our settings"),
         (move("/home/me/.jupyter", "/tmp/x"), "the folder that holds our settings"),
-        (edit("x.json"), "a link to our settings"),
         (edit("sub/Copilot_Kernel.json"), "our own settings on a disk that ignores case"),
         (run("echo '{}' > /home/me/.jupyter/copilot_kernel.json"), "a command that writes our settings"),
         (run("cp x ~/.jupyter/copilot_kernel.json"), "a command that names our settings"),
@@ -172,32 +280,19 @@ MUST_ASK = [
     *rows(
         *((run(line), "our settings, for the rule for all commands") for line in OURS_SPELLED + OURS_HELD), allow="Bash"
     ),
-    *(Row(run(line), "the denied, spelled otherwise", allow="Bash", deny=rule) for line, rule in SPELLED),
-    *(
-        Row(run(line), "the denied, spelled otherwise, against the mode", mode=BYPASS, deny=rule)
-        for line, rule in SPELLED
-    ),
-    *(Row(run(line), "what is asked about, spelled otherwise", allow="Bash", ask=rule) for line, rule in SPELLED),
     *rows(
-        (fetch("https://example.com.evil.net/"), "it only begins so"),
-        (fetch("https://evilexample.com/"), "it only ends so"),
-        (fetch("https://sub.example.com/"), "a host below is another one"),
-        (fetch("https://example.com@evil.net/"), "what stands before @ is a user"),
-        (fetch("https://evil.net@example.com/"), "a user, and a host that hides behind it"),
-        (fetch("https://evil.net#@example.com/"), "what stands after # is not the host"),
-        (fetch("https://example.com\\@evil.net/"), "a backslash is read in two ways"),
+        *each(
+            fetch,
+            "another host, scheme or port, or not clearly this host",
+            """
+https://example.com.evil.net/ ¦ https://evilexample.com/ ¦ https://sub.example.com/ ¦ https://example.com@evil.net/
+https://evil.net@example.com/ ¦ https://evil.net#@example.com/ ¦ https://example.com\\@evil.net/ ¦ //example.com/
+https://ex\u0430mple.com/ ¦ https://xn--exmple-4nf.com/ ¦ https://example%2ecom/ ¦ https:///example.com/
+ftp://example.com/ ¦ javascript://example.com/%0aalert(1) ¦ https://example.com:8443/ ¦ https://example.com:99999/
+https://[::1/ ¦ https://example.com\t.evil.net/
+""",
+        ),
         (fetch("https://example.com\t.evil.net/"), "a tab is left out by some"),
-        (fetch("https://example.com:8443/"), "another port"),
-        (fetch("https://ex\u0430mple.com/"), "a letter of another alphabet"),
-        (fetch("https://xn--exmple-4nf.com/"), "the same over the wire"),
-        (fetch("https://example%2ecom/"), "an escaped host"),
-        (fetch("https:///example.com/"), "no host"),
-        (fetch("//example.com/"), "no scheme"),
-        (fetch("ftp://example.com/"), "another scheme"),
-        (fetch("javascript://example.com/%0aalert(1)"), "another scheme"),
-        (fetch("https://example.com:99999/"), "no port"),
-        (fetch("https://[::1/"), "no address"),
-        (fetch("https://example.com/ " + "x" * 9000), "too long"),
         (fetch("https://example.com", path="/etc/passwd"), "a file beside the address"),
         (fetch("https://example.com", command="curl x"), "a command beside the address"),
         (fetch("https://example.com", uri="https://evil.net"), "two addresses"),
@@ -205,18 +300,15 @@ MUST_ASK = [
         (make("fetch", None, "https://example.com"), "a title is not what is fetched"),
         allow="WebFetch(domain:example.com)",
     ),
-    Row(fetch("https://example.com/"), "the host itself is not below it", allow="WebFetch(domain:*.example.com)"),
-    Row(fetch("http://localhost:9000/"), "another port", allow="WebFetch(domain:localhost:8000)"),
     Row(fetch("http://2130706433/"), "an address in another form", allow="WebFetch(domain:127.0.0.1)"),
-    Row(fetch("http://0x7f.1/"), "an address in another form", allow="WebFetch(domain:127.0.0.1)"),
     Row(fetch("file:///etc/passwd"), "no address of the network", allow="WebFetch"),
+    Row(make("think", {"url": "https://a.net"}), "thinking is not fetching", allow="WebFetch"),
     Row(fetch("https://b.net"), "it named another address before", allow="WebFetch", earlier=fetch("https://a.net")),
     *rows(
         (tool("mcp__github__delete"), "another tool"),
         (tool("mcp__github__issue2"), "it only begins so"),
         (tool("mcp__gitlab__issue"), "another server"),
         (make("other", {}, "mcp__github__issue"), "a title is a model's words with some agents"),
-        (make("other", {}, "issue"), "a title is a model's words with some agents"),
         (make("other", {"server": "github", "tool": "issue"}, "Delete it"), "its input alone may be a model's words"),
         (make("execute", {"command": "rm x"}, "issue"), "a command"),
         allow="mcp__github__issue",
@@ -236,14 +328,12 @@ MUST_ASK = [
     ),
     *rows(*((mcp(given), "our settings, by a tool, against the mode") for given in OURS_INSIDE), mode=BYPASS),
     Row(run("x=$(rm x)"), "a denied part of an unclear line", allow="Bash", deny="Bash(rm *)"),
-    Row(run("cp a.txt ~"), "the folder that holds our settings", mode=BYPASS),
     *rows(
         (make("execute", {"command": "ls", "output_file": "exams/x"}), "it may be a denied file"),
         (make("edit", {}, "Edit exams/x"), "the file is not seen"),
         (make("edit", ["exams"]), "an input of another shape"),
         (make("delete", {"path": {}}), "an input of another shape"),
         (make("move", {"source": f"{ROOT}/a"}), "where it goes is not seen"),
-        (make("move", {"source": f"{ROOT}/a", "path": f"{ROOT}/./a"}), "where it goes is not seen"),
         (make("execute", None, "rm x"), "the command is not seen"),
         mode=BYPASS,
         deny="Edit(exams/**)",

@@ -1,7 +1,5 @@
 """Random command lines against real bash: an allowed line runs only programs of the rules, or pure filters.
 
-    python -m tests.permissions.fuzz --count 100000 --seed 1
-
 A grammar makes ordinary lines, mutations make them hostile. What the policy allows is run by bash with stubs that log
 their words. Each must be covered by a rule or be a filter on a pipe, with the words that were judged, and no file may
 change that the line does not name. A run that allows less than a fifth of the lines fails.
@@ -9,10 +7,8 @@ change that the line does not name. A run that allows less than a fifth of the l
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +16,11 @@ from dataclasses import dataclass, field
 from copilot_kernel.permissions.commands import compile_command, judge_line
 from copilot_kernel.permissions.paths import Places
 from copilot_kernel.permissions.programs import is_filter, wrapper_length
+from copilot_kernel.permissions.request import AsWritten
 from copilot_kernel.permissions.shell import parse_line
 
 from .grammar import generate
+from .making import split
 from .sandbox import Deed, Sandbox, sandbox
 
 _RULES = """
@@ -30,7 +28,7 @@ git * ¦ npm test ¦ npm run build ¦ pytest * ¦ python -m pytest * ¦ python t
 rg * ¦ find * ¦ sed * ¦ awk * ¦ tar * ¦ jq * ¦ printf * ¦ tee * ¦ make test ¦ diff * ¦ test * ¦ mkdir -p * ¦ wc -l b.csv
 head -n 5 b.csv ¦ tail -20 a.txt ¦ grep * ¦ sort -u b.csv ¦ sort -t, -k2 -n b.csv ¦ cut -d, -f1 b.csv ¦ uniq -c a.txt
 """
-RULES = tuple(rule for row in _RULES.strip().splitlines() for rule in row.split(" ¦ "))
+RULES = split(_RULES)
 _FILTERS = "head tail wc sort uniq cut tr grep nl"
 _OTHERS = """
 evil rm sh bash env xargs sudo node npx curl perl less vi cp mv timeout time nice nohup stdbuf setsid watch flock
@@ -60,10 +58,6 @@ class Report:
     def share(self) -> float:
         return self.plain_approved / max(1, self.plain)
 
-    @property
-    def is_good(self) -> bool:
-        return not self.violations and self.share >= LEAST_SHARE
-
     def __str__(self) -> str:
         return (
             f"{self.count} lines with seed {self.seed}, {self.approved} allowed ({self.share:.0%} of the ordinary), "
@@ -71,12 +65,7 @@ class Report:
         )
 
 
-class _AsWritten(dict[str, str]):
-    def get(self, key: str, default: object = None) -> str:
-        return key
-
-
-PLACES = Places(root="/work", cwd="/work", home="/home/me", real=_AsWritten())
+PLACES = Places(root="/work", cwd="/work", home="/home/me", real=AsWritten())
 
 
 def our_policy(line: str) -> bool:
@@ -140,16 +129,3 @@ def _wrong_files(line: str, deed: Deed) -> list[str]:
     named = {os.path.normpath(file) for file in (*files, *(f"src/{file}" for file in files))}
     wrong = [name for name in deed.changed if name not in named and name not in (".", "src", "data")]
     return [f"changed {wrong}"] if wrong else []
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--count", type=int, default=5_000)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    report = run(**vars(parser.parse_args()))
-    print(report, *report.violations, sep="\n  ")
-    return 0 if report.is_good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

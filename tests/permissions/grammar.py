@@ -1,11 +1,46 @@
-"""A grammar of what people and agents type, and the mutations that make it hostile."""
+"""A grammar of what people and agents type, and what somebody inserts who wants another program to run."""
 
 from __future__ import annotations
 
 import random
 import re
 
-from .hostile import BEFORE, INSERTED
+from .making import split
+
+
+def _marks(text: str) -> tuple[str, ...]:
+    """With the escapes of Python, so that a line end can stand among them."""
+    return tuple(item.encode().decode("unicode_escape") for item in split(text))
+
+
+INSERTED = (
+    *_marks(r"""
+; evil ¦ && evil ¦ | evil ¦ || evil ¦ |& evil ¦ $(evil) ¦ `evil` ¦ <(evil) ¦ >(evil) ¦ ${x:-$(evil)} ¦ ${x@P}
+$((1+1)) ¦ $[1] ¦ $'\\x3b evil' ¦ $"x" ¦ $IFS ¦ $@ ¦ ${!x} ¦ ((evil)) ¦ (evil) ¦ { evil; } ¦ {evil,x} ¦ {1..3}
+{a,} ¦ * ¦ ? ¦ [a-z]* ¦ -* ¦ ~ ¦ ~+ ¦ ~root ¦ # ¦ ! ¦ !! ¦ ^ ¦ ^a^b ¦ \\ ¦ ' ¦ " ¦ '' ¦ "" ¦ \\' ¦ \\" ¦ \x00
+\x1b ¦ \u200b ¦ \u202e ¦ \u2066 ¦ \ufeff ¦ \u3164 ¦ \U000e0041 ¦ \ufe0f ¦ \xe9 ¦ \u4e2d ¦ \uff1b ¦ \u037e ¦ \x7f
+> w.txt ¦ >> a.txt ¦ >| a.txt ¦ &> w.txt ¦ <> w.txt ¦ 2>w.txt ¦ 3>w.txt ¦ {v}>w.txt ¦ >&w.txt ¦ 1>&- ¦ <a.txt
+<<<evil ¦ <<-E ¦ 2>& ¦ > ¦ < ¦ & ¦ | ¦ ; ¦ ;; ¦ ;& ¦ ( ¦ ) ¦ { ¦ } ¦ [[ ¦ ]] ¦ == ¦ && ¦ || ¦ = ¦ a=b
+>/dev/tcp/x/1 ¦ >/dev/null ¦ % ¦ @ ¦ + ¦ , ¦ : ¦ \\; ¦ \\& ¦ \\|
+"""),
+    *("& evil ", "\nevil\n", " # ", "\\\n", "\r", "\t", "\x0b", "\x0c"),
+    *("\xa0", "\u2003", "\x85", "<<E\nevil\nE\n", " ", "\n", " - ", " -- "),
+)
+"""Put anywhere."""
+
+_BEFORE = split("""
+PATH=. ¦ X=1 ¦ A+=1 ¦ a[0]=1 ¦ IFS=x ¦ env ¦ env X=1 ¦ xargs ¦ sudo ¦ command ¦ builtin ¦ exec ¦ eval ¦ .
+source ¦ ! ¦ time ¦ time -p ¦ coproc ¦ nohup ¦ nice ¦ nice -n 5 ¦ timeout 5 ¦ watch ¦ timeout --foreground 5
+setsid ¦ flock x ¦ parallel ¦ stdbuf -oL ¦ sh -c ¦ bash -c ¦ if ¦ while ¦ { ¦ ( ¦ f() { ¦ function f {
+for x in a; do ¦ case x in x) ¦ [[ -n x ]] && ¦ trap evil EXIT; ¦ alias git=evil; ¦ cd src && ¦ cd / ;
+export PATH=.; ¦ set -- evil; ¦ hash -p ./evil git; ¦ enable -n echo; ¦ printf -v PATH . ; ¦ read PATH;
+shopt -s extglob; ¦ git() { evil; }; ¦ unset PATH; ¦ pushd src; ¦ exec 3>w.txt; ¦ test -v 'x[$(./evil)]' ;
+printf -v 'x[$(./evil)]' a; ¦ let 'x[$(./evil)]=1'; ¦ wait -p 'x[$(./evil)]'; ¦ declare -n a=b;
+mapfile -C ./evil -c 1 < a.txt; ¦ jobs -x ./evil; ¦ bind -x '"a":evil'; ¦ compgen -C ./evil; ¦ history -w w.txt;
+""")
+BEFORE = (*(f"{item} " for item in _BEFORE), "./", "src/", "/", "\\")
+"""Put before a command."""
+
 
 _PLAIN = """
 git status ¦ git status -sb ¦ git log --oneline -5 ¦ git diff HEAD~1 -- src/a.py ¦ git add src/a.py
@@ -24,18 +59,13 @@ stdbuf -oL python train.py ¦ cat ~/notes.md ¦ pytest 2>&1 | tail -5 ¦ ls | wc
 git log | grep -i fix ¦ cat b.csv | cut -d, -f1 | uniq -c
 cd src && ls ¦ cd src && git status ¦ ls | tr a b
 """
-PLAIN = [line for row in _PLAIN.strip().splitlines() for line in row.split(" ¦ ")]
+PLAIN = split(_PLAIN)
 SEPARATORS = (" && ", " || ", " | ", "; ", " & ", "\n", " |& ", ";", "&&", " &&\n  ")
-TAILS = (
-    " 2>/dev/null",
-    " 2>&1",
-    " >/dev/null 2>&1",
-    " &>/dev/null",
-    " </dev/null",
-    " > out.txt",
-    " >> log.txt",
-    " 2> e.txt",
-    " &",
+TAILS = tuple(
+    f" {tail}"
+    for tail in split(
+        "2>/dev/null ¦ 2>&1 ¦ >/dev/null 2>&1 ¦ &>/dev/null ¦ </dev/null ¦ > out.txt ¦ >> log.txt ¦ 2> e.txt ¦ &"
+    )
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from copilot_kernel.acp.messages import Diff, Location, Option
+from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, paths
 
@@ -14,11 +14,16 @@ ROOT = "/home/me/project"
 HOME = "/home/me"
 PROTECTED = ("/home/me/.jupyter/copilot_kernel.json", "/home/me/.local/share/jupyter/copilot_kernel")
 
-ALWAYS = Option("always", "Always allow", "allow_always")
-ONCE = Option("once", "Allow once", "allow_once")
-NO = Option("no", "Deny", "reject_once")
-NEVER = Option("never", "Never", "reject_always")
+ALWAYS = PermissionOption("always", "Always allow", "allow_always")
+ONCE = PermissionOption("once", "Allow once", "allow_once")
+NO = PermissionOption("no", "Deny", "reject_once")
+NEVER = PermissionOption("never", "Never", "reject_always")
 OPTIONS = (ALWAYS, ONCE, NEVER, NO)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The items of a table in rows."""
+    return tuple(item.strip(" ") for row in text.strip("\n").split("\n") for item in row.split(" ¦ "))
 
 
 def make(kind: str, raw_input: Any = None, title: str = "", **more: Any) -> ToolCall:
@@ -67,19 +72,10 @@ def at(path: str) -> str:
 
 
 def judged(
-    call: ToolCall,
-    *,
-    allow: str = "",
-    ask: str = "",
-    deny: str = "",
-    mode: str = "default",
-    earlier: ToolCall | None = None,
-    links: Mapping[str, str] | None = None,
-    cwd: str = ROOT,
-    options: tuple[Option, ...] = OPTIONS,
+    call: ToolCall, *, earlier: ToolCall | None = None, options: tuple[PermissionOption, ...] = OPTIONS, **more: Any
 ) -> Decision:
-    """What the policy decides; `links` says where paths lead that do not lead where they say, "" for not known."""
-    return decide(call, options, around(call, allow, ask, deny, mode, links or {}, cwd), earlier)
+    """What the policy decides; for `more` see `around`."""
+    return decide(call, options, around(call, **more), earlier)
 
 
 def around(
@@ -91,7 +87,10 @@ def around(
     links: Mapping[str, str] | None = None,
     cwd: str = ROOT,
 ) -> PolicyContext:
-    """The circumstances of a call; rules are separated by `; `."""
+    """The circumstances of a call; rules are separated by `; `.
+
+    `links` says where paths lead that do not lead where they say, "" for not known.
+    """
     rules, problems, _ = Rules.read(*(_split(texts) for texts in (allow, ask, deny)))
     assert not problems, problems
     before = PolicyContext(mode=mode, rules=rules, root=ROOT, cwd=cwd, protected=PROTECTED, home=HOME)

@@ -26,17 +26,8 @@ LIMIT = 10
 """Seconds that one command may take."""
 
 FILES = {
-    **{
-        "a.txt": "1\n",
-        "b.csv": "x,y\n",
-        "notes.md": "# n\n",
-        "train.py": "",
-        "src/a.py": "",
-        "src/b.py": "",
-        "data/c.csv": "",
-        ".env": "",
-    },
-    **{"-rf": "", "--evil": "", "-exec": "", "evil": "#!/bin/sh\n", "src/evil": "#!/bin/sh\n"},
+    **dict.fromkeys(("train.py", "src/a.py", "src/b.py", "data/c.csv", ".env", "-rf", "--evil", "-exec"), ""),
+    **{"a.txt": "1\n", "b.csv": "x,y\n", "notes.md": "# n\n", "evil": "#!/bin/sh\n", "src/evil": "#!/bin/sh\n"},
 }
 """What lies in the folder: also names that read like options, and programs that no rule names."""
 

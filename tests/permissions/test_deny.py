@@ -5,68 +5,40 @@ from __future__ import annotations
 import pytest
 
 from .denied_lines import DENIED
-from .making import ROOT, judged, make, run, tool
-
-LINES = [(rules, line) for rules, lines in DENIED.items() for line in lines]
+from .making import ROOT, judged, make, run, split, tool
 
 
-@pytest.mark.parametrize(("rules", "line"), LINES, ids=lambda text: text[:60])
+@pytest.mark.parametrize(("rules", "line"), DENIED, ids=lambda text: text[:60])
 @pytest.mark.parametrize("grant", [{"allow": "Bash"}, {"allow": "Bash(*)"}, {"mode": "bypassPermissions"}], ids=str)
 def test_what_was_denied_before_prompts_at_least(rules: str, line: str, grant: dict[str, str]) -> None:
     assert judged(run(line), deny=rules, **grant).outcome != "allow"
     assert judged(run(line), ask=rules, **grant).outcome == "ask"
 
 
-@pytest.mark.parametrize(
-    ("rule", "line"),
-    [
-        ("rm *", "rm x"),
-        ("rm *", "ls && /bin/rm x"),
-        ("rm *", "timeout 5 rm x"),
-        ("rm *", "RM x"),
-        ("rm -rf *", "rm -r data -f"),
-        ("rm -rf *", "rm -fvr data"),
-        ("git push --force", "git push origin --force main"),
-        ("git push --force", "git push origin --forc"),
-        ("git push --force-with-lease *", "git push --force-with-lease=main"),
-        ("git push", "git -C sub push"),
-        ("git push main", "git push --tags origin ./main"),
-        ("cp * data", "cp a b data"),
-        ("*", "anything"),
-    ],
-)
-def test_the_same_program_with_the_words_in_order_is_denied(rule: str, line: str) -> None:
-    decision = judged(run(line), allow="Bash", deny=f"Bash({rule})")
-    assert (decision.outcome, decision.rule) == ("reject", f"Bash({rule})")
+MATCHED = """
+rm * => rm x ¦ rm * => ls && /bin/rm x ¦ rm * => timeout 5 rm x ¦ rm * => RM x ¦ rm -rf * => rm -r data -f
+rm -rf * => rm -fvr data ¦ git push --force => git push origin --force main
+git push --force => git push origin --forc ¦ git push --force-with-lease * => git push --force-with-lease=main
+git push => git -C sub push ¦ git push main => git push --tags origin ./main ¦ cp * data => cp a b data
+* => anything
+"""
+NOT_MATCHED = """
+rm -rf * => rm -r data ¦ git push --force => git push ¦ git push main => git log main push ¦ git push => git log
+rm * => ls rmdir ¦ rm * => cat rm.txt
+"""
 
 
-@pytest.mark.parametrize(
-    ("rule", "line"),
-    [
-        ("rm -rf *", "rm -r data"),
-        ("git push --force", "git push"),
-        ("git push main", "git log main push"),
-        ("git push", "git log"),
-        ("rm *", "ls rmdir"),
-        ("rm *", "cat rm.txt"),
-    ],
-)
-def test_other_commands_are_not(rule: str, line: str) -> None:
-    assert judged(run(line), allow="Bash", deny=f"Bash({rule})").outcome == "allow"
+@pytest.mark.parametrize(("pairs", "outcome"), [(MATCHED, "reject"), (NOT_MATCHED, "allow")])
+def test_the_same_program_with_the_words_in_order_is_denied(pairs: str, outcome: str) -> None:
+    for rule, line in (pair.split(" => ") for pair in split(pairs)):
+        assert judged(run(line), allow="Bash", deny=f"Bash({rule})").outcome == outcome, (rule, line)
 
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "sudo rm x",
-        "bash -c 'rm x'",
-        "find . -exec rm {} +",
-        "ls; echo rm",
-        "x=1 rm x",
-        "git commit -m 'rm x'",
-        "fd -xrm y",
-        "a | $(rm)",
-    ],
+    split(
+        "sudo rm x ¦ bash -c 'rm x' ¦ find . -exec rm {} + ¦ ls; echo rm ¦ x=1 rm x ¦ git commit -m 'rm x' ¦ a | $(rm)"
+    ),
 )
 @pytest.mark.parametrize("grant", [{"allow": "Bash; Bash(*)"}, {"mode": "bypassPermissions"}], ids=str)
 def test_the_name_of_the_program_anywhere_else_prompts(line: str, grant: dict[str, str]) -> None:

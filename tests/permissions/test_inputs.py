@@ -23,10 +23,7 @@ PATCH = f"*** Begin Patch\n*** Update File: {NOTES}\n*** Move to: b.txt\n@@\n-a\
         ({"argv": ["bash", "-lc", "ls | wc"]}, ["ls | wc"]),
         ({"command": ["bash", "x.sh"]}, ["bash x.sh"]),
         ({"command": ["ls", 5, None]}, ["ls 5 None"]),
-        ({"command": {"a": 1}}, []),
-        ({"command": 5}, []),
         ("ls", []),
-        (None, []),
     ],
 )
 def test_commands(raw: Any, commands: list[str]) -> None:
@@ -53,7 +50,7 @@ def test_commands(raw: Any, commands: list[str]) -> None:
         (make("edit", {"path": "a", "new_str": "/etc/passwd"}), {"a"}),
         (
             make("edit", {"path": "a", "x": [{"y": "~/b"}], "z": "../c", "u": "file:///d"}),
-            {"a", "~/b", "../c", "file:///d"},
+            set(["a", "~/b", "../c", "file:///d"]),
         ),
         (make("execute", {"command": "/bin/ls /etc"}), set()),
         (make("search", {"pattern": "a.*b", "path": "src"}), {"src"}),
@@ -86,9 +83,7 @@ def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: st
     [
         (run("ls", args=["a"]), "args"),
         (run("ls", env={"A": "b"}), "env"),
-        (run("ls", env={}), ""),
         (run("ls", more=[{"cmd": "rm"}]), "more"),
-        (run(["ls", "-l"]), ""),
         (run("ls", timeout=5, description="x"), ""),
         (run("ls", Timeout=5), "Timeout"),
         (run("ls", cwd="/a", workdir="/b"), "cwd"),

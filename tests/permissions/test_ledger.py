@@ -1,14 +1,14 @@
-"""The log of all decisions."""
+"""The log of all decisions, and answers in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Location, Option
+from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.ledger import MAX_ENTRIES, Decided, Ledger, what
-from copilot_kernel.permissions.question import Answer
+from copilot_kernel.permissions.ledger import MAX_ENTRIES, Ledger, LedgerEntry, subject_of
+from copilot_kernel.permissions.question import PermissionAnswer
 
 CALL = ToolCall(3, 2, "t", "Run it", kind="execute", raw_input={"command": "ls"})
 
@@ -16,35 +16,29 @@ CALL = ToolCall(3, 2, "t", "Run it", kind="execute", raw_input={"command": "ls"}
 @pytest.mark.parametrize(
     ("kind", "outcome"),
     [
-        ("allow_once", "allowed"),
         ("allow_always", "allowed"),
-        ("reject_once", "rejected"),
         ("reject_always", "rejected"),
         ("unheard_of", "answered"),
         (None, "cancelled"),
     ],
 )
 def test_an_answer_is_logged_as_what_it_was(kind: str | None, outcome: str) -> None:
-    option = Option("o", "Name", kind) if kind else None
-    kept = Ledger().answered(CALL, Answer(option, "rule", "why"), "Bash(ls)").kept
-    assert kept == (Decided(1, 2, "$ ls", outcome, "rule", "Bash(ls)", "why"),)  # type: ignore[arg-type]
+    option = PermissionOption("o", "Name", kind) if kind else None
+    kept = Ledger().answered(CALL, PermissionAnswer(option, "rule", "why"), "Bash(ls)").kept
+    assert kept == (LedgerEntry(1, 2, "$ ls", outcome, "rule", "Bash(ls)", "why"),)  # type: ignore[arg-type]
 
 
 def test_what_was_done_without_a_question_was_decided_by_nobody() -> None:
     kept = Ledger().acted(CALL, "ran without asking", "why").kept
-    assert kept == (Decided(1, 2, "$ ls", "ran without asking", "nobody", "", "why"),)
+    assert kept == (LedgerEntry(1, 2, "$ ls", "ran without asking", "nobody", "", "why"),)
 
 
 def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
     log = Ledger()
     for _ in range(MAX_ENTRIES + 5):
         log = log.acted(CALL, "covered", "")
-    assert (len(log.kept), log.kept[0].number, log.kept[-1].number, log.count) == (
-        MAX_ENTRIES,
-        6,
-        MAX_ENTRIES + 5,
-        MAX_ENTRIES + 5,
-    )
+    kept = log.kept
+    assert (len(kept), kept[0].number, kept[-1].number, log.count) == (MAX_ENTRIES, 6, *[MAX_ENTRIES + 5] * 2)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +55,30 @@ def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
     ],
 )
 def test_a_decision_says_what_it_was_about(fields: dict[str, Any], words: str) -> None:
-    assert what(ToolCall(0, 1, "t", kind="edit", **fields)) == words
+    assert subject_of(ToolCall(0, 1, "t", kind="edit", **fields)) == words
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def option(kind: str) -> PermissionOption:
+    return PermissionOption("1", "The option", kind)
+
+
+@pytest.mark.parametrize(
+    ("answer", "allows", "words"),
+    [
+        (PermissionAnswer(option("allow_once"), "you"), True, "Allowed: The option (you)"),
+        (PermissionAnswer(option("allow_always"), "rule", "by a rule"), True, "Allowed: The option (by a rule)"),
+        (PermissionAnswer(option("reject_always"), "nobody", "no cell"), False, "Rejected: The option (no cell)"),
+        (PermissionAnswer(option("allow_for_an_hour"), "you"), False, "Answered: The option (you)"),
+        (PermissionAnswer(option("allow_once"), "you", rule="Edit"), True, "rule added for this session: Edit"),
+        (PermissionAnswer(option("allow_once"), "you", "", "Edit", "settings"), True, "added in your settings: Edit"),
+        (PermissionAnswer(option("reject_once"), "you", feedback="Not\n this."), False, "sent to the agent: Not this."),
+        (PermissionAnswer(None, "cancel"), False, "Cancelled: no answer"),
+        (PermissionAnswer(None, "cancel", "withdrawn"), False, "Cancelled: withdrawn"),
+    ],
+)
+def test_an_answer_in_words(answer: PermissionAnswer, allows: bool, words: str) -> None:
+    assert answer.allows == allows
+    assert answer.words.endswith(words)

@@ -2,13 +2,13 @@
 
 import copy
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, Option
+from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.inputs import FILE_KINDS
 from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, paths, reject
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,11 +28,12 @@ from .making import (
     judged,
     make,
     run,
+    split,
     tool,
     view,
 )
 
-ODD = Option("allow_once", "Allow once", "allow_for_an_hour")
+ODD = PermissionOption("allow_once", "Allow once", "allow_for_an_hour")
 
 
 def test_an_answer_says_who_decided_and_why() -> None:
@@ -91,14 +92,14 @@ def test_the_narrowest_rule_is_suggested_and_none_that_would_not_do(
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "default"])
 @pytest.mark.parametrize("options", [(), (ALWAYS, NO), (ODD,), (ODD, ALWAYS, NO, NEVER)])
-def test_no_standing_or_unknown_option_is_ever_chosen(mode: str, options: tuple[Option, ...]) -> None:
+def test_no_standing_or_unknown_option_is_ever_chosen(mode: str, options: tuple[PermissionOption, ...]) -> None:
     decision = judged(run("ls"), mode=mode, allow="Bash", options=options)
     assert (decision.outcome, decision.option) == ("ask", None)
     assert "does not offer to allow it only once" in decision.reason
 
 
 def test_of_two_options_for_once_the_first_is_taken() -> None:
-    second = Option("9", "Allow once, really", "allow_once")
+    second = PermissionOption("9", "Allow once, really", "allow_once")
     assert judged(run("ls"), allow="Bash", options=(ALWAYS, second, ONCE)).option == second
 
 
@@ -108,20 +109,20 @@ def test_of_two_options_for_once_the_first_is_taken() -> None:
         ((ONCE, NEVER, NO), NO),
         ((ONCE, NEVER), NEVER),
         ((ONCE, ALWAYS), None),
-        ((Option("reject_once", "Reject", "refuse"),), None),
+        ((PermissionOption("reject_once", "Reject", "refuse"),), None),
         ((), None),
     ],
 )
-def test_the_mildest_no_is_said(options: tuple[Option, ...], option: Option | None) -> None:
+def test_the_mildest_no_is_said(options: tuple[PermissionOption, ...], option: PermissionOption | None) -> None:
     assert reject(options) == option
     assert judged(run("ls"), mode="plan", options=options).option == option
     assert judged(run("ls"), mode="plan", options=options).outcome == "reject"
 
 
-@pytest.mark.parametrize("mode", ["", "yolo", "bypasspermissions", "Plan", "accept_edits"])
+@pytest.mark.parametrize("mode", ["", "bypasspermissions"])
 def test_an_unknown_mode_is_the_default_one(mode: str) -> None:
     for call in (run("ls"), edit("a"), view("a")):
-        assert replace(judged(call, mode=mode)) == judged(call)
+        assert judged(call, mode=mode) == judged(call)
         assert judged(call, mode=mode, allow="Bash; Edit; Read").outcome == "allow"
 
 
@@ -142,29 +143,12 @@ def test_without_a_project_nothing_is_inside() -> None:
         assert decide(call, OPTIONS, known).outcome == "ask"
 
 
-_WORDS = st.sampled_from(
-    [
-        ROOT,
-        f"{ROOT}/a.py",
-        "a.py",
-        "../a",
-        "/etc/passwd",
-        "~/x",
-        "git status",
-        "rm -rf /",
-        "git status; rm x",
-        "\x00",
-        "�",
-        "https://example.com/",
-        "https://a@b",
-        "file:///a",
-        "x" * 300,
-        "",
-        "*** Begin Patch\n*** Add File: a\n",
-        "$(x)",
-        "\u202e",
-    ]
-)
+_ODD_WORDS = ("\x00", "�", "x" * 300, "", "*** Begin Patch\n*** Add File: a\n", "\u202e")
+_USUAL_WORDS = split("""
+/home/me/project ¦ /home/me/project/a.py ¦ a.py ¦ ../a ¦ /etc/passwd ¦ ~/x ¦ git status ¦ rm -rf / ¦ git status; rm x
+https://example.com/ ¦ https://a@b ¦ file:///a ¦ $(x)
+""")
+_WORDS = st.sampled_from([*_ODD_WORDS, *_USUAL_WORDS])
 _TEXTS = _WORDS | st.text(max_size=40)
 _NAMES = st.sampled_from(
     ["command", "commands", "cmd", "argv", "path", "fileName", "url", "cwd", "diff", "server", "tool", "args", "input"]
@@ -174,9 +158,7 @@ _JSON: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=4),
     max_leaves=12,
 )
-_KINDS = st.sampled_from(
-    ["read", "search", "edit", "delete", "move", "execute", "fetch", "think", "other", "switch_mode", "x"]
-)
+_KINDS = st.sampled_from([*sorted(FILE_KINDS), "execute", "fetch", "think", "other", "switch_mode", "x"])
 _CALLS = st.builds(
     make,
     _KINDS,
@@ -187,86 +169,43 @@ _CALLS = st.builds(
     content=st.lists(st.builds(Diff, _TEXTS, st.none() | _TEXTS, _TEXTS), max_size=1).map(tuple),
     meta=st.dictionaries(st.text(max_size=5), _JSON, max_size=2),
 )
-_RULES = st.lists(
-    st.sampled_from(
-        [
-            "Bash",
-            "Bash(git *)",
-            "Bash(rm *)",
-            "Edit",
-            "Edit(*.py)",
-            "Edit(/**)",
-            "Read",
-            "Read(~/**)",
-            "Grep",
-            "WebFetch",
-            "WebFetch(domain:example.com)",
-            "mcp__a",
-            "mcp__a__b",
-            "Edit(src/**)",
-        ]
-    ),
-    max_size=4,
-).map("; ".join)
+_RULE = st.sampled_from(
+    split("""
+Bash ¦ Bash(git *) ¦ Bash(rm *) ¦ Edit ¦ Edit(*.py) ¦ Edit(/**) ¦ Edit(src/**) ¦ Read ¦ Read(~/**) ¦ Grep ¦ WebFetch
+WebFetch(domain:example.com) ¦ mcp__a ¦ mcp__a__b
+""")
+)
+_RULES = st.lists(_RULE, max_size=4).map("; ".join)
 _MODES = st.sampled_from(["default", "acceptEdits", "bypassPermissions", "plan", "yolo"])
 _OPTIONS = st.lists(st.sampled_from([ALWAYS, ONCE, NO, NEVER, ODD]), max_size=4).map(tuple)
 
 
-@settings(max_examples=200)
-@given(_CALLS, _RULES, _RULES, _RULES, _MODES, _OPTIONS, st.none() | _CALLS)
-def test_whatever_an_agent_sends_is_decided_and_never_by_a_standing_grant(
-    call: ToolCall,
-    allow: str,
-    ask: str,
-    deny: str,
-    mode: str,
-    options: tuple[Option, ...],
-    earlier: ToolCall | None,
-) -> None:
-    decision = judged(call, allow=allow, ask=ask, deny=deny, mode=mode, options=options, earlier=earlier)
-    again = judged(copy.deepcopy(call), allow=allow, ask=ask, deny=deny, mode=mode, options=options, earlier=earlier)
-    assert decision == again
+_MORE = {"allow": _RULES, "ask": _RULES, "deny": _RULES, "mode": _MODES, "options": _OPTIONS}
+
+
+@settings(max_examples=60)
+@given(_CALLS, st.fixed_dictionaries(_MORE, optional={"earlier": _CALLS}))
+def test_whatever_an_agent_sends_is_decided_and_never_by_a_standing_grant(call: ToolCall, more: dict[str, Any]) -> None:
+    decision = judged(call, **more)
+    assert decision == judged(copy.deepcopy(call), **more)
     if decision.outcome == "allow":
         assert decision.option is not None
-        assert decision.option.kind == "allow_once"
-        assert mode != "plan"
+        assert (decision.option.kind, more["mode"] != "plan") == ("allow_once", True)
     else:
         assert decision.option is None or decision.option.kind in ("reject_once", "reject_always")
     assert decision.reason.endswith(".")
 
 
 @given(_CALLS, _RULES, _MODES)
-def test_what_is_denied_or_asked_about_is_never_allowed(call: ToolCall, allow: str, mode: str) -> None:
-    for everything in ("Bash; Edit; Read; Grep; WebFetch; mcp__a",):
-        if call.kind in ("read", "search", "edit", "delete", "move", "execute", "fetch"):
-            assert judged(call, allow=allow, deny=everything, mode=mode).outcome == "reject"
-            assert judged(call, allow=allow, ask=everything, mode=mode).outcome != "allow"
-
-
-@given(_CALLS, _MODES)
-def test_without_a_rule_only_a_mode_allows(call: ToolCall, mode: str) -> None:
-    decision = judged(call, mode=mode)
-    assert decision.outcome != "allow" or mode in ("acceptEdits", "bypassPermissions")
-    if mode == "acceptEdits" and decision.outcome == "allow":
-        assert call.kind in ("read", "search", "edit", "delete", "move")
-
-
-def test_long_and_hostile_calls_are_decided_at_once() -> None:
-    """Far above what is measured by the benchmark, far below what a blow-up takes."""
-    calls = [
-        run("git status; " * 800),
-        run("cat " + "a/" * 4_900),
-        make("edit", {"edits": [{"path": f"src/{at}.py"} for at in range(500)]}),
-        make("edit", {"path": "a", "diff": "--- a\n" * 50_000}),
-        make("read", {"path": "a/" * 2_000}),
-        make("edit", {"path": "a", "content": "x" * 5_000_000}),
-        fetch("https://" + "a." * 4_000),
-    ]
-    allow = "Bash(git *); Bash(cat *); Edit(**/*.py); Edit(*a*a*a*b); Read(**/a/**/b); WebFetch(domain:*.example.com)"
-    started = time.perf_counter()
-    for call in calls:
-        judged(call, allow=allow, deny="Read(**/a/**/b); Edit(*a*a*b); Bash(rm *)")
-    assert time.perf_counter() - started < 5
+def test_what_is_denied_is_never_allowed_and_without_a_rule_only_a_mode_allows(
+    call: ToolCall, allow: str, mode: str
+) -> None:
+    everything = "Bash; Edit; Read; Grep; WebFetch; mcp__a"
+    if call.kind in ("read", "search", "edit", "delete", "move", "execute", "fetch"):
+        assert judged(call, allow=allow, deny=everything, mode=mode).outcome == "reject"
+        assert judged(call, allow=allow, ask=everything, mode=mode).outcome != "allow"
+    if judged(call, mode=mode).outcome == "allow":
+        assert mode == "bypassPermissions" or (mode == "acceptEdits" and call.kind in FILE_KINDS)
 
 
 _LONG = {
@@ -286,6 +225,11 @@ _LONG = {
     "long texts": make("edit", {"a": {"b": [f"{at}" + "../x" * 1_000 for at in range(900)]}}),
     "many heads": make("edit", {"path": "a", "diff": "--- a\n+++ b\n" * 20_000}),
     "many files of a patch": make("edit", {"patch": "*** Update File: x\n" * 20_000}),
+    "many commands": run("git status; " * 800),
+    "a deep word": run("cat " + "a/" * 4_900),
+    "many edits": make("edit", {"edits": [{"path": f"src/{at}.py"} for at in range(500)]}),
+    "a long text": make("edit", {"path": "a", "content": "x" * 5_000_000}),
+    "a long host": fetch("https://" + "a." * 4_000),
     "many arguments": make("other", {"arguments": {f"x{at}": f"/a/b/{at}" for at in range(900)}}),
 }
 STEPS = 100_000
@@ -296,7 +240,10 @@ STEPS = 100_000
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
 def test_a_decision_takes_a_bounded_number_of_steps(name: str, mode: str) -> None:
     known = around(
-        _LONG[name], allow="Bash(git *); Bash(cat *); Edit; Read", deny="Edit(data/**); Read(*.key)", mode=mode
+        _LONG[name],
+        allow="Bash(git *); Bash(cat *); Edit; Read",
+        deny="Edit(data/**); Read(*.key)",
+        mode=mode,
     )
     assert _steps(_LONG[name], known) < STEPS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.permissions.programs import table
 
-from .making import judged, run
+from .making import judged, run, split
 
 # Each line runs in a folder with a repository, some files and `./evil`, which writes the file `PROOF`. Where the line
 # has its effect by itself, that is named after `->`.
@@ -24,7 +24,7 @@ git grep -nO./evil x ¦ git rebase --exec ./evil HEAD~1 ¦ git rebase -x ./evil 
 git rebase --exe=./evil HEAD~1 ¦ git submodule foreach ./evil -> ok
 git filter-branch --tree-filter 'echo x > "$PROOF"' HEAD ¦ git difftool -y -x ./evil HEAD~1
 git config alias.y '!./evil' -> .git/config ¦ git config --add a.b c -> .git/config
-git log --output=PROOF
+git log --output=PROOF ¦ git archive -o PROOF HEAD ¦ git format-patch -o out HEAD~1 -> out/0001-2.patch
 git format-patch --output-directory=out HEAD~1 -> out/0001-2.patch ¦ git clone . copy -> copy/a.txt
 git worktree add tree -> tree/a.txt ¦ git remote add x ./y -> .git/config
 git init --template=templates fresh -> fresh/.git/hooks/x ¦ git init --bare bare -> bare/HEAD
@@ -42,7 +42,7 @@ tar cIf ./evil x.tar a.txt ¦ tar --use-compress-program=./evil -cf x.tar a.txt
 tar -xf a.tar --to-command=./evil ¦ tar -xf a.tar -> from-tar ¦ tar xf a.tar -> from-tar
 tar --extract -f a.tar -> from-tar ¦ tar -f a.tar --get -> from-tar ¦ tar -cMf x.tar -L 10 -F ./evil big
 sort -o PROOF a.txt ¦ sort --output=PROOF a.txt ¦ sort --out PROOF a.txt ¦ sort -ruoPROOF a.txt
-sort -S 1k --compress-program=./evil big ¦ sort -S 1k --comp=./evil big ¦ cp -r data/. . -> .hidden
+sort -S 1k --compress-prog=./evil big ¦ cp -r data/. . -> .hidden
 cp -a data/. . -> .hidden ¦ cp -R data/. . -> .hidden ¦ cp --recursive data/. . -> .hidden
 cp data/* . -> visible ¦ mv data/* . -> visible ¦ cp -b -S d b.txt AGENTS.m -> AGENTS.md
 install -b -S d b.txt AGENTS.m -> AGENTS.md ¦ tee out* -> =out1 ¦ timeout --foreground 5 ./evil ¦ env ./evil
@@ -57,7 +57,7 @@ git merge-index ./evil -a -> ok ¦ git clone -u './evil;git-upload-pack' . sub2
 git config core.hooksPath --list -> .git/config ¦ make -E '$(shell ./evil)' all
 wget --use-askpass=./evil http://u@127.0.0.1:9/ ¦ tree -o PROOF ¦ file -C -m magic -> magic.mgc
 """
-CASES = [case.strip() for row in _CASES.strip().splitlines() for case in row.split(" ¦ ")]
+CASES = split(_CASES)
 
 _FORMS = ("rsync", "unzip")  # a rule for the program spells the form out
 _PREPARE = r"""
@@ -66,7 +66,7 @@ printf '#!/bin/sh\necho ran > "$PROOF"\n' > evil; chmod +x evil
 mkdir bin data sub templates templates/hooks; cp evil bin/git-x
 echo 1 > a.txt; echo 2 > b.txt; echo AGENTS > AGENTS.m; : > out1; echo x > data/visible
 echo x > data/.hidden; : > templates/hooks/x
-echo '1e ./evil' > script.sed; echo 'BEGIN{system("./evil")}' > script.awk; seq 40000 > big
+echo '1e ./evil' > script.sed; echo 'BEGIN{system("./evil")}' > script.awk; seq 2000 > big
 echo 'output = PROOF
 url = file:///etc/hostname' > curlrc; echo '0 string x y' > magic
 printf 'all:\n\t./evil\n' > Other; cp Other sub/Makefile; cp evil sub; printf 'all:\n\techo\n' > Makefile
@@ -78,13 +78,8 @@ printf -- '--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1 @@\n+x\n' > add.patch
 """
 _ENVIRONMENT = {
     **{"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_AUTHOR_NAME": "a", "EVIL": "!./evil"},
-    **{
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@b",
-        "FILTER_BRANCH_SQUELCH_WARNING": "1",
-    },
-    **{"LC_ALL": "C.UTF-8", "GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"},
+    **{"GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GIT_EDITOR": "true"},
+    **{"FILTER_BRANCH_SQUELCH_WARNING": "1", "LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0"},
 }
 
 
@@ -108,12 +103,8 @@ def _bash(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 def test_a_word_of_the_table_has_its_effect_and_prompts(case: str, prepared: Path, tmp_path: Path) -> None:
     line, _, proof = case.partition(" -> ")
     program = line.split()[0]
-    assert (
-        judged(
-            run(line), allow=f"Bash({f'{program} *' if program not in _FORMS else '*'}); Bash(git bisect start *)"
-        ).outcome
-        == "ask"
-    )
+    rule = f"{program} *" if program not in _FORMS else "*"
+    assert judged(run(line), allow=f"Bash({rule}); Bash(git bisect start *)").outcome == "ask"
     if not shutil.which(program) and program not in ("eval", "exec", "trap", "command"):
         pytest.skip(f"{program} is not installed")
     folder = tmp_path / "work"

@@ -1,10 +1,14 @@
-"""What is in force, and how it is changed."""
+"""What is in force, how it is changed, and a rule that a person writes while a call waits."""
 
 from __future__ import annotations
 
 import pytest
+from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.config import PERMISSION_MODES, Settings
+from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.policy import rule_doubt, rule_problem
+from copilot_kernel.permissions.question import Question
 from copilot_kernel.permissions.rulebook import Rulebook, StatedRule, check
 
 SETTINGS = Settings(
@@ -68,3 +72,43 @@ def test_a_mode_is_one_of_those_that_there_are(mode: str) -> None:
 
 def test_a_rule_that_means_everything_is_warned_of() -> None:
     assert (check("Bash(git status)"), check("Bash")) == (None, "This rule allows every command.")
+
+
+# -- a rule for a waiting call --------------------------------------------------------------------------------------
+
+ROOT = "/project"
+OPTIONS = (PermissionOption("yes", "Yes", "allow_once"), PermissionOption("no", "No", "reject_once"))
+COMMAND = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls -l src"})
+EDIT = ToolCall(1, 1, "x", "Edit", kind="edit", locations=(Location("/project/src/a.py"),))
+
+
+def question_about(call: ToolCall, suggestion: str = "", *rules: str) -> Question:
+    return Question(1, call, OPTIONS, suggestion=suggestion, rules=rules)
+
+
+def test_what_is_not_a_rule_is_a_problem() -> None:
+    assert rule_problem("Bash(")
+    assert rule_problem("Bash(ls *)") is None
+
+
+@pytest.mark.parametrize(
+    ("call", "rule", "words"),
+    [
+        (COMMAND, "Bash(cat *)", "By itself this rule does not allow this call: "),
+        (COMMAND, "Bash(ls *)", ""),
+        (EDIT, "Edit(src/**)", ""),
+        (EDIT, "Edit(docs/**)", "By itself this rule does not allow this call: "),
+        (COMMAND, "Bash", "This rule allows every command."),
+        (EDIT, "Edit(//**)", "This rule allows every file."),
+    ],
+)
+def test_a_rule_that_is_too_narrow_or_too_wide_is_doubted(call: ToolCall, rule: str, words: str) -> None:
+    doubt = rule_doubt(rule, question_about(call), ROOT) or ""
+    assert (doubt.startswith(words), bool(doubt)) == (True, bool(words))
+
+
+def test_what_we_suggest_is_taken_together_with_the_other_rules() -> None:
+    together = ToolCall(1, 1, "x", "Both", kind="execute", raw_input={"command": "ls && cat a"})
+    assert rule_doubt("Bash(cat a)", question_about(together), ROOT)
+    assert rule_doubt("Bash(cat a)", question_about(together, "Bash(cat a)"), ROOT) is None
+    assert rule_doubt("Bash(cat a)", question_about(together, "", "Bash(cat a)"), ROOT) is None

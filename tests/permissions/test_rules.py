@@ -9,80 +9,61 @@ from copilot_kernel.permissions.rulebook import Rules, parse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from .making import split
+
 ROOT, HOME = "/home/me/project", "/home/me"
 PLACES = Places(root=ROOT, cwd=ROOT, home=HOME)
 
 
-@pytest.mark.parametrize(
-    ("text", "tool"),
-    [
-        ("Bash", "Bash"),
-        ("Bash(git *)", "Bash"),
-        ("Bash(npm test)", "Bash"),
-        ("Read", "Read"),
-        ("Read(data/**)", "Read"),
-        ("Edit(/tmp/x)", "Edit"),
-        ("Edit(~/notes/*.md)", "Edit"),
-        ("Grep", "Grep"),
-        ("Grep(src/)", "Grep"),
-        ("WebFetch", "WebFetch"),
-        ("WebFetch(domain:*.example.com)", "WebFetch"),
-        ("WebFetch(domain:localhost:8888)", "WebFetch"),
-        ("mcp__github", "mcp"),
-        ("mcp__github__create_issue", "mcp"),
-        ("mcp__github__*", "mcp"),
-        ("mcp__my-server__tool.x", "mcp"),
-        ("Edit(a (copy).txt)", "Edit"),
-    ],
-)
-def test_a_rule_keeps_its_text_and_knows_what_it_is_about(text: str, tool: str) -> None:
+RULES = split("""
+Bash ¦ Bash(git *) ¦ Bash(npm test) ¦ Read ¦ Read(data/**) ¦ Edit(/tmp/x) ¦ Edit(~/notes/*.md) ¦ Grep ¦ Grep(src/)
+Edit(a (copy).txt) ¦ WebFetch ¦ WebFetch(domain:*.example.com) ¦ WebFetch(domain:localhost:8888) ¦ mcp__github
+mcp__github__create_issue ¦ mcp__github__* ¦ mcp__my-server__tool.x
+""")
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_a_rule_keeps_its_text_and_knows_what_it_is_about(text: str) -> None:
     rule = parse(text)
+    tool = "mcp" if text.startswith("mcp") else text.partition("(")[0]
     assert (rule.text, rule.tool, rule.is_bare) == (text, tool, text == tool)
     assert Rules.read([text])[1] == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "empty"),
-        ("  ", "empty"),
-        ("*", "is not a rule"),
-        ("Write", "is not a rule"),
-        ("bash", "Write Bash."),
-        ("BASH(ls)", "Write Bash."),
-        ("Edit ", "is not a rule"),
-        ("Edit(a", "is not a rule"),
-        ("Edit a", "is not a rule"),
-        ("Bash()", "parentheses are empty"),
-        ("Edit( )", "parentheses are empty"),
-        ("Bash(git && ls)", "several commands"),
-        ("Bash(npm test*)", "whole words"),
-        ("Bash(git $(x))", "A rule is the beginning of one command"),
-        ("Edit(../x)", "must not contain .."),
-        ("Edit(~root/x)", "your own home folder"),
-        ("Edit(a[bc])", "brackets"),
-        ("Edit({a,b})", "braces"),
-        ("Edit(!a)", "!"),
-        ("Edit(a\\b)", "backslashes"),
-        ("Edit(file:///a)", "addresses"),
-        ("Edit( a)", "spaces around it"),
-        ("Edit(a\u202eb)", "visible"),
-        ("Edit(a\nb)", "visible"),
-        (f"Edit({'a' * 600})", "at most 500"),
-        ("WebFetch(example.com)", "domain:example.com"),
-        ("WebFetch(domain:)", "A domain is a host"),
-        ("WebFetch(domain:*)", "A domain is a host"),
-        ("WebFetch(domain:https://example.com)", "without scheme"),
-        ("WebFetch(domain:example.com/a)", "without scheme"),
-        ("WebFetch(domain:ex*mple.com)", "A domain is a host"),
-        ("WebFetch(domain:b\u00fccher.de)", "xn--"),
-        ("WebFetch(domain:0x7f.1)", "usual form"),
-        ("WebFetch(domain:example..com)", "A domain is a host"),
-        ("mcp__", "is not a rule"),
-        ("mcp__a__b*", "must stand alone"),
-    ],
-)
-def test_what_is_no_rule_matches_nothing_and_is_told_with_the_settings_name(text: str, words: str) -> None:
+NO_RULES = {
+    "empty": ("", "  "),
+    "is not a rule": ("*", "Write", "Edit ", "Edit(a", "Edit a", "mcp__"),
+    "Write Bash.": ("bash", "BASH(ls)"),
+    "parentheses are empty": ("Bash()", "Edit( )"),
+    "several commands": ("Bash(git && ls)",),
+    "whole words": ("Bash(npm test*)",),
+    "A rule is the beginning of one command": ("Bash(git $(x))",),
+    "must not contain ..": ("Edit(../x)",),
+    "your own home folder": ("Edit(~root/x)",),
+    "brackets": ("Edit(a[bc])",),
+    "braces": ("Edit({a,b})",),
+    "!": ("Edit(!a)",),
+    "backslashes": ("Edit(a\\b)",),
+    "addresses": ("Edit(file:///a)",),
+    "spaces around it": ("Edit( a)",),
+    "visible": ("Edit(a\u202eb)", "Edit(a\nb)"),
+    "domain:example.com": ("WebFetch(example.com)",),
+    "A domain is a host": (
+        "WebFetch(domain:)",
+        "WebFetch(domain:*)",
+        "WebFetch(domain:ex*mple.com)",
+        "WebFetch(domain:example..com)",
+    ),
+    "without scheme": ("WebFetch(domain:https://example.com)", "WebFetch(domain:example.com/a)"),
+    "xn--": ("WebFetch(domain:b\xfccher.de)",),
+    "usual form": ("WebFetch(domain:0x7f.1)",),
+    "must stand alone": ("mcp__a__b*",),
+    "at most 500": (f"Edit({'a' * 600})",),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), [(text, words) for words, texts in NO_RULES.items() for text in texts])
+def test_what_is_no_rule_matches_nothing_and_is_reported_with_its_list(text: str, words: str) -> None:
     rules, problems, _ = Rules.read(deny=[text, "Read"])
     assert [rule.text for rule in rules.deny] == ["Read"]
     assert len(problems) == 1
@@ -90,54 +71,24 @@ def test_what_is_no_rule_matches_nothing_and_is_told_with_the_settings_name(text
     assert words in problems[0]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Bash",
-        "Bash(*)",
-        "Bash(python *)",
-        "Bash(npx *)",
-        "Bash(sudo *)",
-        "Bash(sudo git *)",
-        "Bash(bash fit.sh *)",
-        "Bash(xargs grep *)",
-        "Bash(uv run python *)",
-        "Bash(env python *)",
-        "Bash(env A=1 *)",
-        "Bash(timeout 60 python *)",
-        "Bash(timeout 60 *)",
-        "Bash(nice -n 5 bash *)",
-        "Bash(xargs -I{} *)",
-        "Bash(xargs -n 1 sh -c *)",
-        "Bash(pip *)",
-        "Bash(pip install *)",
-        "Bash(pip3 install -U *)",
-        "Bash(python -m pip install *)",
-        "Bash(uv pip *)",
-        "Bash(npm install *)",
-        "Bash(cargo install *)",
-        "Bash(dotnet run *)",
-        "Bash(bundle exec *)",
-        "Bash(gem *)",
-        "Bash(mvn *)",
-        "Bash(./gradlew *)",
-        "Bash(cmake *)",
-        "Bash(brew *)",
-        "Bash(apt *)",
-        "Bash(tmux *)",
-        "Bash(nix run *)",
-        "Bash(mise exec *)",
-        "Bash(osascript *)",
-        "Bash(powershell *)",
-        "Bash(py *)",
-        "Edit(/**)",
-        "Edit(~/**)",
-        "Read(/*)",
-        "Read(/*/**)",
-        "WebFetch",
-        "WebFetch(domain:*.com)",
-    ],
-)
+EVERYTHING = split("""
+Bash ¦ Bash(*) ¦ Bash(python *) ¦ Bash(npx *) ¦ Bash(sudo *) ¦ Bash(sudo git *) ¦ Bash(bash fit.sh *)
+Bash(xargs grep *) ¦ Bash(uv run python *) ¦ Bash(env python *) ¦ Bash(env A=1 *) ¦ Bash(timeout 60 python *)
+Bash(timeout 60 *) ¦ Bash(nice -n 5 bash *) ¦ Bash(xargs -I{} *) ¦ Bash(xargs -n 1 sh -c *) ¦ Bash(pip *)
+Bash(pip install *) ¦ Bash(pip3 install -U *) ¦ Bash(python -m pip install *) ¦ Bash(uv pip *)
+Bash(npm install *) ¦ Bash(cargo install *) ¦ Bash(dotnet run *) ¦ Bash(bundle exec *) ¦ Bash(gem *)
+Bash(mvn *) ¦ Bash(./gradlew *) ¦ Bash(cmake *) ¦ Bash(brew *) ¦ Bash(apt *) ¦ Bash(tmux *) ¦ Bash(nix run *)
+Bash(mise exec *) ¦ Bash(osascript *) ¦ Bash(powershell *) ¦ Bash(py *) ¦ Edit(/**) ¦ Edit(~/**) ¦ Read(/*)
+Read(/*/**) ¦ WebFetch ¦ WebFetch(domain:*.com) ¦ Bash(python3 *) ¦ Bash(python3.12 *) ¦ Bash(/usr/bin/python *)
+Bash(python) ¦ Bash(python -c *) ¦ Bash(python -m *) ¦ Bash(bash *) ¦ Bash(sh -c *) ¦ Bash(node *) ¦ Bash(uvx *)
+Bash(env *) ¦ Bash(xargs *) ¦ Bash(sudo -u *) ¦ Bash(make *) ¦ Bash(npm *) ¦ Bash(npm exec *) ¦ Bash(uv *)
+Bash(uv run *) ¦ Bash(conda run *) ¦ Bash(docker *) ¦ Bash(docker run *) ¦ Bash(ssh *) ¦ Bash(perl -e *)
+Bash(R *) ¦ Bash(Rscript *) ¦ Bash(git bisect run *) ¦ Bash(git -c *) ¦ Bash(timeout *) ¦ Bash(vim *)
+Bash(eval *) ¦ Bash(source *) ¦ Bash(cd *) ¦ Bash(jupyter *)
+""")
+
+
+@pytest.mark.parametrize("text", EVERYTHING)
 def test_a_rule_that_means_everything_is_warned_about_where_it_allows(text: str) -> None:
     _, problems, warnings = Rules.read(allow=[text], ask=[text], deny=[text])
     assert problems == ()
@@ -145,34 +96,19 @@ def test_a_rule_that_means_everything_is_warned_about_where_it_allows(text: str)
     assert warnings[0].startswith(f"allow: {text}: ")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Bash(git *)",
-        "Bash(python train.py)",
-        "Bash(python train.py *)",
-        "Bash(uv run pytest *)",
-        "Bash(uv run python train.py *)",
-        "Bash(timeout 60 pytest *)",
-        "Bash(timeout 60 make test *)",
-        "Bash(sudo apt update)",
-        "Bash(npm install)",
-        "Bash(npm run *)",
-        "Bash(pip install -r requirements.txt)",
-        "Bash(gradle)",
-        "Bash(gradle test *)",
-        "Bash(bundle exec rspec *)",
-        "Read",
-        "Edit",
-        "Edit(**)",
-        "Grep",
-        "Edit(/tmp/**)",
-        "Read(~/notes/**)",
-        "WebFetch(domain:example.com)",
-        "WebFetch(domain:*.example.com)",
-        "mcp__github",
-    ],
-)
+NOT_EVERYTHING = split("""
+Bash(git *) ¦ Bash(python train.py) ¦ Bash(python train.py *) ¦ Bash(uv run pytest *)
+Bash(uv run python train.py *) ¦ Bash(timeout 60 pytest *) ¦ Bash(timeout 60 make test *)
+Bash(sudo apt update) ¦ Bash(npm install) ¦ Bash(npm run *) ¦ Bash(pip install -r requirements.txt)
+Bash(gradle) ¦ Bash(gradle test *) ¦ Bash(bundle exec rspec *) ¦ Read ¦ Edit ¦ Edit(**) ¦ Grep ¦ Edit(/tmp/**)
+Read(~/notes/**) ¦ WebFetch(domain:example.com) ¦ WebFetch(domain:*.example.com) ¦ mcp__github ¦ Bash(npm test)
+Bash(npm run build) ¦ Bash(npx prettier *) ¦ Bash(python -m pytest *) ¦ Bash(make test)
+Bash(docker compose up) ¦ Bash(ls *) ¦ Bash(find *) ¦ Bash(source .venv/bin/activate) ¦ Bash(cd frontend)
+Bash(Rscript fit.R *) ¦ Bash(pytest *)
+""")
+
+
+@pytest.mark.parametrize("text", NOT_EVERYTHING)
 def test_others_are_not_warned_about(text: str) -> None:
     assert parse(text).warning is None
 

@@ -41,7 +41,7 @@ def _shell(found: Json) -> str:
     text = found["shell"]["text"]
     if "counted" not in text.replace("echo counted", ""):
         return "without its output" if "echo counted" in text else NO
-    return _if("exit code 3" in text.replace("exit 3", ""))
+    return _if("· exit 3" in text)
 
 
 def _interrupted(found: Json, *names: str) -> str:
@@ -59,7 +59,7 @@ def draws_again(text: str) -> bool:
 
 
 def _goes_on(seen: Json) -> str:
-    if "a new one begins" in seen["text"]:
+    if "starting a new one" in seen["text"]:
         return LOST
     if not remembers(seen["text"]):
         return NO
@@ -78,7 +78,7 @@ def _options(found: Json) -> str:
 
 def _server(found: Json, kind: str) -> str:
     works = _if(f"A dot from {kind}" in found[kind]["text"])
-    by_flag = f"{kind} by Copilot's own flag" in found["text"]["text"]
+    by_flag = f"{kind} passed by Copilot's flag" in found["text"]["text"]
     return f"{works}, by a flag" if by_flag else works
 
 

@@ -45,7 +45,7 @@ def test_a_shell_command_shows_its_output_and_its_exit_code(findings: Json) -> N
     """Gemini CLI sends neither."""
     text = findings["shell"]["text"]
     assert "counted" in text.replace("echo counted", "")
-    assert "exit code 3" in text
+    assert "· exit 3" in text
 
 
 @pytest.mark.parametrize("cell", ["cancel-text", "cancel-question"])

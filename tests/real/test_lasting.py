@@ -25,7 +25,7 @@ def forgets(findings: Json) -> bool:
 
 def test_the_next_prompt_goes_on_when_the_agent_was_killed(findings: Json) -> None:
     seen = findings["after-kill"]
-    line = "The agent was started again and goes on with the conversation."
+    line = "The agent was restarted and continues the conversation."
     assert (seen["status"], line in seen["text"], remembers(seen["text"])) == ("ok", True, True)
 
 
@@ -38,7 +38,7 @@ def test_the_next_prompt_goes_on_when_the_kernel_was_restarted(findings: Json) -
 
 def test_where_it_cannot_go_on_a_line_says_so(findings: Json) -> None:
     seen = findings["after-restart"]
-    line = "The conversation before this point cannot be gone on with, so a new one begins"
+    line = "Could not resume the previous conversation; starting a new one"
     assert (line in seen["text"].splitlines()[0]) is forgets(findings)
     assert seen["status"] == "ok"
 
@@ -61,17 +61,17 @@ def test_a_new_conversation_knows_nothing_of_the_one_before(findings: Json) -> N
 def test_both_conversations_are_listed(findings: Json) -> None:
     seen = findings["sessions"]
     if forgets(findings):
-        assert (seen["error"], "does not offer" in seen["text"]) == ("UsageError", True)
+        assert (seen["error"], "does not support this" in seen["text"]) == ("UsageError", True)
         return
     _, head, *rows, foot = seen["text"].splitlines()
-    assert (head.split()[0], foot) == ("ID", "%resume ID goes on with one.")
+    assert (head.split()[0], foot) == ("ID", "%resume ID resumes one.")
     assert [row.endswith("open") for row in rows] == [True, False]
 
 
 def test_an_earlier_conversation_is_shown_again_and_goes_on(findings: Json) -> None:
     seen = findings["resume"]
     if forgets(findings):
-        assert (seen["error"], "does not offer" in seen["text"]) == ("UsageError", True)
+        assert (seen["error"], "does not support this" in seen["text"]) == ("UsageError", True)
         return
     assert "There are **three lines**." in seen["text"]
     assert "Changed." in seen["text"]

@@ -28,5 +28,5 @@ def test_each_notebook_has_a_session_of_its_own(listening_agent: Json) -> None:
 
 def test_both_go_on_when_the_agent_comes_back(listening_agent: Json) -> None:
     assert remembered(listening_agent["back"]) == EACH_ITS_OWN
-    assert all("goes on with the conversation" in seen["text"] for seen in listening_agent["back"])
+    assert all("continues the conversation" in seen["text"] for seen in listening_agent["back"])
     assert listening_agent["sessions after"] == listening_agent["sessions"]

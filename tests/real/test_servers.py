@@ -26,7 +26,7 @@ def test_the_image_that_a_tool_sends_is_in_the_cell(findings: Json, kind: str) -
 
 
 def test_the_user_is_told_of_the_way_that_a_server_goes_and_of_no_secret(findings: Json) -> None:
-    by_flag = "MCP: pipe by Copilot's own flag" in findings["text"]["text"]
+    by_flag = "MCP: pipe passed by Copilot's flag" in findings["text"]["text"]
     assert by_flag is (findings["agent"] == "copilot")
     assert "GREETING=•••" in findings["%mcp"]["text"]
     assert "hello" not in findings["%mcp"]["text"]

@@ -37,7 +37,7 @@ def test_another_model_is_used(findings: Json) -> None:
 def test_where_no_models_are_told_the_cell_says_so(findings: Json) -> None:
     """Signed in, there are some."""
     seen = findings["models"]
-    assert (seen["error"], "This agent has no models" in seen["text"]) == ("UsageError", True)
+    assert (seen["error"], "This agent offers no choice of" in seen["text"]) == ("UsageError", True)
 
 
 @agents_with_options

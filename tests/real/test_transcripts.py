@@ -176,7 +176,7 @@ def test_what_the_agent_said_is_in_the_cell(kernel: FrontEnd, path: Path) -> Non
         shown = _squeezed(outcome.text)
         lines = [line for words in _said(turn) for line in _readable(words)]
         assert [line for line in lines if line not in shown] == [], outcome.text
-        assert path not in SHELLS or "exit code 3" in outcome.text
+        assert path not in SHELLS or "exit 3" in outcome.text
 
 
 @pytest.mark.parametrize("path", SIGNED_OUT, ids=lambda path: path.stem)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from copilot_kernel.acp.messages import (
-    Audio,
+    AudioBlock,
     Diff,
-    Image,
+    EmbeddedResource,
+    ImageBlock,
     Location,
     PlanEntry,
-    Resource,
     ResourceLink,
-    Terminal,
-    Text,
+    TerminalContent,
+    TextBlock,
     UnknownBlock,
 )
 from copilot_kernel.conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
-from copilot_kernel.conversation.text import Growing
+from copilot_kernel.conversation.text import GrowingText
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 GIT_DIFF = """
@@ -32,7 +32,7 @@ index 0000000..0000000 100644
 
 
 def said(text: str, speaker: str = "agent") -> Message:
-    return Message(0, 1, speaker, Growing(text))  # type: ignore[arg-type]
+    return Message(0, 1, speaker, GrowingText(text))  # type: ignore[arg-type]
 
 
 def sent(block: object) -> Attachment:
@@ -47,13 +47,18 @@ def entries(text: str = "some words") -> dict[str, Entry]:
     """Every kind of entry, with `text` wherever an agent may put a text."""
     content = (
         *(
-            Text(text),
+            TextBlock(text),
             Diff(text, text, text + "\nmore"),
             Diff(text, None, text),
-            Terminal(text),
+            TerminalContent(text),
             UnknownBlock({text: text}),
         ),
-        *(Image(text, text, text), Audio(text, text), ResourceLink(text, text, text, text, text), Resource(text, text)),
+        *(
+            ImageBlock(text, text, text),
+            AudioBlock(text, text),
+            ResourceLink(text, text, text, text, text),
+            EmbeddedResource(text, text),
+        ),
     )
     raw = {"command": text, "commands": [text], "cwd": text, "path": text, text: text, "diff": f"@@ -1 +1 @@\n-{text}"}
     everything = {
@@ -72,22 +77,22 @@ def entries(text: str = "some words") -> dict[str, Entry]:
         "plan": Plan(0, 1, (PlanEntry(text, "high", "completed"), PlanEntry(text, text, text)), text),
         "notice": Notice(0, 1, "warning", text, text, {text: text}),
         "notice of an unknown severity": Notice(0, 1, text, text),
-        "image": sent(Image(PIXEL, "image/png", text)),
-        "drawing": sent(Image(PIXEL, "image/svg+xml", text)),
-        "bad image": sent(Image(text, "image/png")),
-        "image of an unknown type": sent(Image(PIXEL, text)),
-        "sound": sent(Audio(PIXEL, "audio/wav")),
-        "bad sound": sent(Audio(text, text)),
+        "image": sent(ImageBlock(PIXEL, "image/png", text)),
+        "drawing": sent(ImageBlock(PIXEL, "image/svg+xml", text)),
+        "bad image": sent(ImageBlock(text, "image/png")),
+        "image of an unknown type": sent(ImageBlock(PIXEL, text)),
+        "sound": sent(AudioBlock(PIXEL, "audio/wav")),
+        "bad sound": sent(AudioBlock(text, text)),
         "link": sent(ResourceLink(text, text, text, text, text, 12)),
         "web link": sent(ResourceLink(f"https://ok.example/{text}", text)),
-        "resource": sent(Resource(text, text, None, text)),
-        "binary resource": sent(Resource(text, None, text, text)),
+        "resource": sent(EmbeddedResource(text, text, None, text)),
+        "binary resource": sent(EmbeddedResource(text, None, text, text)),
         "unknown block": sent(UnknownBlock({text: [text]})),
         "pending call": call(**everything, kind="execute"),
         "finished call": call(**everything, kind="execute", status="completed", content=content),
-        "failed call": call(**everything, kind=text, status="failed", content=(Text(text),)),
+        "failed call": call(**everything, kind=text, status="failed", content=(TextBlock(text),)),
         "call with another input": call(title=text, raw_input=text, raw_output=text, status="completed"),
         "call with an unknown status": call(title=text, status=text, raw_input=[text, {text: text}]),
         "call with a unified diff": call(kind="edit", raw_input={"fileName": text, "diff": GIT_DIFF + f"+{text}\n"}),
-        "call with fenced output": call(kind="read", status="completed", content=(Text(f"```\n{text}\n```"),)),
+        "call with fenced output": call(kind="read", status="completed", content=(TextBlock(f"```\n{text}\n```"),)),
     }

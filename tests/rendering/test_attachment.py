@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from copilot_kernel.acp.messages import Audio, Image, Resource, ResourceLink, UnknownBlock
+from copilot_kernel.acp.messages import AudioBlock, EmbeddedResource, ImageBlock, ResourceLink, UnknownBlock
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.tool_call import render_tool_call
 
@@ -23,35 +23,27 @@ def html(block: object) -> str:
     return shown
 
 
-def test_a_resource_that_is_an_image_is_shown_as_one():
-    assert render(sent(Resource("x:/a.png", None, PIXEL, "image/png"))) == {
-        "image/png": PIXEL,
-        "text/plain": "[x:/a.png, image/png, 70 bytes]",
-    }
-
-
 @pytest.mark.parametrize("resource", [
-    Resource("x:/a.svg", SVG, None, "image/svg+xml"), Resource("x:/a.svg", None, SVG_DATA, "image/svg+xml"),
+    EmbeddedResource("x:/a.svg", SVG, None, "image/svg+xml"),
+    EmbeddedResource("x:/a.svg", None, SVG_DATA, "image/svg+xml"),
 ])  # fmt: skip
 def test_a_drawing_is_an_image_and_nothing_else(resource):
     assert html(resource) == f'<img src="data:image/svg+xml;base64,{SVG_DATA}" alt="image/svg+xml">'
 
 
 def test_a_resource_that_is_a_sound_can_be_played():
-    assert html(Resource("x:/a.wav", None, "aGk=", "audio/wav")) == (
+    assert html(EmbeddedResource("x:/a.wav", None, "aGk=", "audio/wav")) == (
         '<audio controls="controls" src="data:audio/wav;base64,aGk="></audio>'
     )
 
 
 @pytest.mark.parametrize(("block", "name"), [
-    (Resource("file:///tmp/a%20b.pdf", None, "aGk=", "application/pdf"), "a_b.pdf"),
-    (Resource("x:/page.html?q=1", None, "aGk=", "text/html"), "page.html"),
-    (Resource("https://h/..%2f..%2f.bashrc", None, "aGk=", ""), "bashrc"),
-    (Resource('x:/"><script>', None, "aGk=", ""), "script_"),
-    (Resource("", None, "aGk=", "application/pdf"), "attachment.pdf"),
-    (Resource("https://[", None, "aGk=", "no such type"), "attachment"),
-    (Image("aGk=", "image/tiff"), "attachment.tiff"),
-    (Audio("aGk=", "audio/x-strange"), "attachment"),
+    (EmbeddedResource("file:///tmp/a%20b.pdf", None, "aGk=", "application/pdf"), "a_b.pdf"),
+    (EmbeddedResource("https://h/..%2f..%2f.bashrc", None, "aGk=", ""), "bashrc"),
+    (EmbeddedResource('x:/"><script>', None, "aGk=", ""), "script_"),
+    (EmbeddedResource("", None, "aGk=", "application/pdf"), "attachment.pdf"),
+    (EmbeddedResource("https://[", None, "aGk=", "no such type"), "attachment"),
+    (ImageBlock("aGk=", "image/tiff"), "attachment.tiff"),
 ])  # fmt: skip
 def test_what_cannot_be_shown_is_offered_for_saving(block, name):
     assert SAVE.format(name) in html(block)
@@ -59,18 +51,47 @@ def test_what_cannot_be_shown_is_offered_for_saving(block, name):
 
 @pytest.mark.parametrize("data", ["", "no base64!", "a", "A" * 8_000_000])
 def test_what_is_no_data_or_too_much_of_it_is_only_named(data):
-    shown = html(Resource("x:/a.bin", None, data, "application/x"))
+    shown = html(EmbeddedResource("x:/a.bin", None, data, "application/x"))
     assert ("download" in shown, "bytes" in text_of(shown)) == (False, True)
 
 
 def test_an_image_that_is_elsewhere_is_a_link():
-    image = Image("", "image/png", "https://x.example/a.png")
+    image = ImageBlock("", "image/png", "https://x.example/a.png")
     assert 'href="https://x.example/a.png"' in html(image)
     assert "<img" not in html(image)
     assert render(sent(image))["text/plain"] == "[image/png] https://x.example/a.png"
 
 
-# -- from tools -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("block", "shown"), [
+    (ImageBlock("", "image/png"), "[image/png, 0 bytes]"),
+    (AudioBlock(PIXEL, "audio/wav"), "[audio/wav, 70 bytes]"),
+    (ResourceLink("https://x.example/a", "a", "A", "it", "text/html", 1234),
+     "[A] https://x.example/a it · text/html · 1,234 bytes"),
+    (EmbeddedResource("file:///a", "one\ntwo"), "[file:///a]\none\ntwo"),
+    (EmbeddedResource("file:///a", None, PIXEL, "image/png"), "[file:///a, image/png, 70 bytes]"),
+    (UnknownBlock({"type": "x"}), '[unsupported content]\n{\n  "type": "x"\n}'),
+])  # fmt: skip
+def test_an_attachment_in_words(block, shown):
+    assert render(sent(block))["text/plain"] == shown
+
+
+@pytest.mark.parametrize(("data", "mime_type"), [
+    (PIXEL + "!", "image/png"), ("", "image/png"), ("a", "image/png"), ("é" * 4, "image/png"), (PIXEL, "text/html"),
+    (PIXEL, "image/png\" x=\""),
+])  # fmt: skip
+def test_an_image_that_is_none_is_only_named(data, mime_type):
+    bundle = render(sent(ImageBlock(data, mime_type)))
+    assert set(bundle) == {"text/html", "text/plain"}
+    assert "cannot be shown" in bundle["text/html"]
+
+
+@pytest.mark.parametrize(("uri", "is_link"), [
+    ("https://x.example", True), ("http://x.example", True), ("javascript:x", False), ("file:///x", False),
+    ("/lab", False), ("https://x.example y", False), ("https://x.example\n", False),
+])  # fmt: skip
+def test_only_web_addresses_are_links(uri, is_link):
+    assert ("<a href" in render(sent(ResourceLink(uri)))["text/html"]) is is_link
+
 
 PARTS = [
     {"type": "image", "data": PIXEL, "mimeType": "image/png"},
@@ -81,7 +102,7 @@ PARTS = [
 WORDS = ["[image/png, 70 bytes]", "[audio/wav, 2 bytes]", "[a] https://x.example/a", "[x:/b.bin, data, 2 bytes]"]
 
 
-@pytest.mark.parametrize("raw_output", [{"contents": PARTS}, {"content": PARTS}, {"content": PARTS, "isError": False}])
+@pytest.mark.parametrize("raw_output", [{"contents": PARTS}, {"content": PARTS, "isError": False}])
 def test_what_a_tool_sends_only_in_its_raw_output_is_shown_and_not_as_json(raw_output):
     shown = render_tool_call(call(title="Draw", status="completed", raw_output=raw_output))
     assert shown["text/plain"].splitlines() == ["✓ Draw · done", *(f"  {words}" for words in WORDS)]
@@ -91,27 +112,7 @@ def test_what_a_tool_sends_only_in_its_raw_output_is_shown_and_not_as_json(raw_o
     ] == []
 
 
-def test_text_beside_an_image_is_output():
-    raw_output = {"content": [{"type": "text", "text": "Here it is."}, PARTS[0]]}
-    shown = render_tool_call(call(title="Draw", status="completed", raw_output=raw_output))
-    assert shown["text/plain"] == "✓ Draw · done\n  [image/png, 70 bytes]\n  Here it is."
-
-
 def test_what_stands_in_the_content_too_is_shown_once():
-    image = Image(PIXEL, "image/png")
+    image = ImageBlock(PIXEL, "image/png")
     shown = render_tool_call(call(status="completed", content=(image,), raw_output={"contents": PARTS[:1]}))
     assert shown["text/html"].count("<img") == 1
-
-
-def test_what_nobody_knows_stays_json():
-    shown = render_tool_call(call(status="completed", raw_output={"content": [{"type": "hologram"}]}))
-    assert "hologram" in shown["text/plain"]
-
-
-def test_a_tools_own_blocks_of_all_kinds_are_shown():
-    blocks = (Image(PIXEL, "image/png"), Audio("aGk=", "audio/wav"), ResourceLink("https://x.example", "x"))
-    others = (Resource("x:/t", "text"), UnknownBlock({"type": "hologram"}))
-    shown = render_tool_call(call(status="completed", content=(*blocks, *others)))
-    assert problems(shown["text/html"]) == []
-    marks = ("<img", "<audio", "https://x.example", "text", "hologram")
-    assert [mark for mark in marks if mark not in shown["text/html"]] == []

@@ -1,12 +1,12 @@
-"""What is true of every entry, whatever an agent sends in it."""
+"""What is true of every entry, whatever an agent sends in it; messages, plans and notices."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
-from copilot_kernel.conversation.model import Message
+from copilot_kernel.acp.messages import PlanEntry
+from copilot_kernel.conversation.model import Notice, Plan
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.question import render_question
@@ -52,11 +52,6 @@ def _falls_apart(bundle: dict[str, str]) -> bool:
     return sum(token.level == 0 and token.nesting >= 0 for token in tokens) > 1
 
 
-def test_empty_lines_are_still_there_for_the_reader():
-    html = render(call(raw_output={"output": "a\n\n \n    b"}))["text/html"]
-    assert "a\n\n \n    b" in text_of(html)
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_any_text_at_all_is_only_text(text):
@@ -99,45 +94,47 @@ def test_json_that_is_nested_too_deeply_is_named():
     )
 
 
-def test_every_entry_says_the_same_in_words():
-    assert [name for name, entry in entries().items() if not render(entry)["text/plain"].strip()] == []
-
-
-def test_a_bundle_depends_on_the_entry_alone():
-    assert [render(entry) for entry in entries().values()] == [render(entry) for entry in entries().values()]
-    assert render(replace(call(title="a"), id=7, call_id="x")) == render(call(title="a"))
-
-
 def test_several_entries_share_a_bundle():
     pair = [call(title="one", status="completed"), call(title="two", status="completed")]
     html = [render(entry)["text/html"] for entry in pair]
     assert render_group(pair) == {"text/html": "\n".join(html), "text/plain": "✓ one · done\n✓ two · done"}
+    everything = render_group(entries().values())
+    assert (is_fit(everything), everything["text/html"].count('<img src="data:image/png;base64,')) == ([], 1)
 
 
-def test_a_group_of_everything_is_fit_and_holds_the_images():
-    group = render_group(entries().values())
-    assert is_fit(group) == []
-    assert group["text/html"].count('<img src="data:image/png;base64,') == 1
-    assert group["text/html"].count('<img src="data:image/svg+xml;base64,') == 1
+def words(entry):
+    return render(entry)["text/plain"]
 
 
-def test_an_image_has_its_own_type_and_words():
-    assert set(render(entries()["image"])) == {"image/png", "text/plain"}
-    assert render(entries()["image"])["text/plain"] == "[image/png, 70 bytes]"
+def test_a_message_keeps_its_markdown_as_words():
+    assert render(said("a **b**\n")) == {"text/html": "<p>a <strong>b</strong></p>\n", "text/plain": "a **b**"}
 
 
-def test_what_is_said_is_what_is_read():
-    shown = render(said("Costs $5 & <b>more</b>"))
-    assert text_of(shown["text/html"]) == "Costs $5 & <b>more</b>\n"
-    assert shown["text/plain"] == "Costs $5 & <b>more</b>"
+def test_a_thought_is_folded_and_says_what_it_is_about():
+    bundle = render(said("**Looking** at it\n\nand *more*", "thought"))
+    assert bundle["text/plain"] == "Thinking:\n  **Looking** at it\n\n  and *more*"
+    assert bundle["text/html"].startswith("<details>")
+    assert text_of(bundle["text/html"]).startswith("Thinking · Looking** at it")
 
 
-def test_all_kinds_of_entries_are_among_the_samples():
-    assert {type(entry).__name__ for entry in entries().values()} == {
-        "Message",
-        "Attachment",
-        "ToolCall",
-        "Plan",
-        "Notice",
-    }
-    assert {entry.speaker for entry in entries().values() if isinstance(entry, Message)} == {"user", "agent", "thought"}
+def test_what_the_user_said_is_quoted_and_not_rendered():
+    assert render(said("**a**\n<b>", "user"))["text/plain"] == "> **a**\n> <b>"
+    assert text_of(render(said("**a**\n<b>", "user"))["text/html"]) == "**a**\n<b>"
+
+
+def test_a_plan_is_a_list_of_boxes():
+    steps = PlanEntry("Read", "low", "completed"), PlanEntry("Change", "high", "in_progress"), PlanEntry("Test\nit")
+    assert words(Plan(0, 1, steps)) == "Plan (1 of 3 done)\n☑ Read\n◐ Change (high priority)\n☐ Test it"
+    assert text_of(render(Plan(0, 1, steps))["text/html"]) == "Plan 1 of 3 done☑ Read◐ Change high priority☐ Test\nit"
+    assert words(Plan(0, 1, ())) == "Plan (empty)"
+    assert words(Plan(0, 1, (PlanEntry("a", "x", "y"),), "for it")) == "Plan (0 of 1 done) for it\n☐ a"
+
+
+@pytest.mark.parametrize(("notice", "shown"), [
+    (Notice(0, 1, "info", "Compacted"), "ℹ Compacted"),
+    (Notice(0, 1, "warning", "Careful", "It is late."), "⚠ warning: Careful\nIt is late."),
+    (Notice(0, 1, "error", "No"), "✗ error: No"),
+    (Notice(0, 1, "unknown", "An update", raw={"a": 1}), '• An update\n{\n  "a": 1\n}'),
+])  # fmt: skip
+def test_a_notice_in_words(notice, shown):
+    assert words(notice) == shown

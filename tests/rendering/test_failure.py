@@ -7,46 +7,40 @@ from copilot_kernel.acp.messages import AuthMethod
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AgentStartFailed, AuthRequired, UsageError
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.markup import pre
+from copilot_kernel.rendering.wording import Wording
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
-COPILOT = {
-    "id": "copilot-login",
-    "name": "Log in with Copilot CLI",
-    "description": "Run `copilot login` in the terminal",
-    "_meta": {"terminal-auth": {"command": "/a b/copilot", "args": ["login"], "label": "Copilot Login"}},
-}
-PARSED = AuthMethod(
-    "x", "Log in with Copilot CLI", "Run `copilot login` in the terminal", command=("/a b/copilot", "login")
-)
-SIGN_IN = """✗ The agent wants you to sign in first: Authentication required
-Log in with Copilot CLI · Run `copilot login` in the terminal
-  '/a b/copilot' login
-Then run this cell again."""
+NAME, DESCRIPTION = "Log in with Copilot CLI", "Run `copilot login` in the terminal"
+TERMINAL = {"terminal-auth": {"command": "/a b/copilot", "args": ["login"], "label": "Copilot Login"}}
+CHAT = Wording("try again", "/", frozenset({"restart"}))
 
 
-@pytest.mark.parametrize("method", [COPILOT, PARSED])
+@pytest.mark.parametrize("method", [
+    {"id": "copilot-login", "name": NAME, "description": DESCRIPTION, "_meta": TERMINAL},
+    AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login")),
+])  # fmt: skip
 def test_a_sign_in_says_what_to_run(method):
     bundle = render_failure(AuthRequired("session/new", "Authentication required", methods=(method,)))
-    assert bundle["text/plain"] == SIGN_IN
+    assert bundle["text/plain"] == (
+        f"✗ Sign in to the agent first: Authentication required\n{NAME} · {DESCRIPTION}\n"
+        "  '/a b/copilot' login\nThen run this cell again."
+    )
     assert "'/a b/copilot' login" in text_of(bundle["text/html"])
-    assert "Then run this cell again." in text_of(bundle["text/html"])
 
 
-@pytest.mark.parametrize(
-    "methods", [(), (None,), ("x",), ({},), ({"_meta": 3},), ({"_meta": {"terminal-auth": {"args": 1}}},)]
-)
+@pytest.mark.parametrize("methods", [(), (None,), ({},), ({"_meta": 3},), ({"_meta": {"terminal-auth": {"args": 1}}},)])
 def test_a_sign_in_survives_methods_of_any_shape(methods):
     bundle = render_failure(AuthRequired("session/new", "", methods=methods))
-    assert bundle["text/plain"].startswith("✗ The agent wants you to sign in first\n")
+    assert bundle["text/plain"].startswith("✗ Sign in to the agent first\n")
     assert problems(bundle["text/html"]) == []
 
 
 @pytest.mark.parametrize(("error", "words"), [
     (AgentNotFound("No such command: x", "Install `x`."), "✗ No such command: x\nInstall `x`."),
     (AgentExited("It ended", "Run it again.", "last\nwords\n"), "✗ It ended\nRun it again.\nlast\nwords"),
-    (AgentStartFailed("No answer", stderr="\x1b[31mboom\x1b[0m"), "✗ No answer\nboom"),
+    (AgentStartFailed("It was not ready\nboom", stderr="\x1b[31mboom\x1b[0m"), "✗ It was not ready\nboom"),
     (AgentRefused("session/prompt", -32603, "Internal error", {"details": "x"}),
      '✗ Internal error\nsession/prompt: error -32603\n{\n  "details": "x"\n}'),
     (AgentRefused("session/prompt", None, "No"), "✗ No\nsession/prompt"),
@@ -56,28 +50,26 @@ def test_an_error_in_words(error, words):
     assert render_failure(error)["text/plain"] == words
 
 
+def test_each_front_end_has_its_own_words_but_the_agent_keeps_its_own():
+    error = AgentRefused(
+        "x", None, "No %restart", {"d": "run this cell again"}, "`%restart`, then run this cell again. 5 %s"
+    )
+    shown = render_failure(error, CHAT)
+    assert "`/restart`, then try again. 5 %s" in shown["text/plain"]
+    assert "/restart</code>, then try again. 5 %s" in shown["text/html"]
+    assert ("No %restart" in shown["text/plain"], "run this cell again" in shown["text/plain"]) == (True, True)
+    assert render_failure(AuthRequired("x", ""), CHAT)["text/plain"].endswith("Then try again.")
+
+
 def test_commands_in_a_hint_look_like_commands():
-    html = render_failure(AgentNotFound("No", "Run `a <b>` now"))["text/html"]
-    assert "&lt;b&gt;</code> now" in html
-    assert "Run a <b> now" in text_of(html)
-
-
-def test_commands_in_a_hint_of_several_lines_have_lines_of_their_own():
-    hint = "Install it:\n    npm install it\n    it login\nOr take another."
+    hint = "Install `a <b>`:\n    npm install it\n    it login\nOr use another."
     html = render_failure(AgentNotFound("No", hint))["text/html"]
-    block = pre("npm install it\nit login")
-    assert f"<div>Install it:</div>\n{block}\n<div>Or take another.</div>" in html
+    assert "&lt;b&gt;</code>:</div>\n" + pre("npm install it\nit login") + "\n<div>Or use another.</div>" in html
 
 
-def test_last_words_stand_once_in_the_card():
-    failed = AgentStartFailed("It was not ready\nlast\nwords", stderr="last\nwords")
-    assert render_failure(failed)["text/plain"] == "✗ It was not ready\nlast\nwords"
-
-
-def test_of_many_last_words_the_last_are_seen_and_all_are_folded():
-    said = "\n".join(f"line {number}" for number in range(20))
-    html = render_failure(AgentExited("It ended", stderr=said))["text/html"]
-    folded, seen = html.split("</details>")
+def test_the_last_lines_of_much_output_are_seen_and_all_are_folded():
+    output = "\n".join(f"line {number}" for number in range(20))
+    folded, seen = render_failure(AgentExited("It ended", stderr=output))["text/html"].split("</details>")
     assert ("line 0\n" in folded, "line 7\n" in seen, "line 8\n" in seen, "line 19<" in seen) == (
         True,
         False,

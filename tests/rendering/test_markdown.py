@@ -25,10 +25,7 @@ PLAIN = '<span class="mathjax_ignore tex2jax_ignore">'
     ("a *b* **c** ~~d~~ `e`", "<p>a <em>b</em> <strong>c</strong> <s>d</s> <code>e</code></p>\n"),
     ("[a](https://x.example)", f'<p><a href="https://x.example" {LINK}>a</a></p>\n'),
     ("<https://x.example>", f'<p><a href="https://x.example" {LINK}>https://x.example</a></p>\n'),
-    ("<me@x.example>", f'<p><a href="mailto:me@x.example" {LINK}>me@x.example</a></p>\n'),
     ("[a](src/a.py)", '<p><span title="src/a.py">a</span></p>\n'),
-    ("[a](//x.example)", '<p><span title="//x.example">a</span></p>\n'),
-    ("[a](ftp://x.example)", '<p><span title="ftp://x.example">a</span></p>\n'),
     ("[a](javascript:x)", "<p>[a](javascript:x)</p>\n"),
     ("![a](https://x.example/y.png)",
      f'<p><a href="https://x.example/y.png" {LINK}>[image: a] https://x.example/y.png</a></p>\n'),
@@ -36,7 +33,6 @@ PLAIN = '<span class="mathjax_ignore tex2jax_ignore">'
     ("[![a](https://x.example/y.png)](https://z.example)",
      f'<p><a href="https://z.example" {LINK}>[image: a] https://x.example/y.png</a></p>\n'),
     ("- [ ] a\n- [x] b\n- [y] c", "<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n<li>[y] c</li>\n</ul>\n"),
-    ("3. a", '<ol start="3">\n<li>a</li>\n</ol>\n'),
     ("<b>a</b> <!-- c -->", "<p>&lt;b&gt;a&lt;/b&gt; &lt;!-- c --&gt;</p>\n"),
     ("a\x00\x1b[31mb\r\nc", "<p>ab\nc</p>\n"),
     ("a\ud83d\ude00b\ud800", "<p>a😀b\ufffd</p>\n"),
@@ -76,9 +72,6 @@ def test_styles_that_are_not_ours_do_not_pass():
     assert _kept("a", "href", "javascript:alert(1)") is None
 
 
-# -- formulas --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("formula", [
     "$x$", "$x_1 + y$", "$a = b$", "$e^{i\\pi} + 1 = 0$", "$\\alpha$", "$2x$", "$x_{max}$", "$f(x)$",
     "$$E = mc^2$$", "\\(a + b\\)", "\\[a + b\\]", "$$\na = b\n- c\n$$", "\\[\n\\frac{a}{b}\n\\]",
@@ -100,13 +93,6 @@ def test_what_is_no_formula_is_hidden_from_mathjax(text):
     outside = re.sub(re.escape(PLAIN) + r"[$\\]+</span>", "", html)
     assert "$" not in outside
     assert "\\" not in outside
-
-
-def test_dollars_in_code_are_code():
-    assert to_html("`$x$`") == "<p><code>$x$</code></p>\n"
-
-
-# -- bounds ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("piece", [
@@ -131,16 +117,13 @@ def test_any_markdown_is_safe(source):
     assert problems(to_html(source)) == []
 
 
-def test_importing_the_room_imports_no_renderer():
+def test_importing_the_package_imports_no_renderer():
     """Each of them would cost tens of milliseconds at the kernel's start."""
-    names = ("attachment", "blocks", "entry", "failure", "footer", "markdown", "question")
+    names = ("attachment", "blocks", "entry", "failure", "markdown", "question", "report")
     code = f"import sys; {'; '.join(f'import copilot_kernel.rendering.{name}' for name in names)}"
     code += "; print([m for m in ('markdown_it', 'nh3', 'pygments') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout == "[]\n"
-
-
-# -- colours ---------------------------------------------------------------------------------------------------------
 
 
 def luminance(colour: str) -> float:

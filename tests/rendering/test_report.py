@@ -1,10 +1,11 @@
-"""What our commands say, with the agent's words in it."""
+"""What this program says itself, with the agent's words in it."""
 
 from __future__ import annotations
 
 import pytest
 from copilot_kernel.rendering.markup import RED, Bundle
-from copilot_kernel.rendering.report import render_done, render_lines, render_report
+from copilot_kernel.rendering.report import Footer, render_done, render_footer, render_lines, render_report
+from copilot_kernel.rendering.wording import Wording
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -12,35 +13,33 @@ from .hostile import HOSTILE
 HEAD, ROWS = ("", "Type", "Name", "About"), (("•", "plan", "Plan\nahead", ""), ("", "go", "Go", ""))
 
 
-def test_a_table_in_plain_text_is_aligned_and_has_no_empty_columns() -> None:
-    said = render_report("Mode", HEAD, ROWS, "Choose one.")["text/plain"]
-    assert said.split("\n") == ["Mode", "   Type  Name", "•  plan  Plan ahead", "   go    Go", "Choose one."]
+def test_a_table_is_aligned_and_has_no_empty_columns() -> None:
+    bundle = render_report("Mode", HEAD, ROWS, "Choose one.")
+    lines = ["Mode", "   Type  Name", "•  plan  Plan ahead", "   go    Go", "Choose one."]
+    assert bundle["text/plain"].split("\n") == lines
+    assert (bundle["text/html"].count("<th "), bundle["text/html"].count("<td ")) == (3, 6)
+    assert text_of(bundle["text/html"]) == "Mode\nTypeName•planPlan aheadgoGo\nChoose one."
 
 
-def test_a_table_in_html_has_the_same_cells() -> None:
-    html = render_report("Mode", HEAD, ROWS, "Choose one.")["text/html"]
-    assert (problems(html), html.count("<th "), html.count("<td ")) == ([], 3, 6)
-    assert text_of(html) == "Mode\nTypeName•planPlan aheadgoGo\nChoose one."
-
-
-def test_facts_need_no_head() -> None:
-    said = render_report("Status", rows=(("Agent", "demo"), ("Permissions", "default")))
-    assert said["text/plain"] == "Status\nAgent        demo\nPermissions  default"
-    assert "<thead>" not in said["text/html"]
-
-
-def test_a_warning_is_marked_in_words_too() -> None:
-    assert render_report("P", note="Everything is allowed.", warns=True)["text/plain"] == "P\n⚠ Everything is allowed."
-
-
-def test_a_danger_is_red_and_marked() -> None:
-    said = render_report("P", note="Everything is allowed.", alarms=True)
-    assert (said["text/plain"], said["text/html"].count(RED)) == ("P\n⚠ Everything is allowed.", 2)
-
-
-def test_what_is_empty_is_left_out() -> None:
-    assert render_report("Nothing")["text/plain"] == "Nothing"
+def test_facts_need_no_head_and_what_is_empty_is_left_out() -> None:
+    bundle = render_report("Status", rows=(("Agent", "demo"), ("Permissions", "default")))
+    assert bundle["text/plain"] == "Status\nAgent        demo\nPermissions  default"
+    assert "<thead>" not in bundle["text/html"]
     assert render_report("Nothing", HEAD)["text/plain"] == "Nothing"
+
+
+def test_warnings_are_marked_and_dangers_red() -> None:
+    warning = render_report("P", note="Everything is allowed.", warns=True)
+    danger = render_report("P", note="Everything is allowed.", alarms=True)
+    assert warning["text/plain"] == danger["text/plain"] == "P\n⚠ Everything is allowed."
+    assert (RED in warning["text/html"], RED in danger["text/html"]) == (False, True)
+
+
+def test_each_front_end_has_its_own_commands() -> None:
+    chat = Wording("try again", "/", frozenset({"mode"}))
+    shown = render_report("%mode", ("a",), (("%mode x %model",),), "See %mode.", wording=chat)
+    assert shown["text/plain"] == "/mode\na\n/mode x %model\nSee /mode."
+    assert render_done("%mode", chat)["text/plain"] == "✓ /mode"
 
 
 def test_lines_are_shown_as_they_are_and_folded_if_they_are_many() -> None:
@@ -50,15 +49,37 @@ def test_lines_are_shown_as_they_are_and_folded_if_they_are_many() -> None:
     assert render_lines("Log", [])["text/plain"] == "Log\nnothing"
 
 
-def test_what_was_done_is_one_line() -> None:
-    assert render_done("Mode:\nplan")["text/plain"] == "✓ Mode: plan"
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_agents_words_stay_text(text: str) -> None:
-    said: list[Bundle] = [
+    shown: list[Bundle] = [
         render_report(text, (text, text), ((text, text),), text, True),
         render_lines(text, [text] * 20),
         render_done(text),
     ]
-    assert [problems(bundle["text/html"]) for bundle in said] == [[], [], []]
+    assert [problems(bundle["text/html"]) for bundle in shown] == [[], [], []]
+
+
+@pytest.mark.parametrize(("footer", "words"), [
+    (Footer("Copilot", "m", "Plan"), "Copilot · m · Plan"),
+    (Footer("a", used=8728, size=128_000), "a · context 6 % of 128k"),
+    (Footer("a", used=8728, size=0), "a · context 9k"),
+    (Footer("a", used=0, size=128_000), "a"),
+    (Footer("a", stop_reason="tired"), "stopped: tired · a"),
+    (Footer("", stop_reason="cancelled", unasked=1, permission_mode="plan"),
+     "cancelled · ⚠ 1 action ran without asking · permissions: plan"),
+    (Footer("a", seconds=3.21), "a · 3.2 s"),
+    (Footer("a", unasked=2, seconds=75), "⚠ 2 actions ran without asking · a · 1 min 15 s"),
+])  # fmt: skip
+def test_a_footer_in_words(footer: Footer, words: str) -> None:
+    bundle = render_footer(footer)
+    assert bundle is not None
+    assert bundle["text/plain"] == words
+    assert text_of(bundle["text/html"]).replace(" · ", " ") == words.replace(" · ", " ")
+
+
+def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() -> None:
+    for mode in ("acceptEdits", "bypassPermissions"):
+        shown = render_footer(Footer("a", permission_mode=mode))
+        assert shown is not None
+        assert (RED in shown["text/html"]) == (mode == "bypassPermissions")
+    assert render_footer(Footer("")) is None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Image, Location, Terminal, Text
+from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import RED, pre
 
 from .allowed import text_of
-from .samples import GIT_DIFF, PIXEL, call
+from .samples import GIT_DIFF, call
 
 
 def plain(**fields):
@@ -22,11 +22,8 @@ def html(**fields):
 
 @pytest.mark.parametrize(("fields", "words"), [
     ({}, "○ other · pending"),
-    ({"name": "grep"}, "○ grep · pending"),
-    ({"title": "Look", "status": "waiting"}, "◌ Look · waiting for an answer"),
-    ({"title": "Look", "status": "in_progress"}, "◐ Look · running"),
+    ({"title": "Look", "status": "waiting"}, "◌ Look · waiting for your answer"),
     ({"title": "Look", "status": "completed"}, "✓ Look · done"),
-    ({"title": "Look", "status": "failed"}, "✗ Look · failed"),
     ({"title": "Look", "status": "cancelled"}, "■ Look · cancelled"),
     ({"title": "Look", "status": "paused"}, "• Look · paused"),
     ({"title": "Look", "status": "completed", "decision": "Allowed: Yes (you)"}, "✓ Look · done · Allowed: Yes (you)"),
@@ -35,9 +32,6 @@ def html(**fields):
 ])  # fmt: skip
 def test_the_first_line_says_what_and_how_it_went(fields, words):
     assert plain(**fields) == words
-
-
-# -- what was not asked about -----------------------------------------------------------------------------------------
 
 
 def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
@@ -54,28 +48,16 @@ def test_a_call_that_the_user_had_allowed_before_is_not_accused():
     assert (RED in bundle["text/html"], "&lt;Edit&gt;" in bundle["text/html"]) == (False, True)
 
 
-# -- places ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("title", "location", "words"), [
     ("Read", Location("/project/src/a.py"), "○ Read · src/a.py · pending"),
     ("Read", Location("/project/src/a.py", 7), "○ Read · src/a.py:7 · pending"),
     ("Read src/a.py", Location("/project/src/a.py"), "○ Read src/a.py · pending"),
     ("Read src/a.py", Location("/project/src/a.py", 7), "○ Read src/a.py · src/a.py:7 · pending"),
-    ("Read a.py", Location("/project/src/a.py"), "○ Read a.py · src/a.py · pending"),
     ("Read", Location("/project/../etc/passwd"), "○ Read · /project/../etc/passwd · pending"),
-    ("Read", Location("/project2/a.py"), "○ Read · /project2/a.py · pending"),
     ("Read", Location("/project"), "○ Read · pending"),
 ])  # fmt: skip
 def test_a_place_is_short_but_never_misleading(title, location, words):
     assert plain(title=title, locations=(location,)) == words
-
-
-def test_the_whole_path_is_in_the_tooltip():
-    assert 'title="/project/src/a.py">src/a.py</span>' in html(title="Read", locations=(Location("/project/src/a.py"),))
-
-
-# -- commands --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("raw_input", "commands"), [
@@ -83,11 +65,7 @@ def test_the_whole_path_is_in_the_tooltip():
     ({"commands": ["ls -l", "rm x"]}, ["$ ls -l", "$ rm x"]),
     ({"command": "ls", "commands": ["rm -rf ~"]}, ["$ ls", "$ rm -rf ~"]),
     ({"command": ["bash", "-lc", "ls -l | wc"]}, ["$ bash -lc 'ls -l | wc'"]),
-    ({"cmd": "ls"}, ["$ ls"]),
-    ({"argv": ["ls", "a b"]}, ["$ ls 'a b'"]),
     ({"command": ["ls", 3]}, ["$ ls 3"]),
-    ({"command": ""}, []),
-    ("ls", []),
 ])  # fmt: skip
 def test_every_command_is_shown_whole(raw_input, commands):
     lines = plain(title="Run", raw_input=raw_input).split("\n")[1:]
@@ -99,19 +77,13 @@ def test_a_command_that_is_the_title_is_shown_once():
     assert html(title="ls -l", raw_input={"command": "ls -l"}).count("ls -l") == 1
 
 
-def test_a_command_of_two_lines_is_not_the_title():
-    assert plain(title="a\nb", raw_input={"command": "a\nb"}) == "○ a b · pending\n  $ a\n  b"
-
-
-# -- exit codes ------------------------------------------------------------------------------------------------------
-
 COPILOT = {"content": "out", "contents": [{"type": "shell_exit", "shellId": "0", "exitCode": 3}]}
 
 
 @pytest.mark.parametrize("fields", [
     {"raw_output": COPILOT},
-    {"content": (Text("out\n<shellId: 0 completed with exit code 3>"),)},
-    {"content": (Text("```console\nExit code 3\nout\n```"),)},
+    {"content": (TextBlock("out\n<shellId: 0 completed with exit code 3>"),)},
+    {"content": (TextBlock("```console\nExit code 3\nout\n```"),)},
     {"raw_output": {"output": "out", "exitCode": 3}},
     {"raw_output": {"output": "out", "exit_code": 3}},
     {"raw_output": {"output": "out", "metadata": {"exit": 3}}},
@@ -120,88 +92,63 @@ COPILOT = {"content": "out", "contents": [{"type": "shell_exit", "shellId": "0",
 ])  # fmt: skip
 def test_a_command_that_failed_looks_like_it_whatever_the_agent_calls_it(fields):
     shown = render(call(title="Run", kind="execute", status="completed", **fields))
-    assert shown["text/plain"] == "✗ Run · done with exit code 3\n  out"
-    assert f'<span style="color:{RED}">✗ done with exit code 3</span>' in shown["text/html"]
+    assert shown["text/plain"] == "✗ Run · exit 3\n  out"
+    assert f'<span style="color:{RED}">✗ exit 3</span>' in shown["text/html"]
 
 
 def test_exit_code_zero_is_said():
-    assert plain(title="Run", status="completed", raw_output={"exitCode": 0}) == "✓ Run · done, exit code 0"
+    assert plain(title="Run", status="completed", raw_output={"exitCode": 0}) == "✓ Run · done"
 
 
 @pytest.mark.parametrize(
     "raw_output", [{"code": 3}, {"exitCode": "3"}, {"exitCode": True}, {"exitCode": None}, [3], "3"]
 )
 def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
-    assert "exit code" not in plain(title="Run", status="completed", raw_output=raw_output)
-
-
-# -- output ----------------------------------------------------------------------------------------------------------
+    assert plain(title="Run", status="completed", raw_output=raw_output).split("\n")[0] == "✓ Run · done"
 
 
 @pytest.mark.parametrize(("fields", "output"), [
     ({"raw_output": {"content": "one\ntwo\n"}}, "  one\n  two"),
-    ({"raw_output": "one"}, "  one"),
     ({"raw_output": {"stdout": "one\n", "stderr": "two"}}, "  one\n  two"),
     ({"raw_output": {"content": [{"type": "text", "text": "one"}]}}, "  one"),
     ({"raw_output": {"rows": [1]}}, '  {\n    "rows": [\n      1\n    ]\n  }'),
-    ({"content": (Text("one"),), "raw_output": {"content": "one more"}}, "  one"),
-    ({"content": (Text("one"), Text("two"))}, "  one\n  two"),
-    ({"content": (Terminal("t"),), "meta": {"terminal_output": {"data": "one", "terminal_id": "t"}}}, "  one"),
-    ({"content": (Terminal("t"),), "meta": {"terminal_output": "one"}}, "  one"),
-    ({"content": (Terminal("t"),)}, "  (terminal t: no output was sent)"),
-    ({"content": (Terminal(output="\x1b[32mone\x1b[0m"),)}, "  one"),
-    ({"content": (Terminal("t", "whole"),), "meta": {"terminal_output": "late"}}, "  whole"),
-    ({"content": (Text("\x1b[32mone\x1b[0m\rtwo"),)}, "  two"),
-    ({"content": (Text("```\none\n```\n"),)}, "  one"),
-    ({"content": (Text("```\none\n```\nand\n```\ntwo\n```"),)}, "  ```\n  one\n  ```\n  and\n  ```\n  two\n  ```"),
+    ({"content": (TextBlock("one"),), "raw_output": {"content": "one more"}}, "  one"),
+    ({"content": (TerminalContent("t"),), "meta": {"terminal_output": {"data": "one", "terminal_id": "t"}}}, "  one"),
+    ({"content": (TerminalContent("t"),)}, "  (terminal t: no output was sent)"),
+    ({"content": (TerminalContent("t", "whole"),), "meta": {"terminal_output": "late"}}, "  whole"),
+    ({"content": (TextBlock("\x1b[32mone\x1b[0m\rtwo"),)}, "  two"),
+    ({"content": (TextBlock("```\none\n```\nand\n```\ntwo\n```"),)}, "  ```\n  one\n  ```\n  and\n  ```\n  two\n  ```"),
 ])  # fmt: skip
 def test_output_is_found_where_agents_put_it(fields, output):
     assert plain(title="Run", status="completed", **fields) == f"✓ Run · done\n{output}"
 
 
 def test_a_failure_shows_its_reason_beside_what_was_said_before():
-    shown = plain(title="Run", status="failed", content=(Text("began"),), raw_output={"message": "no such file"})
+    shown = plain(title="Run", status="failed", content=(TextBlock("began"),), raw_output={"message": "no such file"})
     assert shown == "✗ Run · failed\n  began\n  no such file"
 
 
 def test_short_output_is_open_and_long_output_folded():
     twelve, thirteen = ("\n".join(map(str, range(count))) for count in (12, 13))
-    assert "<details>" not in html(title="Run", status="completed", content=(Text(twelve),))
-    folded = html(title="Run", status="completed", content=(Text(thirteen),))
+    assert "<details>" not in html(title="Run", status="completed", content=(TextBlock(twelve),))
+    folded = html(title="Run", status="completed", content=(TextBlock(thirteen),))
     assert text_of(folded.partition("<details>")[2]) == f"output 13 lines · … 12{thirteen}"
 
 
-def test_what_was_read_for_the_agent_is_folded():
-    assert "<details>" in html(title="Read", kind="read", status="completed", content=(Text("one line"),))
-
-
-def test_very_long_output_says_what_it_leaves_out():
-    shown = text_of(html(title="Run", status="completed", content=(Text("a" * 60_000 + "b" * 60_000),)))
-    assert "a\n… 20,000 characters not shown …\nb" in shown
-
-
 def test_a_terminal_shows_the_two_ends_of_long_output():
-    shown = plain(title="Run", status="completed", content=(Text("\n".join(map(str, range(100)))),)).split("\n")
+    shown = plain(title="Run", status="completed", content=(TextBlock("\n".join(map(str, range(100)))),)).split("\n")
     assert shown[1:2] + shown[30:32] + shown[-1:] == ["  0", "  29", "  … 40 lines not shown …", "  99"]
 
 
 def test_colours_of_a_terminal_stay():
     assert pre(f'<span style="color:{RED};font-weight:bold">no</span> x') in html(
-        title="Run", content=(Text("\x1b[31;1mno\x1b[0m x"),)
+        title="Run", content=(TextBlock("\x1b[31;1mno\x1b[0m x"),)
     )
-
-
-# -- changes ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_change_of_the_file_in_the_title_needs_no_line_of_its_own():
     shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/project/a.py", "x\n", "y\n"),))
-    assert text_of(shown).split("\n")[0] == "✎ Edit a.py +1 −1 numbered within what was sent ✓ done"
-
-
-def test_a_change_of_another_file_names_it():
-    shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/etc/a.py", "x\n", "y\n"),))
-    assert "/etc/a.py +1 −1" in text_of(shown)
+    assert text_of(shown).split("\n")[0] == "✎ Edit a.py +1 −1 line numbers of the excerpt ✓ done"
 
 
 def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
@@ -216,19 +163,6 @@ def test_a_unified_diff_that_says_something_else_does_not_replace_the_change():
     raw_input = {"fileName": "/project/notes.txt", "diff": GIT_DIFF}
     shown = plain(title="Edit", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "a\n", "b\n"),))
     assert "  -a\n  +b" in shown
-
-
-def test_a_unified_diff_alone_is_shown():
-    assert "  -two\n  +TWO" in plain(title="Edit", raw_input={"path": "/project/notes.txt", "diff": GIT_DIFF})
-
-
-def test_images_of_tools_are_shown():
-    contents = {"contents": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}]}
-    assert f'<img src="data:image/png;base64,{PIXEL}"' in html(title="Shot", status="completed", raw_output=contents)
-    assert '<img src="data:image/png' in html(title="Shot", content=(Image(PIXEL, "image/png"),))
-
-
-# -- input -----------------------------------------------------------------------------------------------------------
 
 
 def test_what_a_tool_was_given_is_folded_json():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Chunk, Text, ToolCallUpdate
+from copilot_kernel.acp.messages import Chunk, TextBlock, ToolCallUpdate
 from copilot_kernel.acp.parse import parse_update
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.conversation.reduce import begin_turn, reduce
@@ -26,7 +26,7 @@ def updates(path: Path) -> list[Any]:
 
 
 def conversation(path: Path) -> Conversation:
-    told = begin_turn(Conversation(), [Text("Please.")])
+    told = begin_turn(Conversation(), [TextBlock("Please.")])
     for update in updates(path):
         told = reduce(told, update)
     return told
@@ -41,7 +41,7 @@ def test_a_recorded_conversation_can_be_shown(path):
     told = conversation(path)
     assert [found for entry in told.entries if (found := problems(render(entry).get("text/html", "")))] == []
     words = render_group(told.entries)["text/plain"]
-    texts = [u.block.text for u in updates(path) if isinstance(u, Chunk) and isinstance(u.block, Text)]
+    texts = [u.block.text for u in updates(path) if isinstance(u, Chunk) and isinstance(u.block, TextBlock)]
     assert [text for text in texts if squeezed(text) not in squeezed(words)] == []
     ran = [command for u in updates(path) if isinstance(u, ToolCallUpdate) for command in commands(u.raw_input)]
     assert [command for command in ran if command not in words] == []

@@ -1,7 +1,5 @@
 """A client of the API that knows nothing but HTTP, and agents that tests write themselves."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -63,6 +61,29 @@ class Api:
         self.token = str(serverapp.identity_provider.token)
         self.app = serverapp.extension_manager.extension_apps["copilot_kernel"].copy().pop()
 
+        self.context = self.app.context
+
+    @property
+    def turns(self) -> int:
+        """How many run."""
+        return len(self.context.limits.activity)
+
+    @property
+    def agents(self) -> int:
+        """How many run."""
+        return int(self.context.pool.running)
+
+    @property
+    def sessions(self) -> int:
+        """How many are open."""
+        return int(self.context.pool.conversations)
+
+    async def close_conversations(self) -> None:
+        """End those that are kept by name."""
+        store = self.context.conversations.store
+        for each in store.all():
+            await store._end(each)
+
     @property
     def url(self) -> str:
         """Of the base URL, with a slash at its end."""
@@ -107,12 +128,22 @@ async def scripted(api: Api, **answers: Any) -> AsyncIterator[Script]:
     """The server's agent is one that is written in the test, until the end of the block."""
     async with listening(**answers) as (script, launch):
         assert launch.address is not None
-        settings = replace(api.app.base_settings, agent="tcp://{}:{}".format(*launch.address))
-        api.app.base_settings = api.app.pool.settings = settings
+        pool = api.context.pool
+        pool.settings = replace(pool.settings, agent="tcp://{}:{}".format(*launch.address))
         try:
             yield script
         finally:
             await api.app.stop_extension()
+
+
+def recorder(member: str, into: list[Any]) -> Any:
+    """An answer of an agent that keeps this member of what it was asked."""
+
+    async def answer(script: Any, params: Any) -> Json:
+        into.append(params[member])
+        return {}
+
+    return answer
 
 
 def prompts(script: Script) -> list[list[Json]]:

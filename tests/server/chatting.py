@@ -1,7 +1,5 @@
 """Readers of conversations, in memory; and what a chat needs of a server, without one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
@@ -11,29 +9,28 @@ from typing import Any
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.frontend.chat_runner import ChatRunner
-from copilot_kernel.frontend.context import CommandContext
-from copilot_kernel.server.media import MediaStore
-from copilot_kernel.server.talk import ChatSession, Host, Limits
-from copilot_kernel.server.talks import ChatSessionManager
-from copilot_kernel.server.wire import ApproveTool, Message, compose
+from copilot_kernel.frontend.command_context import CommandContext
+from copilot_kernel.server.chat.media import MediaStore
+from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
+from copilot_kernel.server.chat.sessions import ChatSessionManager
+from copilot_kernel.server.chat.wire import ApproveTool, Message, compose
 
-LIMIT = 20.0
-Told = dict[str, Any]
+from .api import LIMIT, Json
 
 
 class Listener:
     """A reader that keeps what it heard, as the JSON that a socket would send."""
 
-    def __init__(self, pictures: bool = False) -> None:
-        self.pictures = pictures
-        self.heard: list[Told] = []
+    def __init__(self, with_html: bool = False) -> None:
+        self.wants_html = with_html
+        self.heard: list[Json] = []
         self._more = asyncio.Event()
 
-    def hear(self, message: Message) -> None:
-        self.heard.append(json.loads(compose(message, self.pictures)))
+    def receive(self, message: Message) -> None:
+        self.heard.append(json.loads(compose(message, self.wants_html)))
         self._more.set()
 
-    async def until(self, is_it: Callable[[Told], bool]) -> Told:
+    async def until(self, is_it: Callable[[Json], bool]) -> Json:
         """The first message that is it, heard already or not."""
         async with asyncio.timeout(LIMIT):
             while True:
@@ -43,23 +40,23 @@ class Listener:
                 self._more.clear()
                 await self._more.wait()
 
-    async def done(self, count: int = 1) -> list[Told]:
+    async def done(self, count: int = 1) -> list[Json]:
         """All that was heard up to this many ends of a response."""
         await self.until(lambda told: len(self.of("done")) >= count)
         return self.heard
 
-    async def event(self, name: str) -> Told:
+    async def event(self, name: str) -> Json:
         return await self.until(lambda told: told.get("event") == name)
 
-    async def nth(self, name: str, number: int) -> Told:
+    async def nth(self, name: str, number: int) -> Json:
         """The event of this name that comes as number `number`, from 1."""
         await self.until(lambda told: len(self.events(name)) >= number)
         return self.events(name)[number - 1]
 
-    def of(self, kind: str) -> list[Told]:
+    def of(self, kind: str) -> list[Json]:
         return [told for told in self.heard if told["type"] == kind]
 
-    def events(self, name: str) -> list[Told]:
+    def events(self, name: str) -> list[Json]:
         return [told for told in self.heard if told.get("event") == name]
 
     @property
@@ -68,32 +65,42 @@ class Listener:
 
 
 @asynccontextmanager
-async def talking(settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
+async def chat_manager(settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
     """Conversations, each with an agent of its own."""
 
-    async def make_desk() -> CommandContext:
+    async def make_context() -> CommandContext:
         return CommandContext(ChatRunner(lambda: Chat(settings)), lambda: settings)
 
-    async def leave(home: ChatRunner) -> None:
+    async def close(home: ChatRunner) -> None:
         await home.close(5)
 
-    shelf = MediaStore("/api/media/")
-    talks = ChatSessionManager(Host(make_desk, Chat.ready, leave, shelf.keep), Limits(**limits))
+    store = MediaStore("/api/media/")
+    chats = ChatSessionManager(ChatServices(make_context, Chat.ready, close, store.save), ChatLimits(**limits))
     try:
-        yield talks
+        yield chats
     finally:
-        await talks.close()
-        shelf.close()
+        await chats.close()
+        store.close()
 
 
-async def said(talk: ChatSession, listener: Listener, text: str) -> list[Told]:
+@asynccontextmanager
+async def conversation(settings: Settings, **limits: Any) -> AsyncIterator[tuple[ChatSession, Listener]]:
+    """A new one, and who has begun it."""
+    async with chat_manager(settings, **limits) as chats:
+        listener = Listener()
+        yield await chats.new(listener), listener
+
+
+async def said(session: ChatSession, listener: Listener, text: str) -> list[Json]:
     """What is heard of one message, to its end."""
     before, ends = len(listener.heard), len(listener.of("done"))
-    talk.send(text)
+    session.send(text)
     await listener.done(ends + 1)
     return listener.heard[before:]
 
 
-def answered(talk: ChatSession, call_id: str, response: object, option_id: str | None = None, reason: str = "") -> None:
+def answered(
+    session: ChatSession, call_id: str, response: object, option_id: str | None = None, reason: str = ""
+) -> None:
     more = {"response": response, "option_id": option_id, "reason": reason}
-    talk.voice.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))
+    session.broadcaster.approvals.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -4,8 +4,6 @@
 parametrizing them indirectly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from pytest_jupyter.jupyter_server import *  # noqa: F403  (the way to have its 
 from traitlets.config import Config
 
 from .api import Api
-from .sockets import MagicSession
+from .sockets import ChatEndpoint
 
 
 @pytest.fixture
@@ -56,8 +54,8 @@ def api(jp_serverapp: Any, jp_fetch: Callable[..., Any], jp_http_port: int, jp_b
 
 
 @pytest.fixture
-def door(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> MagicSession:
-    return MagicSession(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
+def endpoint(jp_serverapp: Any, http_server: Any, jp_http_port: int, jp_base_url: str) -> ChatEndpoint:
+    return ChatEndpoint(jp_http_port, jp_base_url, jp_serverapp.identity_provider.token)
 
 
 @pytest.fixture

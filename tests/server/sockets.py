@@ -1,7 +1,5 @@
 """Clients of the chat's WebSocket, on a server that runs in the same loop."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
@@ -10,15 +8,14 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-LIMIT = 20.0
-Told = dict[str, Any]
+from .api import LIMIT, Json
 
 
 class Client:
     """One connection; `heard` is all that came."""
 
     def __init__(self, socket: ClientConnection) -> None:
-        self.socket, self.heard = socket, list[Told]()
+        self.socket, self.heard = socket, list[Json]()
 
     async def act(self, action: str, **more: Any) -> None:
         await self.socket.send(json.dumps({"action": action, **more}))
@@ -26,22 +23,22 @@ class Client:
     async def raw(self, text: str | bytes) -> None:
         await self.socket.send(text)
 
-    async def next(self) -> Told:
+    async def next(self) -> Json:
         async with asyncio.timeout(LIMIT):
-            told: Told = json.loads(await self.socket.recv())
+            told: Json = json.loads(await self.socket.recv())
         self.heard.append(told)
         return told
 
-    async def until(self, is_it: Callable[[Told], bool]) -> Told:
+    async def until(self, is_it: Callable[[Json], bool]) -> Json:
         """Read on to the first that is it."""
         while not is_it(told := await self.next()):
             pass
         return told
 
-    async def kind(self, kind: str) -> Told:
+    async def kind(self, kind: str) -> Json:
         return await self.until(lambda told: told["type"] == kind)
 
-    async def event(self, name: str) -> Told:
+    async def event(self, name: str) -> Json:
         return await self.until(lambda told: told.get("event") == name)
 
     async def begin(self) -> str:
@@ -49,7 +46,7 @@ class Client:
         await self.act("new_session")
         return str((await self.kind("session_created"))["session_id"])
 
-    async def say(self, text: str) -> list[Told]:
+    async def say(self, text: str) -> list[Json]:
         """What came of it, to its end."""
         before = len(self.heard)
         await self.act("send", text=text)
@@ -57,12 +54,12 @@ class Client:
         return self.heard[before:]
 
 
-def text_of(told: list[Told]) -> str:
+def text_of(told: list[Json]) -> str:
     """What the agent said."""
     return "".join(each["content"] for each in told if each["type"] == "delta")
 
 
-class MagicSession:
+class ChatEndpoint:
     """Where the server is, and who may come in."""
 
     def __init__(self, port: int, base: str, token: str) -> None:

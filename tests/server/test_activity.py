@@ -1,15 +1,13 @@
 """What the server does counts as its activity, so that nobody takes it for idle meanwhile."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from copilot_kernel.server.activity import Activity
+from copilot_kernel.server.limits import Activity
 
 from .api import Api, until
-from .sockets import MagicSession
+from .sockets import ChatEndpoint
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -38,54 +36,39 @@ def test_a_turn_counts_until_it_ends_but_not_for_ever() -> None:
     assert not noted()
 
 
-def last_activity(api: Api) -> datetime:
-    """As Jupyter tells it to who looks for idle servers."""
-    found: datetime = api.serverapp.web_app.last_activity()
-    return found
-
-
-def forget(api: Api) -> None:
-    """As if nothing had happened for long."""
-    settings = api.serverapp.web_app.settings
-    settings["started"] = api.serverapp.kernel_manager.last_kernel_activity = LONG_AGO
-    settings["last_activity_times"].clear()
-    for name in [name for name in settings if name.endswith("_last_activity")]:
-        del settings[name]
-    assert last_activity(api) == LONG_AGO
-
-
 async def is_active(api: Api) -> bool:
-    """Whether the next look makes the server look busy."""
-    forget(api)
+    """Whether the next look makes the server look busy, though nothing had happened for long."""
+    web_app = api.serverapp.web_app
+    web_app.settings["started"] = api.serverapp.kernel_manager.last_kernel_activity = LONG_AGO
+    web_app.settings["last_activity_times"].clear()
+    for name in [name for name in web_app.settings if name.endswith("_last_activity")]:
+        del web_app.settings[name]
+    assert web_app.last_activity() == LONG_AGO
     await api.app._sweep()
-    return datetime.now(UTC) - last_activity(api) < timedelta(minutes=1)
+    return bool(datetime.now(UTC) - web_app.last_activity() < timedelta(minutes=1))
 
 
-async def test_a_request_over_http_whose_client_waits(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("extension", "counts"), [({}, True), ({"activity_timeout": 0}, False)], indirect=["extension"]
+)
+async def test_a_request_over_http_whose_client_waits(api: Api, counts: bool) -> None:
     async with api.streaming("demo: say begun\nwait") as response:
         await anext(response.aiter_lines())
-        assert await is_active(api)
-    await until(lambda: api.app.limits.running == 0)
+        assert await is_active(api) is counts
+    await until(lambda: api.turns == 0)
     assert not await is_active(api)
 
 
-async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, door: MagicSession) -> None:
-    async with door.client() as client:
+async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, endpoint: ChatEndpoint) -> None:
+    async with endpoint.client() as client:
         session = await client.begin()
         await client.act("send", text="demo: ask Shall I?")
         asked = await client.event("tool_approval_request")
     assert await is_active(api)
-    async with door.client() as client:
+    async with endpoint.client() as client:
         await client.act("resume_session", session_id=session)
         await client.act("approve_tool", call_id=asked["call_id"], response="yes")
         await client.kind("done")
-        assert not await is_active(api)
-
-
-@pytest.mark.parametrize("extension", [{"activity_timeout": 0}], indirect=True)
-async def test_unless_a_setting_says_otherwise(api: Api) -> None:
-    async with api.streaming("demo: say begun\nwait") as response:
-        await anext(response.aiter_lines())
         assert not await is_active(api)
 
 

@@ -1,7 +1,5 @@
 """Clients that people use: OpenAI's own for Python and Node.js, and LangChain's."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -19,7 +17,6 @@ from langchain_openai import ChatOpenAI
 from .api import LIMIT, Api, scripted, user
 
 PEERS = Path(__file__).parents[1] / "peers"
-TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 35}
 
 
 def client(api: Api, key: str = "") -> openai.AsyncOpenAI:
@@ -28,48 +25,34 @@ def client(api: Api, key: str = "") -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url=f"{api.url}v1", api_key=key or api.token, max_retries=0, http_client=web)
 
 
-# -- openai for Python ------------------------------------------------------------------------------------------------
-
-
-async def test_openai_plain(api: Api) -> None:
-    async with client(api) as ai:
-        got = await ai.chat.completions.create(model="scripted", messages=user("demo: say Hello"))  # type: ignore[arg-type]
-    assert (got.choices[0].message.content, got.choices[0].finish_reason) == ("Hello", "stop")
-    assert (got.model, got.usage) == ("scripted", None)
-
-
-async def test_openai_stream(api: Api) -> None:
-    async with client(api) as ai, scripted(api, session_prompt=saying("One ", "two")):
-        stream = await ai.chat.completions.create(
-            model="x",
-            messages=user("Hello"),  # type: ignore[arg-type]
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-        chunks = [chunk async for chunk in stream]
-    pieces = [chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices]
-    assert "".join(pieces) == "One two"
-    assert chunks[0].choices[0].delta.role == "assistant"
-    assert chunks[-1].usage is not None
-    assert chunks[-1].usage.total_tokens == 35
-
-
-def saying(*pieces: str) -> Any:
+async def test_streams_of_openai_and_langchain(api: Api) -> None:
     async def prompt(script: Any, params: Any) -> dict[str, Any]:
-        for piece in pieces:
+        for piece in ("One ", "two"):
             await script.say(piece)
-        return {"stopReason": "end_turn", "usage": TOLD}
+        return {"stopReason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 5, "totalTokens": 35}}
 
-    return prompt
+    async with scripted(api, session_prompt=prompt), client(api) as ai, langchain(api) as model:
+        ask: Any = ai.chat.completions.create
+        options = {"stream": True, "stream_options": {"include_usage": True}}
+        chunks = [chunk async for chunk in await ask(model="x", messages=user("Hello"), **options)]
+        others = [chunk async for chunk in model.astream("Hello")]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "One two"
+    assert (chunks[0].choices[0].delta.role, chunks[-1].usage.total_tokens) == ("assistant", 35)
+    assert "".join(str(chunk.content) for chunk in others) == "One two"
+    assert [chunk.usage_metadata["total_tokens"] for chunk in others if chunk.usage_metadata] == [35]
 
 
-async def test_openai_models(api: Api) -> None:
+async def test_openai(api: Api) -> None:
     async with client(api) as ai:
+        ask: Any = ai.chat.completions.create
+        got = await ask(model="scripted", messages=user("demo: say Hello"))
+        assert (got.choices[0].message.content, got.choices[0].finish_reason) == ("Hello", "stop")
+        assert (got.model, got.usage) == ("scripted", None)
         assert [model.id async for model in ai.models.list()] == ["scripted", "scripted-large"]
         assert (await ai.models.retrieve("scripted-large")).owned_by == "demo"
         with pytest.raises(openai.NotFoundError) as error:
             await ai.models.retrieve("no-such")
-    assert (error.value.type, error.value.param) == ("not_found", "model")
+        assert (error.value.type, error.value.param) == ("not_found", "model")
 
 
 async def test_openai_responses(api: Api) -> None:
@@ -101,48 +84,21 @@ async def test_openai_errors(api: Api) -> None:
     assert (refused.value.param, failed.value.status_code, missing.value.status_code) == ("n", 500, 501)
 
 
-@pytest.mark.parametrize("agent", ["no-such-agent"], indirect=True)
-async def test_openai_without_an_agent(api: Api) -> None:
-    async with client(api) as ai:
-        with pytest.raises(openai.InternalServerError) as error:
-            await ai.chat.completions.create(model="x", messages=user("Hello"))  # type: ignore[arg-type]
-    assert (error.value.status_code, error.value.type) == (503, "service_unavailable")
-
-
-# -- LangChain --------------------------------------------------------------------------------------------------------
-
-
 @asynccontextmanager
-async def langchain(api: Api, **more: Any) -> AsyncIterator[ChatOpenAI]:
-    web = {"http_client": httpx.Client(trust_env=False), "http_async_client": httpx.AsyncClient(trust_env=False)}
-    with web["http_client"]:
-        async with web["http_async_client"]:
-            address = {"base_url": f"{api.url}v1", "api_key": api.token}
-            yield ChatOpenAI(**address, model="scripted", max_retries=0, **web, **more)
+async def langchain(api: Api) -> AsyncIterator[ChatOpenAI]:
+    async with httpx.AsyncClient(trust_env=False) as web:
+        with httpx.Client(trust_env=False) as other:
+            more: Any = {"base_url": f"{api.url}v1", "api_key": api.token, "http_client": other}
+            yield ChatOpenAI(**more, model="scripted", max_retries=0, http_async_client=web, stream_usage=True)
 
 
-async def test_langchain_plain(api: Api) -> None:
-    async with langchain(api, temperature=0.1) as model:
-        got = await model.ainvoke([("human", "demo: say Hello")])
-    assert (got.content, got.response_metadata["finish_reason"]) == ("Hello", "stop")
-    assert got.usage_metadata is None
-
-
-async def test_langchain_stream(api: Api) -> None:
-    async with scripted(api, session_prompt=saying("One ", "two")), langchain(api, stream_usage=True) as model:
-        chunks = [chunk async for chunk in model.astream("Hello")]
-    assert "".join(str(chunk.content) for chunk in chunks) == "One two"
-    told = [chunk.usage_metadata for chunk in chunks if chunk.usage_metadata]
-    assert [each["total_tokens"] for each in told] == [35]
-
-
-async def test_langchain_errors(api: Api) -> None:
-    async with langchain(api, n=2) as model:
+async def test_langchain(api: Api) -> None:
+    async with langchain(api) as model:
+        got = await model.ainvoke([("human", "demo: say Hello")], temperature=0.1)
+        assert (got.content, got.response_metadata["finish_reason"]) == ("Hello", "stop")
+        assert got.usage_metadata is None
         with pytest.raises(openai.BadRequestError):
-            await model.ainvoke("Hello")
-
-
-# -- openai for Node.js -----------------------------------------------------------------------------------------------
+            await model.ainvoke("Hello", n=2)
 
 
 @pytest.fixture
@@ -167,9 +123,5 @@ async def test_openai_for_node(api: Api, node: str) -> None:
         "stream": "1 2 3 ",
         "models": ["scripted", "scripted-large"],
         "response": "Hello",
-        "errors": [
-            ["BadRequestError", 400, "n"],
-            ["AuthenticationError", 401, None],
-            ["NotFoundError", 404, "model"],
-        ],
+        "errors": [["BadRequestError", 400, "n"], ["AuthenticationError", 401, None], ["NotFoundError", 404, "model"]],
     }

@@ -1,7 +1,5 @@
 """Without the packages of the extra `[server]`, the extension is absent and says how to get it."""
 
-from __future__ import annotations
-
 import logging
 
 import copilot_kernel

@@ -1,9 +1,6 @@
 """HEAD: what GET answers, without its body (RFC 9110, 9.3.2)."""
 
-from __future__ import annotations
-
 import httpx
-import pytest
 
 from .api import CHAT, Api, raw
 
@@ -14,11 +11,9 @@ ALL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_head_is_get_without_a_body(api: Api, known: bool) -> None:
-    headers = api.bearer if known else {}
-    await raw(api, "GET", "v1/models", headers=headers)  # so that as much is known of them as later
-    for path in ALL:
+async def test_head_is_get_without_a_body(api: Api) -> None:
+    await raw(api, "GET", "v1/models", headers=api.bearer)  # so that as much is known of them as later
+    for path, headers in [*((path, api.bearer) for path in ALL), *((path, {}) for path in ALL[:2])]:
         get, head = [await raw(api, method, path, headers=headers) for method in ("GET", "HEAD")]
         assert (path, head.status_code, head.content) == (path, get.status_code, b"")
         assert told_in(head) == told_in(get)

@@ -1,23 +1,20 @@
 """`GET /v1/models`, and which model a request gets."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
 import pytest
 from copilot_kernel.acp import session
-from copilot_kernel.server.catalogue import Model, choose
-from copilot_kernel.server.identifiers import LONGEST, identifier, ids, sanitised
-from hypothesis import given
+from copilot_kernel.server.catalogue import MAX_NAME_CHARS, Model, choose, identifier, sanitised, unique_ids
+from hypothesis import given, settings
 from hypothesis.strategies import lists, text
 
-from .api import LIMIT, Api, scripted, until
+from .api import LIMIT, Api, recorder, scripted, until
 
 MODELS = (
-    Model("gpt-9", "GPT 9", "copilot", 0),
-    Model("claude-x-4", "Claude X 4", "copilot", 0, family="sonnet"),
-    Model("vendor/mini", "Small one", "copilot", 0),
+    Model("gpt-9", "GPT 9", "copilot", 0, "gpt-9"),
+    Model("claude-x-4", "Claude X 4", "copilot", 0, "claude-x-4", family="sonnet"),
+    Model("vendor/mini", "Small one", "copilot", 0, "vendor/mini"),
 )
 BOTH = [{"modelId": "m1", "name": "One"}, {"modelId": "m2", "name": "Two"}]
 RICH = {"modelId": "m3", "name": "Three", "_meta": {"family": "threes", "version": "3.1", "maxInputTokens": 64000}}
@@ -38,9 +35,9 @@ def test_a_model_is_found_by(wanted: str, found: str) -> None:
 
 
 def test_the_family_counts_before_the_name_and_the_name_before_the_id() -> None:
-    by_id, by_name = Model("x", "a", "o", 0), Model("b", "x", "o", 0)
-    by_family = Model("c", "c", "o", 0, family="is x")
-    assert choose((Model("has-x", "a", "o", 0), Model("b", "an x", "o", 0)), "x").id == "b"
+    by_id, by_name = Model("x", "a", "o", 0, "x"), Model("b", "x", "o", 0, "b")
+    by_family = Model("c", "c", "o", 0, "c", family="is x")
+    assert choose((Model("has-x", "a", "o", 0, "has-x"), Model("b", "an x", "o", 0, "b")), "x").id == "b"
     assert choose((by_name, by_family), "x").id == "c"
     assert choose((by_family, by_name, by_id), "x").id == "x"
 
@@ -48,7 +45,7 @@ def test_the_family_counts_before_the_name_and_the_name_before_the_id() -> None:
 def test_names_of_models_are_sanitised() -> None:
     assert sanitised("a\x1b[31m\x00\nb") == "a b"
     assert sanitised("\u202eevil\u200b \u2066name") == "evil name"
-    assert len(sanitised("x" * 5000)) == LONGEST
+    assert len(sanitised("x" * 5000)) == MAX_NAME_CHARS
 
 
 @pytest.mark.parametrize(("own", "id"), [
@@ -64,12 +61,13 @@ def test_ids_of_models_can_be_part_of_an_address(own: str, id: str) -> None:
     assert identifier(own) == id
 
 
+@settings(max_examples=40, deadline=None)
 @given(lists(text(max_size=6), max_size=8))
 def test_no_two_models_have_one_id_whatever_the_order(own: list[str]) -> None:
-    found = ids(own)
+    found = unique_ids(own)
     assert len(set(found.values())) == len(found) == len(set(own))
-    assert [each for each in found.values() if identifier(each) != each and len(each) < LONGEST] == []
-    assert ids(reversed(own)) == found
+    assert [each for each in found.values() if identifier(each) != each and len(each) < MAX_NAME_CHARS] == []
+    assert unique_ids(reversed(own)) == found
 
 
 async def test_models_that_are_told_after_the_session_was_opened_are_offered_and_chosen(
@@ -87,11 +85,7 @@ async def test_models_that_are_told_after_the_session_was_opened_are_offered_and
         tasks.append(asyncio.create_task(script.update(update, id)))
         return {"sessionId": id}
 
-    async def choose_model(script: Any, params: Any) -> dict[str, Any]:
-        chosen.append(params["value"])
-        return {}
-
-    async with scripted(api, session_new=new, session_set_config_option=choose_model):
+    async with scripted(api, session_new=new, session_set_config_option=recorder("value", chosen)):
         assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
         assert (await api.complete("Hello", model="m2")).body["model"] == "m2"
     assert chosen == ["m2"]
@@ -99,15 +93,11 @@ async def test_models_that_are_told_after_the_session_was_opened_are_offered_and
 
 async def test_an_id_that_was_sanitised_leads_to_the_agents_own(api: Api) -> None:
     chosen: list[str] = []
-
-    async def set_model(script: Any, params: Any) -> dict[str, Any]:
-        chosen.append(params["modelId"])
-        return {}
-
     own = ["big one", "big\u202e?one", "big-one"]
     offered = [{"modelId": each, "name": f"{each}\n\u2066!"} for each in own]
     models = {"currentModelId": "big-one", "availableModels": offered}
-    async with scripted(api, session_new={"sessionId": "s1", "models": models}, session_set_model=set_model):
+    new = {"sessionId": "s1", "models": models}
+    async with scripted(api, session_new=new, session_set_model=recorder("modelId", chosen)):
         listed = (await api.ask("v1/models")).body["data"]
         for model in listed:
             assert (await api.ask(f"v1/models/{model['id']}")).body == model
@@ -125,13 +115,9 @@ async def test_the_list_has_every_member(api: Api) -> None:
     unknown = {"family": None, "version": None, "maxInputTokens": None}
     assert first == {"id": "scripted", "object": "model", "owned_by": "demo", "name": "Scripted", **unknown}
     assert (body["object"], second["id"]) == ("list", "scripted-large")
-
-
-async def test_what_the_agent_tells_of_a_model_is_told(api: Api) -> None:
-    models = {"currentModelId": "m3", "availableModels": [RICH]}
-    async with scripted(api, session_new={"sessionId": "s1", "models": models}):
-        (model,) = (await api.ask("v1/models")).body["data"]
-    assert (model["family"], model["version"], model["maxInputTokens"]) == ("threes", "3.1", 64000)
+    got = await api.ask("v1/models/scripted-large")
+    assert (got.status, got.body["id"]) == (200, "scripted-large")
+    assert (await api.ask("v1/models/scripted-l")).status == 404
 
 
 async def test_an_agent_without_models_is_one(api: Api) -> None:
@@ -142,27 +128,12 @@ async def test_an_agent_without_models_is_one(api: Api) -> None:
     assert got.body["model"] == "script"
 
 
-async def test_one_model_by_its_id(api: Api) -> None:
-    got = await api.ask("v1/models/scripted-large")
-    assert (got.status, got.body["id"]) == (200, "scripted-large")
-
-
-async def test_a_model_that_there_is_not(api: Api) -> None:
-    got = await api.ask("v1/models/scripted-l")
-    assert (got.status, got.error["type"], got.error["code"]) == (404, "not_found", 404)
-
-
-@pytest.mark.parametrize(("wanted", "used"), [
-    ("scripted-large", "scripted-large"), ("LARGE", "scripted-large"), ("unheard of", "scripted"), ("", "scripted"),
-])  # fmt: skip
-async def test_the_model_that_is_used_is_named_in_the_answer(api: Api, wanted: str, used: str) -> None:
-    assert (await api.complete("demo: say x", model=wanted)).body["model"] == used
-
-
-@pytest.mark.parametrize("extension", [{"defaultModel": "large"}], indirect=True)
-async def test_the_default_counts_when_none_is_named(api: Api) -> None:
-    assert (await api.complete("demo: say x")).body["model"] == "scripted-large"
-    assert (await api.complete("demo: say x", model="scripted")).body["model"] == "scripted"
+@pytest.mark.parametrize(("extension", "default"), [
+    ({}, "scripted"), ({"defaultModel": "large"}, "scripted-large"),
+], indirect=["extension"])  # fmt: skip
+async def test_the_model_that_is_used_is_named_in_the_answer(api: Api, default: str) -> None:
+    for more, used in (({}, default), ({"model": "LARGE"}, "scripted-large"), ({"model": "scripted"}, "scripted")):
+        assert (await api.complete("demo: say x", **more)).body["model"] == used
 
 
 def test_copilot_model_is_the_default_by_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,26 +143,14 @@ def test_copilot_model_is_the_default_by_another_name(monkeypatch: pytest.Monkey
     assert CopilotApp().defaultModel == "gpt-9"
 
 
-async def test_the_agent_is_really_set_to_it(api: Api) -> None:
-    chosen: list[Any] = []
-
-    async def set_model(script: Any, params: Any) -> dict[str, Any]:
-        chosen.append(params["modelId"])
-        return {}
-
-    models = {"currentModelId": "m1", "availableModels": BOTH}
-    async with scripted(api, session_new={"sessionId": "s1", "models": models}, session_set_model=set_model):
-        await api.complete("Hello", model="two")
-        await api.complete("Hello", model="one")
-    assert chosen == ["m2"]
-
-
 async def test_the_list_follows_what_the_agent_changes(api: Api) -> None:
     option = {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "n1"}
     update = {"sessionUpdate": "config_option_update", "configOptions": [{**option, "options": [{"value": "n1"}]}]}
-    models = {"currentModelId": "m1", "availableModels": BOTH}
+    models = {"currentModelId": "m3", "availableModels": [RICH]}
     async with scripted(api, session_new={"sessionId": "s1", "models": models}) as script:
-        assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
+        (model,) = (await api.ask("v1/models")).body["data"]
+        told = {"id": "m3", "family": "threes", "version": "3.1", "maxInputTokens": 64000}
+        assert {name: model[name] for name in told} == told
         await script.update(update)
-        await until(lambda: [model.id for model in api.app.catalogue.models] == ["n1"])
+        await until(lambda: [model.id for model in api.context.pool.catalogue.models] == ["n1"])
         assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["n1"]

@@ -1,8 +1,5 @@
 """A server of its own: started, looked at and stopped from the command line."""
 
-from __future__ import annotations
-
-import http.client
 import json
 import os
 import signal
@@ -11,13 +8,10 @@ import stat
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import httpx
 import psutil
 import pytest
 from jupyter_server.serverapp import list_running_servers
@@ -52,33 +46,24 @@ def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
     return subprocess.run([PROGRAM, "serve", *arguments], env=environment, capture_output=True, text=True, timeout=100)
 
 
-def ask(port: int, path: str) -> tuple[int, Any]:
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
-
-
-def leads_to(port: int, path: str) -> str:
-    """Where the path is redirected to."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    with closing(connection):
-        connection.request("GET", f"/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
-        return str(connection.getresponse().getheader("Location"))
+def ask(port: int, path: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=20)
 
 
 def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
+    before = serve(environment, "status")
+    assert (before.returncode, before.stdout) == (1, "stopped: no server with this extension is running\n")
+    assert json.loads(serve(environment, "status", "--json").stdout) == {"servers": []}
+
     started = serve(environment, "start", f"--port={port}")
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
-    assert ask(port, "health") == (200, {"status": "ok", "models_available": 0})
-    assert [model["id"] for model in ask(port, "v1/models")[1]["data"]] == ["scripted", "scripted-large"]
+    assert ask(port, "health").json() == {"status": "ok", "models_available": 0}
+    assert [model["id"] for model in ask(port, "v1/models").json()["data"]] == ["scripted", "scripted-large"]
     for nothing in ("api/kernels", "api/contents", "api/terminals", "nothing", "api/media/x"):
-        status, body = ask(port, nothing)
-        assert (status, body["error"]["code"], body["error"]["type"]) == (404, 404, "not_found")
-    assert leads_to(port, "").rstrip("?") == "/copilot/chat"
+        got = ask(port, nothing)
+        assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found")
+    assert ask(port, "").headers["Location"].rstrip("?") == "/copilot/chat"
 
     (server,) = json.loads(serve(environment, "status", "--json").stdout)["servers"]
     agents = psutil.Process(server["pid"]).children()
@@ -94,7 +79,7 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
     again = serve(environment, "start", f"--port={port}")
-    assert (again.returncode, again.stdout.startswith("It runs already")) == (0, True)
+    assert (again.returncode, again.stdout.startswith("Already running")) == (0, True)
 
     stopped = serve(environment, "stop", f"--port={port}")
     assert (stopped.returncode, stopped.stdout) == (0, f"Stopped: port {port}\n")
@@ -123,12 +108,6 @@ def test_without_a_port_it_is_that_of_the_settings_and_no_log_holds_the_token(
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_nothing_runs(environment: dict[str, str]) -> None:
-    done = serve(environment, "status")
-    assert (done.returncode, done.stdout) == (1, "stopped: no server with this extension runs\n")
-    assert json.loads(serve(environment, "status", "--json").stdout) == {"servers": []}
-
-
 @pytest.mark.parametrize("action", [(), ("start",)], ids=["here", "start"])
 def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -137,7 +116,7 @@ def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tup
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         f"copilot-kernel: Port {number} cannot be used: Address already in use.",
-        "`copilot-kernel serve status` shows what runs; another port: --port N",
+        "`copilot-kernel serve status` shows what is running; choose another port with --port N.",
     ]
 
 
@@ -169,6 +148,6 @@ def until_it_answers(port: int) -> None:
         try:
             ask(port, "health")
             return
-        except OSError:
+        except httpx.TransportError:
             time.sleep(0.1)
     raise TimeoutError("the server does not start")

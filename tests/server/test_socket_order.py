@@ -1,19 +1,17 @@
 """In which order the actions of one socket are done, while the agent takes its time to open a session."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
 
 import pytest
 from copilot_kernel.errors import UsageError
-from copilot_kernel.server import slash
-from copilot_kernel.server.actions import MOST
-from copilot_kernel.server.talk import ChatSession
+from copilot_kernel.server.chat import commands
+from copilot_kernel.server.chat.outbox import MAX_ACTIONS
+from copilot_kernel.server.chat.session import ChatSession
 
 from .api import LIMIT, Api, until
-from .sockets import Client, MagicSession, text_of
+from .sockets import ChatEndpoint, text_of
 
 QUESTION = "demo: shell echo hi\nsay after"
 
@@ -33,24 +31,17 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     found, resume = Gate(), ChatSession.resume
 
-    async def slowly(talk: ChatSession, *args: Any) -> None:
+    async def slowly(session: ChatSession, *args: Any) -> None:
         await found.wait()
-        await resume(talk, *args)
+        await resume(session, *args)
 
     async def find_slowly(*args: Any) -> str:
         await found.wait()
         raise UsageError("Session not found")
 
     monkeypatch.setattr(ChatSession, "resume", slowly)
-    monkeypatch.setattr(slash, "find", find_slowly)
+    monkeypatch.setattr(commands, "find_session_id", find_slowly)
     return found
-
-
-async def asked(client: Client) -> str:
-    """A question of the agent's, which is open while the socket waits for another session."""
-    await client.begin()
-    await client.act("send", text=QUESTION)
-    return str((await client.event("tool_approval_request"))["call_id"])
 
 
 async def reached(gate: Gate) -> None:
@@ -58,34 +49,29 @@ async def reached(gate: Gate) -> None:
         await gate.reached.wait()
 
 
-@pytest.mark.parametrize("slow", [
-    {"action": "resume_session", "session_id": "elsewhere"}, {"action": "send", "text": "/resume elsewhere"},
-], ids=["action", "command"])  # fmt: skip
-async def test_an_answer_overtakes_a_session_that_is_being_opened(door: MagicSession, gate: Gate, slow: Any) -> None:
-    async with door.client() as client:
-        call = await asked(client)
+@pytest.mark.parametrize(("slow", "stops"), [
+    ({"action": "resume_session", "session_id": "elsewhere"}, False),
+    ({"action": "resume_session", "session_id": "elsewhere"}, True),
+    ({"action": "send", "text": "/resume elsewhere"}, False),
+], ids=["answer, action", "stop, action", "answer, command"])  # fmt: skip
+async def test_an_answer_or_a_stop_overtakes_a_session_that_is_being_opened(
+    endpoint: ChatEndpoint, gate: Gate, slow: Any, stops: bool
+) -> None:
+    async with endpoint.client() as client:
+        await client.begin()
+        await client.act("send", text=QUESTION)
+        call = (await client.event("tool_approval_request"))["call_id"]
         await client.raw(json.dumps(slow))
         await reached(gate)
-        await client.act("approve_tool", call_id=call, response="yes")
-        assert (await client.event("approval_resolved"))["approved"]
-        await client.kind("done")
+        await (client.act("stop") if stops else client.act("approve_tool", call_id=call, response="yes"))
+        assert (await client.event("approval_resolved"))["approved"] is not stops
+        assert (await client.kind("done"))["stop_reason"] == ("cancelled" if stops else "end_turn")
         gate.opened.set()
         assert "Session not found" in (await client.kind("error"))["content"]
 
 
-async def test_stop_overtakes_a_session_that_is_being_opened(door: MagicSession, gate: Gate) -> None:
-    async with door.client() as client:
-        await asked(client)
-        await client.act("resume_session", session_id="elsewhere")
-        await reached(gate)
-        await client.act("stop")
-        assert (await client.kind("done"))["stop_reason"] == "cancelled"
-        gate.opened.set()
-        assert "Session not found" in (await client.kind("error"))["content"]
-
-
-async def test_everything_else_waits_for_it_in_order(door: MagicSession, gate: Gate) -> None:
-    async with door.client() as client:
+async def test_everything_else_waits_for_it_in_order(endpoint: ChatEndpoint, gate: Gate) -> None:
+    async with endpoint.client() as client:
         first = await client.begin()
         await client.say("demo: say one")
         await client.act("resume_session", session_id="elsewhere")
@@ -101,8 +87,8 @@ async def test_everything_else_waits_for_it_in_order(door: MagicSession, gate: G
         assert text_of(client.heard[client.heard.index(second) :]) == "three"
 
 
-async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(door: MagicSession) -> None:
-    async with door.client() as client:
+async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(endpoint: ChatEndpoint) -> None:
+    async with endpoint.client() as client:
         await client.act("new_session")
         await client.act("send", text=QUESTION)
         await client.act("stop")
@@ -111,16 +97,16 @@ async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_i
 
 
 async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
-    door: MagicSession, monkeypatch: pytest.MonkeyPatch
+    endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way, ensure = Gate(), ChatSession._ensure_session
 
-    async def slowly(talk: ChatSession) -> None:
+    async def slowly(session: ChatSession) -> None:
         await way.wait()
-        await ensure(talk)
+        await ensure(session)
 
     monkeypatch.setattr(ChatSession, "_ensure_session", slowly)
-    async with door.client() as client:
+    async with endpoint.client() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
         await reached(way)
@@ -133,24 +119,24 @@ async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
     assert [each for each in client.heard if each.get("event") == "prompt" and each["content"] == QUESTION] == []
 
 
-async def test_what_was_sent_before_the_client_left_is_done(door: MagicSession, api: Api) -> None:
-    async with door.client() as client:
+async def test_what_was_sent_before_the_client_left_is_done(endpoint: ChatEndpoint, api: Api) -> None:
+    async with endpoint.client() as client:
         await client.act("new_session")
         await client.act("send", text="demo: say heard by nobody")
 
     def said() -> list[str]:
-        talks = [*api.app.chat_services.talks._talks.values()]
-        return [str(line.content) for talk in talks if not talk.voice.readers for line in talk.last]
+        chats = [*api.context.chats.store.all()]
+        return [str(line.content) for session in chats if not session.broadcaster.subscribers for line in session.last]
 
     await until(lambda: "heard by nobody" in said())
 
 
-async def test_a_client_cannot_let_any_number_of_actions_wait(door: MagicSession, gate: Gate) -> None:
-    async with door.client() as client:
+async def test_a_client_cannot_let_any_number_of_actions_wait(endpoint: ChatEndpoint, gate: Gate) -> None:
+    async with endpoint.client() as client:
         await client.act("resume_session", session_id="elsewhere")
         await reached(gate)
-        for _ in range(MOST):
+        for _ in range(MAX_ACTIONS):
             await client.act("send", text="demo: say x")
-        assert "wait already" in (await client.kind("error"))["content"]
+        assert "already waiting" in (await client.kind("error"))["content"]
         gate.opened.set()
         assert "Session not found" in (await client.kind("error"))["content"]

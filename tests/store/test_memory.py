@@ -9,13 +9,15 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from copilot_kernel.store.lines import Tally
-from copilot_kernel.store.past import BUDGET, turns
+from copilot_kernel.store import turns as module
+from copilot_kernel.store.log import ReadStats
+from copilot_kernel.store.turns import turns
 
 from .writing import Event, answered, asked
 
-SIZE = 30 * 2**20
-BOUND = 6 * 2**20
+SIZE = 10 * 2**20
+BOUND = 5 * 2**20
+BUDGET = 2 * 2**20
 OUTPUT = "".join(f"line {number} of the build\n" for number in range(20_000))
 
 
@@ -65,8 +67,11 @@ def fill(path: Path, events: Iterator[Event]) -> Path:
 @pytest.mark.parametrize(("story", "bound"), [
     (many_turns, BOUND), (one_turn, BOUND + BUDGET), (small_events, BOUND), (deltas, BOUND),
 ])  # fmt: skip
-def test_reading_takes_bounded_memory(tmp_path: Path, story: Callable[[], Iterator[Event]], bound: int) -> None:
-    path, tally = fill(tmp_path / "log", story()), Tally()
+def test_reading_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, story: Callable[[], Iterator[Event]], bound: int
+) -> None:
+    monkeypatch.setattr(module, "BUDGET_BYTES", BUDGET)
+    path, tally = fill(tmp_path / "log", story()), ReadStats()
     tracemalloc.start()
     try:
         told = sum(len(past.conversation.entries) for past in turns(path, tally))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from copilot_kernel.rendering.entry import render
-from copilot_kernel.store.past import Past
+from copilot_kernel.store.turns import PastTurn
 
 Event = tuple[str, Mapping[str, Any]]
 
@@ -36,6 +36,6 @@ def answered(text: str, name: str = "", **more: Any) -> Event:
     return "assistant.message", {"messageId": name or f"m {text}", "content": text, **more}
 
 
-def shown(past: Past) -> list[str]:
+def shown(past: PastTurn) -> list[str]:
     """What a reader of the turn sees, without the prompt."""
     return [render(entry)["text/plain"] for entry in past.conversation.entries[1:]]

@@ -6,20 +6,20 @@ import warnings
 from typing import Any
 
 import pytest
-from copilot_widgets.field import Field, Picks
-from copilot_widgets.permission import WIDGET_VIEW
-from copilot_widgets.picker import MOST_ROWS, Picker
+from copilot_widgets.base import WIDGET_VIEW
+from copilot_widgets.field import PickerField, Picks
+from copilot_widgets.picker import MAX_ROWS, Picker
 from ipywidgets import Widget
 
 from .front_end import FrontEnd
 
-MODE = Field("Mode", ("agent", "plan"), 0, ("Does it", "Thinks first"))
-MODEL = Field("Model", tuple(f"model {number}" for number in range(12)), 3)
-SESSION = Field("Session", tuple(f"talk {number}" for number in range(30)), tall=True)
-LEAVE = "Leave as it is"
+MODE = PickerField("Mode", ("agent", "plan"), 0, ("Does it", "Thinks first"))
+MODEL = PickerField("Model", tuple(f"model {number}" for number in range(12)), 3)
+SESSION = PickerField("Session", tuple(f"talk {number}" for number in range(30)), tall=True)
+LEAVE = "Cancel"
 
 
-def pick(done: list[Picks | None], *fields: Field) -> Picker:
+def pick(done: list[Picks | None], *fields: PickerField) -> Picker:
     return Picker(fields, "Apply", done.append)
 
 
@@ -44,7 +44,7 @@ def test_the_choices_of_all_fields_come_with_one_click(front_end: FrontEnd) -> N
 
 def test_nothing_is_chosen_until_somebody_does(front_end: FrontEnd) -> None:
     done: list[Picks | None] = []
-    picker = pick(done, SESSION, Field("Mode", ("a", "b")))
+    picker = pick(done, SESSION, PickerField("Mode", ("a", "b")))
     front_end.click(front_end.described("Apply"))
     front_end.click(front_end.described(LEAVE))
     picker.close()
@@ -52,7 +52,7 @@ def test_nothing_is_chosen_until_somebody_does(front_end: FrontEnd) -> None:
 
 
 def test_few_short_names_are_buttons_and_many_are_a_list(front_end: FrontEnd) -> None:
-    long = Field("Model", ("x" * 40, "y" * 40))
+    long = PickerField("Model", ("x" * 40, "y" * 40))
     picker = pick([], MODE, MODEL, SESSION, long)
     kinds = [(state["_model_name"], state["description"]) for _, state in controls(front_end, picker)]
     rows = controls(front_end, picker)[2][1]["rows"]
@@ -63,11 +63,11 @@ def test_few_short_names_are_buttons_and_many_are_a_list(front_end: FrontEnd) ->
         ("SelectModel", "Session"),
         ("DropdownModel", "Model"),
     ]
-    assert rows == MOST_ROWS
+    assert rows == MAX_ROWS
 
 
 def test_names_and_hints_are_text(front_end: FrontEnd) -> None:
-    picker = pick([], Field("<i>Mode</i>", ("<b>x</b>", "two\nlines"), hints=("<s>", "")))
+    picker = pick([], PickerField("<i>Mode</i>", ("<b>x</b>", "two\nlines"), hints=("<s>", "")))
     ((_, state),) = controls(front_end, picker)
     shown = (state["description"], state["description_allow_html"], state["_options_labels"], state["tooltips"])
     picker.close()
@@ -77,7 +77,7 @@ def test_names_and_hints_are_text(front_end: FrontEnd) -> None:
 @pytest.mark.parametrize("number", range(4))
 def test_choices_of_the_same_name_are_told_apart(front_end: FrontEnd, number: int) -> None:
     done: list[Picks | None] = []
-    picker = pick(done, Field("Session", ("same", "same", "same [2]", ""), tall=True))
+    picker = pick(done, PickerField("Session", ("same", "same", "same [2]", ""), tall=True))
     front_end.set(controls(front_end, picker)[0][0], index=number)
     front_end.click(front_end.described("Apply"))
     picker.close()
@@ -103,13 +103,3 @@ def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_e
     front_end.click(button)
     with warnings.catch_warnings(action="ignore"):
         assert (front_end.models, front_end.manager.comms, dict(Widget.widgets)) == ({}, {}, {})
-
-
-def test_what_the_receiver_raises_is_logged(front_end: FrontEnd, caplog: pytest.LogCaptureFixture) -> None:
-    def receive(picks: Picks | None) -> None:
-        raise RuntimeError("out of paper")
-
-    picker = Picker([MODE], "Apply", receive)
-    front_end.click(front_end.described("Apply"))
-    picker.close()
-    assert [record.getMessage() for record in caplog.records] == ["a choice was lost"]

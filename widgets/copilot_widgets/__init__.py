@@ -1,1 +1,1 @@
-"""Everything you can click: text and options in, one answer out. Knows nothing of the kernel."""
+"""Widgets that ask the user something: plain text and options in, one answer out. Independent of the kernel."""

@@ -1,11 +1,11 @@
-"""The style sheet of a question that can be answered; what is kept in a notebook does without."""
+"""The style sheet of a question that can be answered; saved notebooks do without."""
 
 CLASS = "copilot-question"
 ASKED = "copilot-asked"
-"""Of the display above the buttons that says what is asked."""
+"""Class of the display above the buttons that says what is asked."""
 
-OVER = "The kernel that asked this has ended. The question is over, and nobody can answer it any more."
-"""Said by front ends that mark what has lost its kernel, in the place of the buttons."""
+OVER = "The kernel that asked this has stopped. The question can no longer be answered."
+"""Shown in place of the buttons by front ends that mark widgets without a kernel."""
 
 STYLE = f"""<style>
 .{CLASS} {{ overflow: visible; border-left: 3px solid #9f7010 }}
@@ -45,9 +45,9 @@ STYLE = f"""<style>
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
 }}
 </style>"""
-"""Long names wrap, the text is as large as that of other outputs, and whoever uses the keyboard sees where it is.
+"""Long names wrap, text is as large as in other outputs, and the keyboard focus is visible.
 
-Where there is room, a change has two columns with its lines level. Above buttons, no line says what is true of a saved
-notebook. A page that lags behind the kernel still takes no click on a guarded answer that it has only just drawn; that
-lasts longer than the kernel's own guard, because a slow page dates it back to before it drew.
+Where there is room, a change has two columns with level lines. Above buttons, remarks for saved notebooks are hidden. A
+page that lags behind the kernel must not accept a click on a guarded answer that it has just drawn: the animation lasts
+longer than the kernel's own guard, since a slow page dates it back to before it drew.
 """

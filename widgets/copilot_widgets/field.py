@@ -1,17 +1,17 @@
-"""One thing to choose, in words; for whoever wants to describe a picker without loading ipywidgets."""
+"""One setting to choose, as plain data: describing a picker does not load ipywidgets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Picks = tuple[int | None, ...]
-"""For each field the number of what is chosen, or None."""
+"""For each field the index of the chosen name, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """`label` says what is chosen, `names` what there is, `hints` the same at more length, `words` what may be typed
-    for it where there are no widgets. `tall`: a list that stands open."""
+class PickerField:
+    """`names` are the choices, `hints` longer forms of them, `words` what may be typed where there are no widgets.
+    `tall`: as an open list."""
 
     label: str
     names: tuple[str, ...]

@@ -1,71 +1,140 @@
-"""What can go wrong between us and the agent, in words: at the start, at its end, for want of a sign-in."""
+"""Turn what goes wrong between us and the agent into errors with advice: its answers, its start, its end, sign-in.
+
+Spec: error codes. A dialect uses some codes for something else than the specification does; where the message shows
+that, the message decides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from ..errors import AgentExited, AgentStartFailed, AuthRequired, ProtocolUnsupported
+from ..errors import (
+    AgentExited,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    ConnectionLost,
+    ProtocolUnsupported,
+    ResourceNotFound,
+    SessionExpired,
+)
+from . import jsonrpc
+from .jsonrpc import RpcError
 from .messages import AgentInfo
-from .process import ProcessTransport
-from .tcp import TcpTransport
+from .transport import AgentTransport
 
-AgentTransport = ProcessTransport | TcpTransport
+MAX_STDERR_LINES = 10
+MAX_EXAMINED_CHARS = 500
+"""Of an agent's message, to find out what it means."""
 
-LAST_LINES = 10
-HINT = "Run the command in a terminal to see what it says, or give it more time (COPILOT_KERNEL_START_TIMEOUT)."
+START_HINT = (
+    "Run the command in a terminal to see its output, or allow more time with the setting COPILOT_KERNEL_START_TIMEOUT."
+)
+HINTS = {
+    jsonrpc.PARSE_ERROR: "The agent could not parse the message; `%log` shows it.",
+    jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may use another version of the protocol.",
+    jsonrpc.METHOD_NOT_FOUND: "The agent does not support this; a newer version may.",
+    jsonrpc.INVALID_PARAMS: "The agent rejected a parameter, for example an unknown session or an invalid value.",
+    jsonrpc.INTERNAL_ERROR: "The agent reported an internal error. `%log` shows the messages.",
+    jsonrpc.TIMEOUT: "The agent timed out. Nothing was sent again; run the cell again to retry.",
+    jsonrpc.NOT_FOUND: "The agent no longer has this session or file; `%new` starts a new session.",
+    jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
+    jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
+}
+LOST = "Run the cell again to reconnect. Nothing was sent again."
+DENIED = "The agent was denied access; check its own settings."
+EXPIRED = "The session has expired; the next prompt starts a new one."
+
+_CONNECTION, _BROKEN = ("connection", "socket", "pipe"), ("closed", "lost", "reset", "broken")
+_SIGN_IN = ("auth", "sign in", "sign-in", "log in", "login", "logged", "credential", "token")
+_DENIED = ("denied", "forbidden", "not permitted", "not allowed", "rejected")
 
 
 class AgentErrors:
-    """The errors of one connection to the agent that is called `label`."""
+    """Makes the errors of one connection; `label` names the agent."""
 
     def __init__(self, label: str, transport: AgentTransport) -> None:
         self.label, self._transport = label, transport
-        self._remote = isinstance(transport, TcpTransport)
 
     def exited(self) -> AgentExited:
         """The connection has ended."""
-        verb = "connects to it" if self._remote else "starts it"
-        hint = f"The next prompt {verb} again; its memory of this conversation may be lost."
-        message = f"{self.label} is gone: {self._transport.ending()}"
-        return AgentExited(message, hint, self._transport.last_words(), remote=self._remote)
+        transport = self._transport
+        verb = "reconnects" if transport.is_remote else "restarts it"
+        hint = f"Your next prompt {verb}; it may have forgotten this conversation."
+        message = f"{self.label} stopped: {transport.ending()}"
+        return AgentExited(message, hint, transport.last_words(), remote=transport.is_remote)
 
     def start_failed(self, what: str, *, ended: bool = False) -> AgentStartFailed:
-        """It did not become ready; with its last lines."""
-        words = self._transport.last_words()
-        lines = "\n".join(words.splitlines()[-LAST_LINES:])
-        message = f"{self.label} {what}" + (f"\n{lines}" if lines else "")
-        return AgentStartFailed(message, HINT, words, ended, remote=self._remote)
+        """The agent did not become ready; the message quotes the end of its standard error."""
+        stderr = self._transport.last_words()
+        message = "\n".join([f"{self.label} {what}", *stderr.splitlines()[-MAX_STDERR_LINES:]])
+        return AgentStartFailed(message, START_HINT, stderr, ended, remote=self._transport.is_remote)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
-        """It speaks another version of the protocol."""
+        """The agent speaks another version of the protocol."""
         theirs = "none" if info.protocol_version is None else info.protocol_version
-        message = f"{self.label} speaks version {theirs!s:.40} of the protocol; this client speaks version 1"
-        return ProtocolUnsupported(message, "Install a version of the agent that speaks version 1.")
-
-    def last_words(self) -> str:
-        """The last lines of its standard error."""
-        return self._transport.last_words()
+        message = f"{self.label} uses protocol version {theirs!s:.40}; version 1 is required"
+        return ProtocolUnsupported(message, "Install a version of the agent that supports version 1.")
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """An end in here is a start that failed."""
+        """Report an end within this block as a failed start."""
         try:
             yield
         except AgentExited as error:
-            raise self.start_failed(f"ended before it was ready: {self._transport.ending()}", ended=True) from error
+            raise self.start_failed(f"stopped before it was ready: {self._transport.ending()}", ended=True) from error
 
 
 @contextmanager
-def signing_in(info: AgentInfo) -> Iterator[None]:
-    """How to sign in, the agent told at the start (spec: authentication)."""
+def adding_sign_in(info: AgentInfo) -> Iterator[None]:
+    """Add the ways to sign in to an AuthRequired (spec: authentication)."""
     try:
         yield
     except AuthRequired as error:
-        hint = "" if info.auth_methods else no_way_to_sign_in(info)
+        hint = "" if info.auth_methods else no_sign_in_hint(info)
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods, hint) from error
 
 
-def no_way_to_sign_in(info: AgentInfo) -> str:
-    """For an agent whose `authMethods` are empty."""
-    return f"{info.title or info.name or 'The agent'} names no way to sign in; its documentation has one."
+def no_sign_in_hint(info: AgentInfo) -> str:
+    """The advice for an agent whose `authMethods` are empty."""
+    return f"{info.title or info.name or 'The agent'} lists no way to sign in; see its documentation."
+
+
+def error_from_answer(method: str, error: RpcError) -> AgentRefused:
+    """The exception for an error answer to `method`; `adding_sign_in` completes an AuthRequired."""
+    text = ": ".join(dict.fromkeys(part for part in (error.message.strip(), details(error.data)) if part))
+    kind, hint = _meaning(error.code, text[:MAX_EXAMINED_CHARS].casefold())
+    if kind is AuthRequired:
+        return AuthRequired(method, text or "Authentication required", error.data)
+    return kind(method, error.code, text or f"The agent refused {method} without a reason", error.data, hint)
+
+
+def _meaning(code: int | None, text: str) -> tuple[type[AgentRefused], str]:
+    """The kind of error and the advice; `text` is in lower case."""
+    match code:
+        case jsonrpc.AUTH_REQUIRED if _is_about_connection(text):
+            return ConnectionLost, LOST
+        case jsonrpc.AUTH_REQUIRED:
+            return AuthRequired, ""
+        case jsonrpc.NOT_FOUND if any(word in text for word in _DENIED):
+            return AgentRefused, DENIED
+        case jsonrpc.NOT_FOUND:
+            return ResourceNotFound, HINTS[code]
+        case jsonrpc.EXPIRED if "session" in text or text in ("", "expired"):
+            return SessionExpired, EXPIRED
+    return AgentRefused, HINTS.get(code, "") if code is not None else ""
+
+
+def _is_about_connection(text: str) -> bool:
+    """And not about a sign-in, which is what the specification's code means."""
+    is_lost = any(word in text for word in _CONNECTION) and any(word in text for word in _BROKEN)
+    return is_lost and not any(word in text for word in _SIGN_IN)
+
+
+def details(data: Any) -> str:
+    """The text in an error's `data`, wherever agents put it."""
+    if isinstance(data, dict):
+        data = next((data[name] for name in ("details", "message", "reason", "error") if name in data), "")
+    return data.strip() if isinstance(data, str) else ""

@@ -1,4 +1,4 @@
-"""What we say, from values to JSON: always the specification's own form."""
+"""Compose what we send, always in the specification's own form."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Collection
 from typing import Any
 
 from .messages import (
-    Audio,
+    AudioBlock,
     Block,
-    Image,
+    EmbeddedResource,
+    ImageBlock,
     Json,
-    Option,
+    PermissionOption,
     PermissionRequest,
-    Resource,
     ResourceLink,
-    Text,
+    TextBlock,
     UnknownBlock,
 )
 
 
 def compose_initialize(version: str, offers: Collection[str] = ()) -> Json:
-    """The parameters of `initialize`; only what this client really handles is offered (spec: initialization).
+    """The parameters of `initialize`, with the optional capabilities that are served (spec: initialization).
 
-    `offers` may hold `fs`, `terminal`, `elicitation`, and `auth`: the user is shown the agent's command to sign in.
+    `offers` may hold `fs`, `terminal`, `elicitation`, and `auth` (the user is shown the agent's command to sign in).
     """
     optional: Json = {"elicitation": {"form": {}, "url": {}}, "auth": {"terminal": True}}
     return {
@@ -37,13 +37,12 @@ def compose_initialize(version: str, offers: Collection[str] = ()) -> Json:
     }
 
 
-def compose_answer(request: PermissionRequest, option: Option | None, form: str = "nested") -> Json:
+def compose_answer(request: PermissionRequest, option: PermissionOption | None, form: str = "nested") -> Json:
     """The result of `session/request_permission`; None is `cancelled`.
 
-    The `form` is the specification's, `nested`, or on the user's own word that of a dialect, `flat`.
-
-    A request that lacks what the specification requires comes from an agent written for another form of the answer:
-    it gets both forms in one object, which no agent that follows the specification can ever receive.
+    The `form` is `nested`, as specified, or by a setting a dialect's `flat`. A request that lacks required members is
+    from an agent written for another form of the answer: it gets both forms in one object, which no agent that follows
+    the specification ever receives.
     """
     if form == "flat":
         return {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option.id}
@@ -56,24 +55,24 @@ def compose_answer(request: PermissionRequest, option: Option | None, form: str 
 
 
 def compose_block(block: Block) -> Json:
-    """A content block (spec: content); members that say nothing are left out."""
+    """A content block (spec: content) without its empty members."""
     match block:
-        case Text(text):
+        case TextBlock(text):
             return {"type": "text", "text": text}
-        case Image(data, mime_type, uri):
+        case ImageBlock(data, mime_type, uri):
             return {"type": "image", "data": data, "mimeType": mime_type, **_given(uri=uri)}
-        case Audio(data, mime_type):
+        case AudioBlock(data, mime_type):
             return {"type": "audio", "data": data, "mimeType": mime_type}
         case ResourceLink():
             return _link(block)
-        case Resource():
+        case EmbeddedResource():
             return {"type": "resource", "resource": _resource(block)}
         case UnknownBlock(raw):
             return raw if isinstance(raw, dict) else {"type": "text", "text": str(raw)}
 
 
 def compose_value(value: str | bool) -> Json:
-    """The members of `session/set_config_option` that say what an option is set to."""
+    """The members of `session/set_config_option` for an option's value."""
     return {"type": "boolean", "value": value} if isinstance(value, bool) else {"value": value}
 
 
@@ -83,7 +82,7 @@ def _link(link: ResourceLink) -> Json:
     return {"type": "resource_link", "uri": link.uri, "name": link.name or link.uri, **optional}
 
 
-def _resource(resource: Resource) -> Json:
+def _resource(resource: EmbeddedResource) -> Json:
     """`text` or `blob` is required."""
     content = {"text": resource.text or ""} if resource.blob is None else {"blob": resource.blob}
     return {"uri": resource.uri, **content, **_given(mimeType=resource.mime_type)}

@@ -1,12 +1,13 @@
-"""One JSON-RPC connection on anyio: read, hand on in the order of the wire, write.
+"""A JSON-RPC connection on anyio: reads, dispatches in wire order, writes. Serves agents and clients alike.
 
-Neutral as to who is agent and who is client. Nothing the other side sends ends the reader; what cannot be used goes to
-`on_diagnostic` and stays in the `log`. Handlers run on the reader's turn, so a slow one stops the reading.
+Nothing that the other side sends ends the reader; unusable input goes to `on_diagnostic` and stays in the `log`.
+Handlers run in the reader task, so a slow one stops the reading.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
@@ -16,36 +17,56 @@ from anyio.lowlevel import checkpoint
 
 from ..errors import AgentExited
 from . import jsonrpc
-from .jsonrpc import Event, Garbage, Id, Notification, Peer, Request, RequestFailed, Response
-from .refusal import refusal
-from .transport import PIECE, Pace, Transport, single_error
-from .wirelog import WireLog
+from .agent_errors import error_from_answer
+from .jsonrpc import Id, InvalidLine, RequestFailed, RpcCodec, RpcEvent, RpcNotification, RpcRequest, RpcResponse
+from .transport import PIECE_BYTES, Pace, Transport, single_error
 
 OnNotification = Callable[[str, Any], None]
 OnRequest = Callable[[str, Any], Coroutine[Any, Any, Any]]
 CANCEL = "$/cancel_request"
 MAX_OPEN = 1_000
-"""Requests of the other side that may wait for our answer at the same time."""
-PATIENCE = 1.0
-"""Seconds until a connection that cannot be written to counts as ended, should the other side not end it itself."""
+"""Requests of the other side that may be open at the same time."""
+END_SECONDS = 1.0
+"""Until a connection that cannot be written to counts as ended, should the other side not end it itself."""
 
-TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests wait for an answer")
+TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests are open")
 WITHDRAWN = RequestFailed(jsonrpc.CANCELLED, "Request cancelled")
 
 _logger = logging.getLogger(__name__)
 
 
-class _Waiting:
-    """A request of ours that waits for its answer; None means that the connection ended first."""
+class WireLog:
+    """The last lines sent (`">"`) and received (`"<"`), as `(direction, line)`, oldest first."""
+
+    def __init__(self, max_lines: int = 1_000, max_bytes: int = 4 * 1024 * 1024) -> None:
+        self.lines: deque[tuple[str, bytes]] = deque()
+        self.count = 0
+        """All lines so far, kept or not."""
+        self._max_lines, self._max_bytes, self._size = max_lines, max_bytes, 0
+
+    def add(self, direction: str, line: bytes) -> None:
+        line = line[: self._max_bytes]
+        self.lines.append((direction, line))
+        self.count += 1
+        self._size += len(line)
+        while len(self.lines) > self._max_lines or self._size > self._max_bytes:
+            self._size -= len(self.lines.popleft()[1])
+
+    def since(self, count: int) -> list[tuple[str, bytes]]:
+        """The lines after the first `count`, as far as they are kept."""
+        missing = self.count - len(self.lines)
+        return list(self.lines)[max(0, count - missing) :]
+
+
+class _Pending:
+    """A pending request of ours; the response None means that the connection ended first."""
 
     def __init__(self, answered: Callable[[], None] | None) -> None:
         self.done = anyio.Event()
-        self.response: Response | None = None
+        self.response: RpcResponse | None = None
         self._answered = answered
 
-    def settle(self, response: Response | None) -> None:
-        if self.done.is_set():
-            return
+    def settle(self, response: RpcResponse | None) -> None:
         self.response = response
         self.done.set()
         if self._answered is not None:
@@ -53,18 +74,18 @@ class _Waiting:
 
 
 class _Serving:
-    """A request of the other side that is being answered."""
+    """A request of the other side that we are answering."""
 
-    def __init__(self, request: Request, answer: Coroutine[Any, Any, Any]) -> None:
+    def __init__(self, request: RpcRequest, answer: Coroutine[Any, Any, Any]) -> None:
         self.request, self.answer, self.scope = request, answer, anyio.CancelScope()
 
 
-class Connection:
-    """`async with Connection(transport, on_notification=…, on_request=…) as connection`; closes the transport.
+class RpcConnection:
+    """`async with RpcConnection(transport, on_notification=…, on_request=…) as connection`; closes the transport.
 
-    `on_notification(method, params)` is called in the order of the wire. So is `on_request(method, params)`; the
-    coroutine it returns runs as a task, and either may raise `RequestFailed`. `exited` makes the error that our waiting
-    requests get when the other side is gone. `log` may outlive the connection.
+    `on_notification(method, params)` and `on_request(method, params)` are called in wire order. The coroutine that the
+    latter returns runs as a task; either may raise `RequestFailed`. `exited` makes the error that our pending requests
+    raise when the other side is gone. `log` may outlive the connection.
     """
 
     def __init__(
@@ -79,13 +100,13 @@ class Connection:
     ) -> None:
         self.closed = anyio.Event()
         self.log = log or WireLog()
-        self._transport, self._peer = transport, Peer(self.log.add)
+        self._transport, self._peer = transport, RpcCodec(self.log.add)
         self._on_notification, self._on_request = on_notification, on_request
         self._on_diagnostic = on_diagnostic or _logger.info
-        self._exited = exited or (lambda: AgentExited("The connection ended", stderr=transport.last_words()))
+        self._exited = exited or (lambda: AgentExited("The connection has ended"))
         self._tasks = anyio.create_task_group()
         self._writing = anyio.Lock(fast_acquire=True)
-        self._waiting: dict[Id, _Waiting] = {}
+        self._pending: dict[Id, _Pending] = {}
         self._serving: list[_Serving] = []
         self._unsent = 0
 
@@ -105,43 +126,43 @@ class Connection:
             with anyio.CancelScope(shield=True):
                 await self._transport.close()
 
-    # -- what we say ----------------------------------------------------------------------------------------------
+    # -- sending -------------------------------------------------------------------------------------------------
 
     async def request(
         self, method: str, params: dict[str, Any], *, cancel: bool = True, answered: Callable[[], None] | None = None
     ) -> Any:
-        """The result. Raises AgentRefused for an error answer, AgentExited when the connection ends.
+        """Send a request and return its result. Raises AgentRefused for an error answer, AgentExited.
 
-        Cancelling this call sends `$/cancel_request`, unless `cancel` is False. `answered()` is called in the order of
-        the wire when the answer came or the connection ended, before this call returns.
+        Cancelling this call sends `$/cancel_request`, unless `cancel` is False. `answered()` is called in wire order
+        when the answer has come or the connection has ended, before this call returns.
         """
         if self.closed.is_set():
             raise self._exited()
         number, line = self._peer.request(method, params)
-        waiting = self._waiting[number] = _Waiting(answered)
+        pending = self._pending[number] = _Pending(answered)
         self._tasks.start_soon(self._send_or_end, line)
         try:
-            await waiting.done.wait()
+            await pending.done.wait()
         except anyio.get_cancelled_exc_class():
             if cancel:
                 self.post(CANCEL, {"requestId": number})
             raise
-        return self._result(method, waiting.response)
+        return self._result(method, pending.response)
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Raises AgentExited. Returns when the transport took the message."""
+        """Send a notification; returns when the transport has taken it. Raises AgentExited."""
         await self._send(self._peer.notification(method, params))
 
     def post(self, method: str, params: dict[str, Any]) -> None:
-        """A notification that goes out in turn, without waiting for it; lost when the connection has ended."""
+        """Queue a notification without waiting; it is lost if the connection has ended."""
         if not self.closed.is_set():
             self._tasks.start_soon(self._send_quietly, self._peer.notification(method, params))
 
     async def _send_or_end(self, line: bytes) -> None:
-        """A task, because the end may come while a long request is still on its way out."""
+        """Runs as a task: the connection may end while a long request is still on its way out."""
         if await self._send_quietly(line):
             return
-        with anyio.move_on_after(PATIENCE):
+        with anyio.move_on_after(END_SECONDS):
             await self.closed.wait()
         self._end()
 
@@ -157,21 +178,21 @@ class Connection:
         async with self._writing:
             await self._transport.send(line)
 
-    def _result(self, method: str, response: Response | None) -> Any:
+    def _result(self, method: str, response: RpcResponse | None) -> Any:
         if response is None:
             raise self._exited()
         if response.error is not None:
-            raise refusal(method, response.error)
+            raise error_from_answer(method, response.error)
         return response.result
 
-    # -- what we hear ---------------------------------------------------------------------------------------------
+    # -- receiving ------------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         try:
             pace = Pace()
             while data := await self._transport.receive():
-                for start in range(0, len(data), PIECE):
-                    await self._take(data[start : start + PIECE], pace)
+                for start in range(0, len(data), PIECE_BYTES):
+                    await self._take(data[start : start + PIECE_BYTES], pace)
                     await pace()
         finally:
             self._end()
@@ -182,39 +203,39 @@ class Connection:
                 self._handle(event)
             except Exception as error:
                 self._fault(event, error)
-            # Whoever waits for an answer goes on before what follows it on the wire is handled.
-            await (checkpoint() if isinstance(event, Response) else pace())
+            # The task that gets the answer runs before the next message is handled.
+            await (checkpoint() if isinstance(event, RpcResponse) else pace())
             await self._let_answers_out()
 
-    def _handle(self, event: Event) -> None:
+    def _handle(self, event: RpcEvent) -> None:
         match event:
-            case Notification(method, params) if method == CANCEL:
+            case RpcNotification(method, params) if method == CANCEL:
                 self._withdraw(params)
-            case Notification(method, params):
+            case RpcNotification(method, params):
                 self._on_notification(method, params)
-            case Request():
+            case RpcRequest():
                 self._accept(event)
-            case Response():
+            case RpcResponse():
                 self._settle(event)
-            case Garbage(reason, excerpt, length):
+            case InvalidLine(reason, excerpt, length):
                 self._report(f"{reason} ({length} bytes): {excerpt}")
 
-    def _settle(self, response: Response) -> None:
-        waiting = self._waiting.pop(response.id, None)
-        if waiting is None:
-            self._report(f"an answer to no request of ours, with the id {response.id!r}")
+    def _settle(self, response: RpcResponse) -> None:
+        pending = self._pending.pop(response.id, None)
+        if pending is None:
+            self._report(f"an answer with the id {response.id!r}, which no request of ours has")
         else:
-            waiting.settle(response)
+            pending.settle(response)
 
     def _end(self) -> None:
         self.closed.set()
-        while self._waiting:
-            self._waiting.popitem()[1].settle(None)
+        while self._pending:
+            self._pending.popitem()[1].settle(None)
         for serving in self._serving:
             serving.scope.cancel()
 
-    def _fault(self, event: Event, error: Exception) -> None:
-        """Our own mistake: the log gets the traceback, the other side never does."""
+    def _fault(self, event: RpcEvent, error: Exception) -> None:
+        """A bug of ours: the log gets the traceback, the other side never does."""
         subject = getattr(event, "method", type(event).__name__)
         _logger.error("handling %s failed", subject, exc_info=error)
         self._report(f"handling {subject} failed: {error!r}")
@@ -225,16 +246,16 @@ class Connection:
         except Exception:
             _logger.exception("cannot report: %s", text)
 
-    # -- what we are asked ----------------------------------------------------------------------------------------
+    # -- serving requests ------------------------------------------------------------------------------------------
 
-    def _accept(self, request: Request) -> None:
-        """All requests pass here: each gets exactly one task, and that sends exactly one answer."""
+    def _accept(self, request: RpcRequest) -> None:
+        """Give each request exactly one task, which sends exactly one answer."""
         answer = self._call(request) if len(self._serving) < MAX_OPEN else _fail(TOO_MANY)
         serving = _Serving(request, answer)
         self._serving.append(serving)
         self._tasks.start_soon(self._serve, serving)
 
-    def _call(self, request: Request) -> Coroutine[Any, Any, Any]:
+    def _call(self, request: RpcRequest) -> Coroutine[Any, Any, Any]:
         try:
             return self._on_request(request.method, request.params)
         except Exception as error:
@@ -246,7 +267,7 @@ class Connection:
             line = await self._answer(serving)
         self._serving.remove(serving)
         self._unsent += 1
-        # What was posted before this answer was composed, such as a cancel that led to it, goes first.
+        # Messages queued before this answer, such as the cancel that led to it, go first.
         await checkpoint()
         await self._send_quietly(line or self._peer.failure(serving.request.id, WITHDRAWN))
         self._unsent -= 1
@@ -263,14 +284,14 @@ class Connection:
             return self._peer.failure(id, RequestFailed(jsonrpc.INTERNAL_ERROR, "Internal error"))
 
     def _withdraw(self, params: Any) -> None:
-        """Spec: cancellation. An id that we do not serve was answered already."""
+        """Spec: cancellation. An unknown id was answered already."""
         id = params.get("requestId") if isinstance(params, dict) else None
         for serving in self._serving:
             if serving.request.id == id and type(serving.request.id) is type(id):
                 serving.scope.cancel()
 
     async def _let_answers_out(self) -> None:
-        """An agent that asks and asks without reading our answers is not read until it does."""
+        """Stop reading from an agent that keeps asking without reading our answers."""
         if self._unsent > MAX_OPEN:
             async with self._writing:
                 pass

@@ -1,7 +1,7 @@
-"""A request of the agent's for something that only the user knows or can do, and the user's answer (spec: elicitation).
+"""Read an elicitation, the agent's question to the user, and compose the answer (spec: elicitation).
 
-A form asks for values, an address is for the user to visit. Nothing here raises; what cannot be put to a person has a
-`problem`, with which the request is to be refused (-32602).
+A form asks for values; a URL is for the user to open. Nothing here raises: a request that cannot be shown has a
+`problem`, with which it is to be refused (-32602).
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
-from .lenient import ident, items, members, objects, text, whole, words
+from .lenient import as_dict, as_dicts, as_id, as_list, as_str, opt_int, opt_str
 from .messages import Json
 
 FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 Action = Literal["accept", "decline", "cancel"]
 Value = str | int | float | bool | tuple[str, ...]
 
-MOST_FIELDS = 50
-MOST_CHOICES = 1_000
-"""More would be no form but an attack on whoever draws it."""
+MAX_FIELDS, MAX_CHOICES = 50, 1_000
+"""More would be an attack on the renderer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FieldChoice:
     """One value of a closed list."""
 
     value: str
@@ -33,11 +32,11 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One thing to fill in.
+class FormField:
+    """One field of a form.
 
-    `least` and `most` bound the length of a text, the value of a number, the count of choices. `pattern` is the agent's
-    regular expression: to be shown, never to be run, for it may take for ever.
+    `least` and `most` bound the length of a text, the value of a number, or the number of choices. `pattern` is the
+    agent's regular expression: show it, but never run it, since it may never end.
     """
 
     name: str
@@ -50,17 +49,17 @@ class Field:
     pattern: str = ""
     least: float | None = None
     most: float | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldChoice, ...] = ()
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """The field's name for the user."""
         return self.title or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """`elicitation/create`. `id` and `url` are set in mode url only; `skipped` names fields that nobody can fill in."""
+    """`elicitation/create`. `id` and `url` are set in mode url only; `skipped` names fields of unknown types."""
 
     message: str
     mode: str = "form"
@@ -68,7 +67,7 @@ class Elicitation:
     tool_call_id: str = ""
     title: str = ""
     description: str = ""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[FormField, ...] = ()
     skipped: tuple[str, ...] = ()
     id: str = ""
     url: str = ""
@@ -78,7 +77,7 @@ class Elicitation:
 
 @dataclass(frozen=True, slots=True)
 class ElicitationAnswer:
-    """What the user did. `content` is what was filled in, by name; `reason` says why, where it was not the user."""
+    """The answer. `content` holds the values by field name; `reason` says why, if the user did not decide."""
 
     action: Action
     content: Mapping[str, Value] = field(default_factory=dict)
@@ -86,27 +85,33 @@ class ElicitationAnswer:
 
 
 def parse_elicitation(params: Any) -> Elicitation:
-    """The parameters of `elicitation/create`."""
-    raw = members(params)
-    mode = words(raw.get("mode")) or ("form" if "requestedSchema" in raw else "")
-    request = _form(raw) if mode == "form" else _visit(raw) if mode == "url" else {"problem": f"no mode {mode!r:.40}"}
+    """Read the parameters of `elicitation/create`."""
+    raw = as_dict(params)
+    mode = as_str(raw.get("mode")) or ("form" if "requestedSchema" in raw else "")
+    request = (
+        _form(raw)
+        if mode == "form"
+        else _visit(raw)
+        if mode == "url"
+        else {"problem": f"unsupported mode {mode!r:.40}"}
+    )
     return Elicitation(
-        message=words(raw.get("message")),
+        message=as_str(raw.get("message")),
         mode=mode,
-        session_id=ident(raw.get("sessionId")),
-        tool_call_id=ident(raw.get("toolCallId")),
+        session_id=as_id(raw.get("sessionId")),
+        tool_call_id=as_id(raw.get("toolCallId")),
         raw=raw,
         **request,
     )
 
 
 def parse_elicitation_complete(params: Any) -> str:
-    """The `elicitationId` of `elicitation/complete`, or nothing."""
-    return ident(members(params).get("elicitationId"))
+    """Read the `elicitationId` of `elicitation/complete`; empty if there is none."""
+    return as_id(as_dict(params).get("elicitationId"))
 
 
 def compose_elicitation(answer: ElicitationAnswer) -> Json:
-    """The result of `elicitation/create`."""
+    """Compose the result of `elicitation/create`."""
     if answer.action != "accept":
         return {"action": answer.action}
     content = {name: list(value) if isinstance(value, tuple) else value for name, value in answer.content.items()}
@@ -117,49 +122,49 @@ def compose_elicitation(answer: ElicitationAnswer) -> Json:
 
 
 def _visit(raw: Json) -> dict[str, Any]:
-    url = words(raw.get("url"))
-    return {"id": ident(raw.get("elicitationId")), "url": url, "problem": "" if url else "url is missing"}
+    url = as_str(raw.get("url"))
+    return {"id": as_id(raw.get("elicitationId")), "url": url, "problem": "" if url else "url is missing"}
 
 
 def _form(raw: Json) -> dict[str, Any]:
-    schema = members(raw.get("requestedSchema"))
-    properties = members(schema.get("properties"))
-    required = {name for name in items(schema.get("required")) if isinstance(name, str)}
-    fields = [_field(name, members(each), name in required) for name, each in list(properties.items())[:MOST_FIELDS]]
+    schema = as_dict(raw.get("requestedSchema"))
+    properties = as_dict(schema.get("properties"))
+    required = {name for name in as_list(schema.get("required")) if isinstance(name, str)}
+    fields = [_field(name, as_dict(each), name in required) for name, each in list(properties.items())[:MAX_FIELDS]]
     found = tuple(each for each in fields if each is not None)
     known = {each.name for each in found}
     return {
-        "title": words(schema.get("title")),
-        "description": words(schema.get("description")),
+        "title": as_str(schema.get("title")),
+        "description": as_str(schema.get("description")),
         "fields": found,
         "skipped": tuple(name for name in properties if name not in known),
         "problem": _problem(properties, required, found),
     }
 
 
-def _problem(properties: Json, required: set[str], fields: Iterable[Field]) -> str:
-    if len(properties) > MOST_FIELDS or any(len(each.choices) > MOST_CHOICES for each in fields):
-        return f"a form may have {MOST_FIELDS} fields with {MOST_CHOICES} choices each"
+def _problem(properties: Json, required: set[str], fields: Iterable[FormField]) -> str:
+    if len(properties) > MAX_FIELDS or any(len(each.choices) > MAX_CHOICES for each in fields):
+        return f"a form can have at most {MAX_FIELDS} fields with {MAX_CHOICES} choices each"
     if missing := sorted(required - {each.name for each in fields}):
-        return f"this client cannot ask for {', '.join(missing)[:200]}, which is required"
+        return f"unsupported required field: {', '.join(missing)[:200]}"
     return ""
 
 
 # -- fields -------------------------------------------------------------------------------------------------------
 
 
-def _field(name: str, raw: Json, required: bool) -> Field | None:
-    """None for a type that we do not know: it must not be shown as if it were another one."""
+def _field(name: str, raw: Json, required: bool) -> FormField | None:
+    """None for an unknown type, which must not be shown as another one."""
     reader = _READERS.get(_type(raw))
     details = reader(raw) if reader else None
     if details is None:
         return None
-    title, description = words(raw.get("title")), words(raw.get("description"))
-    return Field(name, title=title, description=description, required=required, **details)
+    title, description = as_str(raw.get("title")), as_str(raw.get("description"))
+    return FormField(name, title=title, description=description, required=required, **details)
 
 
 def _type(raw: Json) -> str:
-    """A list of types is read as the first that is not null."""
+    """The field's type; of a list, the first that is not null."""
     found = raw.get("type")
     types = found if isinstance(found, list) else [found]
     return next((each for each in types if isinstance(each, str) and each != "null"), "")
@@ -169,11 +174,11 @@ def _text(raw: Json) -> dict[str, Any] | None:
     choices = _choices(raw, "oneOf")
     if choices is not None:
         values = [choice.value for choice in choices]
-        default = text(raw.get("default"))
+        default = opt_str(raw.get("default"))
         return {"kind": "choice", "choices": choices, "default": default if default in values else None}
-    bounds = {"least": whole(raw.get("minLength")), "most": whole(raw.get("maxLength"))}
-    wanted = {"format": words(raw.get("format")), "pattern": words(raw.get("pattern"))}
-    return {"kind": "text", "default": text(raw.get("default")), **bounds, **wanted}
+    bounds = {"least": opt_int(raw.get("minLength")), "most": opt_int(raw.get("maxLength"))}
+    wanted = {"format": as_str(raw.get("format")), "pattern": as_str(raw.get("pattern"))}
+    return {"kind": "text", "default": opt_str(raw.get("default")), **bounds, **wanted}
 
 
 def _number(raw: Json) -> dict[str, Any]:
@@ -182,7 +187,7 @@ def _number(raw: Json) -> dict[str, Any]:
 
 
 def _integer(raw: Json) -> dict[str, Any]:
-    return {**_number(raw), "kind": "integer", "default": whole(raw.get("default"))}
+    return {**_number(raw), "kind": "integer", "default": opt_int(raw.get("default"))}
 
 
 def _boolean(raw: Json) -> dict[str, Any]:
@@ -191,13 +196,13 @@ def _boolean(raw: Json) -> dict[str, Any]:
 
 
 def _several(raw: Json) -> dict[str, Any] | None:
-    """An array without a closed list of items is none that we know."""
-    choices = _choices(members(raw.get("items")), "anyOf", "oneOf")
+    """Only arrays with a closed list of items are supported."""
+    choices = _choices(as_dict(raw.get("items")), "anyOf", "oneOf")
     if choices is None:
         return None
     values = {choice.value for choice in choices}
-    default = tuple(each for each in items(raw.get("default")) if isinstance(each, str) and each in values)
-    bounds = {"least": whole(raw.get("minItems")), "most": whole(raw.get("maxItems"))}
+    default = tuple(each for each in as_list(raw.get("default")) if isinstance(each, str) and each in values)
+    bounds = {"least": opt_int(raw.get("minItems")), "most": opt_int(raw.get("maxItems"))}
     return {"kind": "choices", "choices": choices, "default": default or None, **bounds}
 
 
@@ -210,23 +215,23 @@ _READERS: dict[str, Callable[[Json], dict[str, Any] | None]] = {
 }
 
 
-def _choices(raw: Json, *titled: str) -> tuple[Choice, ...] | None:
-    """The values that are allowed; None: any value is."""
+def _choices(raw: Json, *titled: str) -> tuple[FieldChoice, ...] | None:
+    """The allowed values; None if any value is."""
     for name in titled:
         if isinstance(raw.get(name), list):
-            return tuple(_titled(objects(raw[name]))) or None
+            return tuple(_titled(as_dicts(raw[name]))) or None
     if not isinstance(raw.get("enum"), list):
         return None
-    titles = dict(enumerate(items(raw.get("enumNames"))))
+    titles = dict(enumerate(as_list(raw.get("enumNames"))))
     values = enumerate(raw["enum"])
-    return tuple(Choice(value, words(titles.get(n))) for n, value in values if isinstance(value, str)) or None
+    return tuple(FieldChoice(value, as_str(titles.get(n))) for n, value in values if isinstance(value, str)) or None
 
 
-def _titled(choices: Iterable[Json]) -> Iterator[Choice]:
+def _titled(choices: Iterable[Json]) -> Iterator[FieldChoice]:
     for each in choices:
         value = each.get("const")
         if isinstance(value, str):
-            yield Choice(value, words(each.get("title")), words(each.get("description")))
+            yield FieldChoice(value, as_str(each.get("title")), as_str(each.get("description")))
 
 
 def _real(raw: Any) -> float | None:

@@ -1,7 +1,4 @@
-"""What the agent may say to us and ask of us, by method; everything else is refused or reported.
-
-What it says goes to the callbacks in the order of the wire; what it means is left to the chat.
-"""
+"""Dispatch the agent's notifications and requests by method; unknown ones are reported or refused."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ from typing import Any
 
 from .compose import compose_answer
 from .jsonrpc import method_not_found
-from .messages import Json, Option, PermissionRequest, Update
+from .messages import Json, PermissionOption, PermissionRequest, Update
 from .parse import parse_permission, parse_update
 
 OnUpdate = Callable[[str, Update], None]
-OnPermission = Callable[[PermissionRequest], Coroutine[Any, Any, Option | None]]
+OnPermission = Callable[[PermissionRequest], Coroutine[Any, Any, PermissionOption | None]]
 Service = Callable[[Json], Coroutine[Any, Any, Any]]
 
 _OFFERS = {"fs": "fs/read_text_file", "terminal": "terminal/create", "elicitation": "elicitation/create"}
@@ -25,35 +22,35 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClientHandlers:
-    """`on_update(session_id, update)`; `services` are the other methods that we serve, each called in wire order.
+    """Callbacks, all called in wire order.
 
-    `heard` are notifications that somebody listens to, and `answer_form` is the form of the answer to a permission
-    request, see `compose_answer`.
+    `on_update(session_id, update)` gets the session's updates, `services` serve requests and `listeners` take
+    notifications by method. For `answer_form` see `compose_answer`.
     """
 
     on_update: OnUpdate
     on_permission: OnPermission
     services: Mapping[str, Service] = field(default_factory=dict)
-    heard: Mapping[str, Callable[[Any], None]] = field(default_factory=dict)
+    listeners: Mapping[str, Callable[[Any], None]] = field(default_factory=dict)
     answer_form: str = "nested"
     diagnose: Callable[[str], None] = _logger.info
 
     @property
     def offers(self) -> frozenset[str]:
-        """What may be advertised, because it is served."""
+        """The optional capabilities that can be advertised, because they are served."""
         return frozenset(name for name, method in _OFFERS.items() if method in self.services)
 
-    def notice(self, method: str, params: Any) -> None:
-        """Spec: an unknown notification is ignored; ours are in the log of the wire all the same."""
+    def notify(self, method: str, params: Any) -> None:
+        """Unknown notifications are ignored (spec: extensibility); the wire log has them all the same."""
         if method == "session/update":
             self.on_update(*_addressed(params))
-        elif method in self.heard:
-            self.heard[method](params)
+        elif method in self.listeners:
+            self.listeners[method](params)
         elif not method.startswith(("_", "$/")):
-            self.diagnose(f"a notification that this client does not know: {method}")
+            self.diagnose(f"unknown notification: {method}")
 
     def serve(self, method: str, params: Any) -> Coroutine[Any, Any, Any]:
-        """Raises RequestFailed for what we do not serve."""
+        """Raises RequestFailed for an unknown method."""
         if method == "session/request_permission":
             request = parse_permission(params)
             return self._decide(request, self.on_permission(request))
@@ -61,12 +58,12 @@ class ClientHandlers:
             raise method_not_found(method)
         return self.services[method](params if isinstance(params, dict) else {})
 
-    async def _decide(self, request: PermissionRequest, decision: Coroutine[Any, Any, Option | None]) -> Json:
+    async def _decide(self, request: PermissionRequest, decision: Coroutine[Any, Any, PermissionOption | None]) -> Json:
         return compose_answer(request, await decision, self.answer_form)
 
 
 def _addressed(params: Any) -> tuple[str, Update]:
-    """An update that is not wrapped is taken as it stands."""
+    """The session's id and the update, which a dialect does not wrap."""
     members = params if isinstance(params, dict) else {}
     session_id = members.get("sessionId")
     return session_id if isinstance(session_id, str) else "", parse_update(members.get("update", params))

@@ -1,8 +1,8 @@
-"""JSON-RPC 2.0 in lines: bytes in, events out, and messages to bytes, without I/O.
+"""JSON-RPC 2.0 in lines: bytes to events and messages to bytes, without I/O.
 
-Whatever the other side writes is a value here: what is no message becomes `Garbage`. Texts in an event hold no lone
-surrogates, numbers are finite, and nothing is nested deeper than `MAX_DEPTH`, so that the rooms above may store, show
-and send on what they get. Spec: transports (stdio), JSON-RPC 2.0 without batches.
+A line that is not a message becomes an `InvalidLine`. Strings in an event have no lone surrogates, numbers are finite,
+and nothing is nested deeper than `MAX_DEPTH`, so that other layers can store, show and forward what they get.
+Spec: transports (stdio), JSON-RPC 2.0 without batches.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-MAX_LINE = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 200
-EXCERPT = 2_000
+EXCERPT_BYTES = 2_000
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
 AUTH_REQUIRED, NOT_FOUND, CANCELLED = -32000, -32002, -32800
 PARSE_ERROR, UNSUPPORTED = -32700, -32022
 TIMEOUT, EXPIRED = -32001, -32003
-"""Of a dialect; the specification knows neither."""
+"""Used by a dialect; the specification has neither."""
 
 Id = int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """The other side wants an answer. `params` is any JSON; absent params are `{}`."""
+class RpcRequest:
+    """A request of the other side. `params` is any JSON; absent params are `{}`."""
 
     id: Id
     method: str
@@ -38,8 +38,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
-    """The other side tells something. `params` is any JSON; absent params are `{}`."""
+class RpcNotification:
+    """A notification of the other side. `params` is any JSON; absent params are `{}`."""
 
     method: str
     params: Any = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """An `error` member; `code` is None where the other side gave no number."""
+    """An `error` member; `code` is None if the other side gave no number."""
 
     code: int | None
     message: str
@@ -55,8 +55,8 @@ class RpcError:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """The answer to the request `id` of ours; a text of digits is read as the number that we sent."""
+class RpcResponse:
+    """The answer to our request `id`; a string of digits is read as the number that we sent."""
 
     id: Id
     result: Any = None
@@ -64,20 +64,20 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Garbage:
-    """A line that is no message: why, its beginning, and its whole length in bytes."""
+class InvalidLine:
+    """A line that is not a message: why, its beginning, and its length in bytes."""
 
     reason: str
     excerpt: str
     length: int
 
 
-Event = Request | Notification | Response | Garbage
+RpcEvent = RpcRequest | RpcNotification | RpcResponse | InvalidLine
 Trace = Callable[[str, bytes], None]
 
 
 class RequestFailed(Exception):
-    """Raised by whoever serves a request: the error that the other side gets."""
+    """Raise this while serving a request; the other side gets it as the error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -85,24 +85,24 @@ class RequestFailed(Exception):
 
 
 def method_not_found(method: str) -> RequestFailed:
-    """The answer to a method that we do not know."""
+    """The answer to an unknown method."""
     return RequestFailed(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
-class Peer:
-    """One end of the line. `trace(direction, line)` sees every line: `"<"` came, `">"` goes."""
+class RpcCodec:
+    """One end of a connection. `trace(direction, line)` sees every line, received (`"<"`) and sent (`">"`)."""
 
-    def __init__(self, trace: Trace | None = None, max_line: int = MAX_LINE) -> None:
+    def __init__(self, trace: Trace | None = None, max_line: int = MAX_LINE_BYTES) -> None:
         self._trace = trace or (lambda direction, line: None)
         self._lines = _Lines(max_line)
         self._ids = count()
 
-    def receive(self, data: bytes) -> list[Event]:
-        """The events that `data` completes; the rest of it waits for the next call."""
+    def receive(self, data: bytes) -> list[RpcEvent]:
+        """The events that `data` completes; the rest is kept for the next call."""
         return [event for line in self._lines.feed(data) if (event := self._event(line)) is not None]
 
     def request(self, method: str, params: Any) -> tuple[int, bytes]:
-        """A request of ours: its id, and the bytes to send."""
+        """The id of a new request, and the bytes to send."""
         number = next(self._ids)
         return number, self._message({"id": number, "method": method, "params": params})
 
@@ -110,14 +110,14 @@ class Peer:
         return self._message({"method": method, "params": params})
 
     def result(self, id: Id, result: Any) -> bytes:
-        """Raises TypeError or ValueError for a result that is no JSON."""
+        """Raises TypeError or ValueError for a result that is not JSON."""
         return self._message({"id": id, "result": result})
 
     def failure(self, id: Id, error: RequestFailed) -> bytes:
         data = {} if error.data is None else {"data": error.data}
         return self._message({"id": id, "error": {"code": error.code, "message": error.message, **data}})
 
-    def _event(self, line: bytes | _Skipped) -> Event | None:
+    def _event(self, line: bytes | _Skipped) -> RpcEvent | None:
         if isinstance(line, _Skipped):
             self._trace("<", line.excerpt)
             return _garbage(f"a line longer than {self._lines.limit} bytes was skipped", line.excerpt, line.length)
@@ -142,7 +142,7 @@ class _Skipped:
 
 
 class _Lines:
-    """Cuts lines out of pieces of any size; a line over `limit` bytes is counted, not kept."""
+    """Splits pieces of any size into lines; a line over `limit` bytes is counted, not kept."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -163,7 +163,7 @@ class _Lines:
         self._pieces.append(piece)
         self._length += len(piece)
         if self._length > self.limit:
-            self._pieces = [b"".join(piece[:EXCERPT] for piece in self._pieces[:EXCERPT])[:EXCERPT]]
+            self._pieces = [b"".join(piece[:EXCERPT_BYTES] for piece in self._pieces[:EXCERPT_BYTES])[:EXCERPT_BYTES]]
 
     def _take(self) -> bytes | _Skipped:
         line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
@@ -174,26 +174,26 @@ class _Lines:
 # -- lines to events ----------------------------------------------------------------------------------------------
 
 
-def _parse(line: bytes) -> Event:
+def _parse(line: bytes) -> RpcEvent:
     try:
         message = _load(line)
     except (ValueError, RecursionError) as error:
-        return _garbage("no JSON" if isinstance(error, json.JSONDecodeError) else f"no JSON: {error}", line)
+        return _garbage("not JSON" if isinstance(error, json.JSONDecodeError) else f"not JSON: {error}", line)
     if not isinstance(message, dict):
-        return _garbage("a batch" if isinstance(message, list) else "no JSON object", line)
-    return _classify(message) or _garbage("no JSON-RPC message", line)
+        return _garbage("a batch" if isinstance(message, list) else "not a JSON object", line)
+    return _classify(message) or _garbage("not a JSON-RPC message", line)
 
 
-def _classify(message: dict[str, Any]) -> Event | None:
+def _classify(message: dict[str, Any]) -> RpcEvent | None:
     method, params = message.get("method"), message.get("params")
     if "id" in message and not _is_id(message["id"]):
         return None
     if method is None and "id" in message:
-        return Response(_own_id(message["id"]), message.get("result"), _error(message.get("error")))
+        return RpcResponse(_own_id(message["id"]), message.get("result"), _error(message.get("error")))
     if not isinstance(method, str):
         return None
     params = {} if params is None else params
-    return Request(message["id"], method, params) if "id" in message else Notification(method, params)
+    return RpcRequest(message["id"], method, params) if "id" in message else RpcNotification(method, params)
 
 
 def _is_id(value: Any) -> bool:
@@ -220,8 +220,10 @@ def _words(raw: Any) -> str:
     return raw if isinstance(raw, str) else json.dumps(raw)
 
 
-def _garbage(reason: str, line: bytes, length: int | None = None) -> Garbage:
-    return Garbage(reason, line[:EXCERPT].decode("utf-8", "replace").strip(), len(line) if length is None else length)
+def _garbage(reason: str, line: bytes, length: int | None = None) -> InvalidLine:
+    return InvalidLine(
+        reason, line[:EXCERPT_BYTES].decode("utf-8", "replace").strip(), len(line) if length is None else length
+    )
 
 
 def _load(line: bytes) -> Any:

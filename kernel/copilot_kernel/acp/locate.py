@@ -1,4 +1,4 @@
-"""Which agent the setting means: a program to start, or an address to connect to. Never silently another one."""
+"""Find the agent that the setting names: a program to start or an address to connect to. Never silently another one."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Launch:
 
 
 def locate(agent: str, environ: Mapping[str, str]) -> Launch:
-    """The agent that the setting `agent` names; empty means GitHub Copilot CLI.
+    """Find the agent that the setting `agent` names; empty means GitHub Copilot CLI.
 
-    Raises AgentNotFound when the program is missing, UsageError when the setting cannot be read.
+    Raises AgentNotFound if the program is missing, UsageError if the setting is invalid.
     """
     agent = agent.strip()
     if not agent:
         return _copilot(environ)
     if agent == "demo":
-        return Launch(argv=(sys.executable, "-P", "-m", "copilot_kernel.demo"), label="demo agent")
+        return Launch(argv=_demo(environ), label="demo agent")
     if "://" in agent.split()[0]:
         return _address(agent)
     return _command(agent, environ)
 
 
-def denying(launch: Launch, patterns: Iterable[str]) -> Launch:
-    """`launch` with what GitHub Copilot CLI itself shall deny (`--deny-tool`); other agents have no such flag."""
+def with_denied_tools(launch: Launch, patterns: Iterable[str]) -> Launch:
+    """Let GitHub Copilot CLI deny these tools itself (`--deny-tool`); other agents have no such flag."""
     if not (launch.is_copilot and launch.argv):
         return launch
     return replace(launch, argv=(*launch.argv, *(f"--deny-tool={pattern}" for pattern in patterns)))
@@ -61,9 +61,9 @@ _OWN_NAMES = ("shell", "write", "read", "url", "memory")
 
 
 def deny_patterns(rules: Iterable[str], root: str, home: str) -> tuple[str, ...]:
-    """Values of `--deny-tool` for our rules that deny (`copilot help permissions`).
+    """Values of `--deny-tool` for our deny rules (`copilot help permissions`).
 
-    A malformed pattern would keep Copilot from starting: a rule that may become one holds on our side only.
+    A malformed pattern would keep Copilot from starting, so a rule that might become one is left out.
     """
     return tuple(dict.fromkeys(pattern for rule in rules for pattern in _deny_pattern(rule, root, home)))
 
@@ -93,7 +93,7 @@ def _deny_pattern(rule: str, root: str, home: str) -> list[str]:
 def _copilot(environ: Mapping[str, str]) -> Launch:
     program = _which("copilot", environ) or _which(str(_github_cli_copy(environ)), environ)
     if program is None:
-        raise AgentNotFound("GitHub Copilot CLI is not installed here", INSTALL)
+        raise AgentNotFound("GitHub Copilot CLI is not installed", INSTALL)
     return _launch((program,))
 
 
@@ -107,13 +107,11 @@ def _command(agent: str, environ: Mapping[str, str]) -> Launch:
     try:
         name, *arguments = shlex.split(agent)
     except ValueError as error:
-        raise UsageError(f"The agent's command cannot be read: {agent} ({error})", "Check its quotes.") from error
+        raise UsageError(f"Invalid command for the agent: {agent} ({error})", "Check its quotes.") from error
     program = _which(name, environ)
     if program is None:
-        hint = (
-            "Check the setting agent (COPILOT_KERNEL_AGENT) and the PATH of the Jupyter server; or give the whole path."
-        )
-        raise AgentNotFound(f"There is no program {name}, which the setting agent names", hint)
+        hint = "Check the agent setting (COPILOT_KERNEL_AGENT) and the Jupyter server's PATH, or give the full path."
+        raise AgentNotFound(f"The agent's program {name} was not found", hint)
     return _launch((program, *arguments))
 
 
@@ -125,7 +123,7 @@ def _launch(argv: tuple[str, ...]) -> Launch:
 
 
 def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    """An absolute path: the agent runs in a folder of its own."""
+    """The program's absolute path, since the agent runs in another folder."""
     name = _home(environ) + name[1:] if name.startswith("~/") else name
     found = shutil.which(name, path=environ.get("PATH", os.defpath))
     return os.path.abspath(found) if found else None
@@ -135,12 +133,19 @@ def _home(environ: Mapping[str, str]) -> str:
     return environ.get("HOME") or os.path.expanduser("~")
 
 
+def _demo(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """`COPILOT_KERNEL_DEMO_COMMAND` is for a demo agent that does more than ours, such as that of the tests."""
+    if command := environ.get("COPILOT_KERNEL_DEMO_COMMAND"):
+        return tuple(shlex.split(command))
+    return sys.executable, "-P", "-m", "copilot_kernel.demo"
+
+
 def _address(agent: str) -> Launch:
     found = _ADDRESS.fullmatch(agent)
     host, port = (found[1].strip("[]"), int(found[2])) if found else ("", 0)
     if not 0 < port < 65536:
-        hint = "Write tcp://HOST:PORT, with a port from 1 to 65535."
-        raise UsageError(f"The agent's address cannot be read: {agent}", hint)
+        hint = "Use tcp://HOST:PORT, with a port from 1 to 65535."
+        raise UsageError(f"Invalid address for the agent: {agent}", hint)
     return Launch(address=(host, port), label=f"agent at {host}:{port}")
 
 

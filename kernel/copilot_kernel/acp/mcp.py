@@ -1,8 +1,7 @@
-"""How an agent is told of the MCP servers of the settings (spec: session-setup, MCP servers).
+"""Pass the MCP servers of the settings to an agent (spec: session-setup, MCP servers).
 
-What is sent is always the specification's list. GitHub Copilot CLI silently drops the servers that it would have to
-start (stdio): it gets those by a flag of its own, in a file that only the user can read, since a command line is for
-all to see.
+Every agent gets the specification's list. GitHub Copilot CLI silently drops the servers that it would have to start
+(stdio): it gets those by a flag of its own, in a file that only the user can read, since command lines are public.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ SETTING = "mcp_servers (COPILOT_KERNEL_MCP_SERVERS)"
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What an agent is told: the servers of `mcpServers`, those of its own flag, and those that it cannot have."""
+class McpOffer:
+    """Servers for `mcpServers`, for Copilot's own flag, and those that the agent cannot take, with the reason."""
 
     sent: tuple[McpServer, ...] = ()
     flagged: tuple[McpServer, ...] = ()
@@ -37,38 +36,38 @@ class Offered:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know, a line each."""
+        """Lines for the user."""
         names = ", ".join(server.name for server in self.flagged)
-        notes = [f"MCP: {server.name} is not passed on: {why}." for server, why in self.unsent]
-        return (*([f"MCP: {names} by Copilot's own flag --additional-mcp-config."] if names else []), *notes)
+        notes = [f"MCP: {server.name} was not passed on: {why}." for server, why in self.unsent]
+        return (*([f"MCP: {names} passed by Copilot's flag --additional-mcp-config."] if names else []), *notes)
 
     @property
     def blame(self) -> str:
-        """For the error of a session that does not begin: what may be to blame. Nothing if no server was passed."""
+        """Advice for the error of a session that does not start; empty if no server was passed."""
         names = ", ".join(server.name for server in (*self.sent, *self.flagged))
-        return f"An MCP server that fails or hangs may be the cause; passed were: {names}. See {SETTING}." * bool(names)
+        return f"An MCP server that fails or hangs may be the cause ({names}). See {SETTING}." if names else ""
 
 
-def offer(servers: Sequence[McpServer], info: AgentInfo, launch: Launch) -> Offered:
-    """What of `servers` this agent can take (spec: mcpCapabilities); stdio is the baseline, but not for Copilot."""
+def select_servers(servers: Sequence[McpServer], info: AgentInfo, launch: Launch) -> McpOffer:
+    """Sort `servers` by how this agent takes them (spec: mcpCapabilities); all but Copilot take stdio."""
     sent, flagged, unsent = [], [], []
     for server in servers:
         if server.type != "stdio" and server.type not in info.mcp:
-            unsent.append((server, f"{_called(info)} does not take servers of type {server.type}"))
-        elif server.type != "stdio" or not _is_copilot(info, launch):
+            unsent.append((server, f"{info.title or info.name or 'the agent'} does not support {server.type} servers"))
+        elif server.type != "stdio" or not (launch.is_copilot or info.is_copilot):
             sent.append(server)
         elif _takes_flag(launch):
             flagged.append(server)
         else:
-            unsent.append((server, "Copilot takes a server that it has to start only by a flag, when it starts itself"))
-    return Offered(tuple(sent), tuple(flagged), tuple(unsent))
+            unsent.append((server, "Copilot takes stdio servers only by a flag when the kernel starts it"))
+    return McpOffer(tuple(sent), tuple(flagged), tuple(unsent))
 
 
 @contextmanager
-def flagged(launch: Launch, servers: Sequence[McpServer]) -> Iterator[Launch]:
-    """`launch` with Copilot's own flag for the servers that it would drop; the file is gone at the exit.
+def with_mcp_flag(launch: Launch, servers: Sequence[McpServer]) -> Iterator[Launch]:
+    """Add Copilot's own flag for the servers that it would drop; the file is deleted at the exit.
 
-    The agent is to run inside, for it may read the file again.
+    Run the agent inside, since it may read the file again.
     """
     ours = [server for server in servers if server.type == "stdio"]
     if not (ours and _takes_flag(launch)):
@@ -84,22 +83,14 @@ def flagged(launch: Launch, servers: Sequence[McpServer]) -> Iterator[Launch]:
 
 
 def compose_server(server: McpServer) -> Json:
-    """A server as the specification has it: no type for stdio, pairs as objects of name and value."""
+    """The specification's form: no type for stdio, pairs as objects of name and value."""
     if server.type == "stdio":
         return {"name": server.name, "command": server.command, "args": [*server.args], "env": _objects(server.env)}
     return {"type": server.type, "name": server.name, "url": server.url, "headers": _objects(server.headers)}
 
 
-def _is_copilot(info: AgentInfo, launch: Launch) -> bool:
-    return launch.is_copilot or info.is_copilot
-
-
 def _takes_flag(launch: Launch) -> bool:
     return launch.is_copilot and bool(launch.argv)
-
-
-def _called(info: AgentInfo) -> str:
-    return info.title or info.name or "the agent"
 
 
 def _for_copilot(server: McpServer) -> Json:

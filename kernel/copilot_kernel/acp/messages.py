@@ -1,7 +1,6 @@
-"""What can be said on the wire, as small frozen values that know nothing of its spelling.
+"""The protocol's messages as frozen values: `parse.py` and `results.py` read them, `compose.py` writes them.
 
-`parse.py` reads them from any JSON at all and never raises: what is missing gets a default, what is unknown is kept as
-`Unknown`/`UnknownBlock` with the raw JSON. `compose.py` writes them. Spec: agentclientprotocol.com, schema v1.
+Spec: agentclientprotocol.com, schema v1.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from typing import Any, Literal
 Json = dict[str, Any]
 Speaker = Literal["user", "agent", "thought"]
 KINDS = frozenset({"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"})
-STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+STATUSES = frozenset({"pending", "in_progress", "completed", "failed", "cancelled"})
 
 
 # -- content blocks (spec: content) ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBlock:
     """Text, markdown by convention."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class ImageBlock:
     """An image; `data` is base64."""
 
     data: str
@@ -35,7 +34,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Audio:
+class AudioBlock:
     """A sound; `data` is base64."""
 
     data: str
@@ -44,7 +43,7 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A reference to something that the other side can read."""
+    """A reference to a resource that the other side can read."""
 
     uri: str
     name: str = ""
@@ -55,8 +54,8 @@ class ResourceLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """Something embedded: `text`, or `blob` in base64."""
+class EmbeddedResource:
+    """An embedded resource: `text`, or `blob` in base64."""
 
     uri: str
     text: str | None = None
@@ -66,12 +65,12 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class UnknownBlock:
-    """A block that this client does not know."""
+    """A block of an unknown type."""
 
     raw: Any
 
 
-Block = Text | Image | Audio | ResourceLink | Resource | UnknownBlock
+Block = TextBlock | ImageBlock | AudioBlock | ResourceLink | EmbeddedResource | UnknownBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +83,14 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class Terminal:
-    """A terminal by id, whose output is in the `meta` of the tool call; one dialect sends the `output` itself."""
+class TerminalContent:
+    """A terminal, whose output is in the `meta` of the tool call; one dialect sends the `output` itself."""
 
     terminal_id: str = ""
     output: str = ""
 
 
-ToolContent = Block | Diff | Terminal
+ToolContent = Block | Diff | TerminalContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +141,14 @@ class PlanEntry:
 
 @dataclass(frozen=True, slots=True)
 class PlanUpdate:
-    """The whole plan, replacing the one before; only a dialect of the protocol gives a plan a description."""
+    """The whole plan, replacing the one before; only a dialect gives it a description."""
 
     entries: tuple[PlanEntry, ...]
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class AvailableCommand:
     """A slash command that the agent offers; sent as prompt text `/name …`."""
 
     name: str
@@ -161,7 +160,7 @@ class Command:
 class CommandsUpdate:
     """The whole list of the agent's commands."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[AvailableCommand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +197,7 @@ class UsageUpdate:
 
 @dataclass(frozen=True, slots=True)
 class NoticeUpdate:
-    """Something the agent wants the user to know; severity info, warning, error or other."""
+    """A message to the user; severity info, warning, error or other."""
 
     severity: str
     title: str
@@ -224,8 +223,8 @@ class CompactionChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """An update that this client does not know: shown as such, with its raw JSON."""
+class UnknownUpdate:
+    """An update of an unknown kind, shown as raw JSON."""
 
     kind: str
     raw: Any
@@ -243,7 +242,7 @@ Update = (
     | NoticeUpdate
     | CompactionUpdate
     | CompactionChunk
-    | Unknown
+    | UnknownUpdate
 )
 
 
@@ -251,8 +250,8 @@ Update = (
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One answer that the agent offers; kind allow_once, allow_always, reject_once, reject_always, or unknown."""
+class PermissionOption:
+    """An answer to a permission request; kind allow_once, allow_always, reject_once, reject_always or unknown."""
 
     id: str
     name: str
@@ -261,18 +260,17 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """`session/request_permission`. `complete` is False for a request that lacks what the spec requires
-    (neither `sessionId` nor `toolCall`): only such a one is answered in both forms."""
+    """`session/request_permission`; `complete` is False if it has neither `sessionId` nor `toolCall`."""
 
     session_id: str | None
     tool_call: ToolCallUpdate
-    options: tuple[Option, ...]
+    options: tuple[PermissionOption, ...]
     complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class AuthMethod:
-    """A way to sign in. `command` is set when it is a program that the user runs in a terminal."""
+    """A way to sign in; `command` is set if the user runs it in a terminal."""
 
     id: str
     name: str
@@ -304,7 +302,7 @@ class AgentInfo:
 
     @property
     def is_copilot(self) -> bool:
-        """Whether it calls itself GitHub Copilot CLI."""
+        """Whether the agent is GitHub Copilot CLI by its own name."""
         return self.name.casefold() == "copilot"
 
 
@@ -319,7 +317,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """What `session/new` told, and what later updates changed."""
+    """The settings of a session: the result of `session/new`, with the changes of later updates."""
 
     id: str
     mode: str | None = None
@@ -332,7 +330,7 @@ class SessionState:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session that the agent keeps (`session/list`); `updated_at` is its ISO 8601 text."""
+    """A session of `session/list`; `updated_at` is in ISO 8601."""
 
     id: str
     cwd: str = ""
@@ -343,7 +341,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class PromptResult:
-    """The end of a turn. `stop_reason` may be one that this client does not know."""
+    """The end of a turn; `stop_reason` may be an unknown one."""
 
     stop_reason: str
     usage: Json | None = None

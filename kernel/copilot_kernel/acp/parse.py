@@ -1,113 +1,246 @@
-"""What the agent says, from JSON to the values of `messages.py`: any JSON at all, and nothing here ever raises.
+"""Read what the agent sends unasked: `session/update` and `session/request_permission`, with their content.
 
-What is missing gets a default, what is unknown is kept as `Unknown` or `UnknownBlock` with its raw JSON; the names of
-older dialects are in `aliases.py`. `session/update` is read here (spec: session-update), the rest in the files beside.
+Takes any JSON at all and never raises. What is missing gets a default, what is unknown is kept as `UnknownUpdate` or
+`UnknownBlock` with its raw JSON. Spec: session-update, content, tool-calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from .aliases import spelled, spelled_plan, spelled_plan_entry, spelled_update
-from .blocks import parse_block
-from .calls import parse_call, parse_permission
-from .handshake import parse_initialize, parse_messages, parse_prompt_result, parse_session, parse_sessions
-from .lenient import ident, items, members, objects, text, whole, words
+from .lenient import as_dict, as_dicts, as_id, as_str, canonical, opt_int, opt_str
 from .messages import (
+    KINDS,
+    STATUSES,
+    AudioBlock,
+    AvailableCommand,
+    Block,
     Chunk,
-    Command,
     CommandsUpdate,
     CompactionChunk,
     CompactionUpdate,
     ConfigUpdate,
+    Diff,
+    EmbeddedResource,
+    ImageBlock,
     InfoUpdate,
     Json,
+    Location,
     ModeUpdate,
     NoticeUpdate,
+    PermissionOption,
+    PermissionRequest,
     PlanEntry,
     PlanUpdate,
+    ResourceLink,
     Speaker,
-    Text,
-    Unknown,
+    TerminalContent,
+    TextBlock,
+    ToolCallUpdate,
+    ToolContent,
+    UnknownBlock,
+    UnknownUpdate,
     Update,
     UsageUpdate,
 )
-from .options import read_options
-
-__all__ = [
-    "parse_block",
-    "parse_initialize",
-    "parse_messages",
-    "parse_permission",
-    "parse_prompt_result",
-    "parse_session",
-    "parse_sessions",
-    "parse_update",
-]
 
 
 def parse_update(raw: Any) -> Update:
-    """The `update` of a `session/update`; one that lacks what it is about is Unknown."""
-    update = spelled_update(members(raw))
-    kind = words(update.get("sessionUpdate"))
+    """Read the `update` of a `session/update`; one that lacks an essential member is an UnknownUpdate."""
+    update = canonical("update", raw)
+    kind = as_str(update.get("sessionUpdate"))
+    if "sessionUpdate" not in update and "plan" in update:  # a dialect sends plans without a discriminator
+        kind = "plan"
     reader = _READERS.get(kind)
-    return (reader(update) if reader else None) or Unknown(kind, raw)
+    return (reader(update) if reader else None) or UnknownUpdate(kind, raw)
 
 
-def _chunk(speaker: Speaker) -> Callable[[Json], Update | None]:
-    def read(raw: Json) -> Update | None:
-        if "content" not in raw:
-            return None
-        return Chunk(speaker, parse_block(raw["content"]), ident(raw.get("messageId")) or None)
-
-    return read
+# -- content ------------------------------------------------------------------------------------------------------
 
 
-def _tool_call(raw: Json) -> Update | None:
-    return parse_call(raw, begins=True) if _is_about_a_call(raw) else None
+def parse_block(raw: Any) -> Block:
+    """Read a content block; a bare string is text. Anything unreadable is an UnknownBlock."""
+    if isinstance(raw, str):
+        return TextBlock(as_str(raw))
+    return _known_block(as_dict(raw)) or UnknownBlock(raw)
 
 
-def _tool_call_update(raw: Json) -> Update | None:
-    return parse_call(raw) if _is_about_a_call(raw) else None
+def parse_content(raw: Any) -> ToolContent:
+    """Read one item of a tool call's `content`; bare blocks occur in the specification's own examples."""
+    item = as_dict(raw)
+    match item.get("type"):
+        case "content" if "content" in item:
+            return parse_block(item["content"])
+        case "diff":
+            return _diff(item) or UnknownBlock(raw)
+        case "terminal":
+            return _terminal(item) or UnknownBlock(raw)
+    return parse_block(raw)
 
 
-def _is_about_a_call(raw: Json) -> bool:
-    return bool(ident(raw.get("toolCallId")) or words(raw.get("title")))
+def _known_block(raw: Json) -> Block | None:
+    text, data, uri = (opt_str(raw.get(name)) for name in ("text", "data", "uri"))
+    mime_type = as_str(raw.get("mimeType"))
+    match raw.get("type"):
+        case "text" if text is not None:
+            return TextBlock(text)
+        case "image" if data is not None:
+            return ImageBlock(data, mime_type, uri or "")
+        case "audio" if data is not None:
+            return AudioBlock(data, mime_type)
+        case "resource_link" | "resourceLink" if uri is not None:
+            name, title, description = (as_str(raw.get(key)) for key in ("name", "title", "description"))
+            return ResourceLink(uri, name, title, description, mime_type, opt_int(raw.get("size")))
+        case "resource":
+            return _resource(raw if "resource" not in raw else as_dict(raw["resource"]))
+    return None
+
+
+def _resource(raw: Json) -> Block | None:
+    """A dialect puts the members into the block itself."""
+    uri = opt_str(raw.get("uri"))
+    if uri is None:
+        return None
+    return EmbeddedResource(uri, opt_str(raw.get("text")), opt_str(raw.get("blob")), as_str(raw.get("mimeType")))
+
+
+def _diff(raw: Json) -> Diff | None:
+    raw = canonical("diff", raw)
+    path, old, new = (opt_str(raw.get(name)) for name in ("path", "oldText", "newText"))
+    if path is None or (old is None and new is None):
+        return None
+    return Diff(path, old, new or "")
+
+
+def _terminal(raw: Json) -> TerminalContent | None:
+    """A dialect sends the output itself: a block or several, whose `type` may be missing."""
+    content = raw.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    output = "\n".join(filter(None, (as_str(as_dict(each).get("text")) or as_str(each) for each in blocks)))
+    terminal_id = as_id(raw.get("terminalId"))
+    return TerminalContent(terminal_id, output) if terminal_id or output else None
+
+
+# -- tool calls and permissions -----------------------------------------------------------------------------------
+
+
+def parse_permission(params: Any) -> PermissionRequest:
+    """Read `session/request_permission`; without a tool call, one is made of its title and description."""
+    params = as_dict(params)
+    return PermissionRequest(
+        session_id=as_id(params.get("sessionId")) or None,
+        tool_call=parse_call(params["toolCall"]) if "toolCall" in params else _described(params),
+        options=tuple(option for raw in as_dicts(params.get("options")) if (option := _option(raw))),
+        complete="sessionId" in params or "toolCall" in params,
+    )
+
+
+def parse_call(raw: Any, *, begins: bool = False) -> ToolCallUpdate:
+    """Read a `tool_call`, a `tool_call_update` or a request's `toolCall`. An empty id matches no other call."""
+    raw = canonical("tool call", raw)
+    kind, status, content = raw.get("kind"), raw.get("status"), raw.get("content")
+    items = content if isinstance(content, list) else [content]
+    return ToolCallUpdate(
+        id=as_id(raw.get("toolCallId")),
+        begins=begins,
+        title=as_str(raw.get("title")) or None,
+        name=as_str(raw.get("name")) or None,
+        kind=kind if kind is None or (isinstance(kind, str) and kind in KINDS) else "other",
+        status=status if isinstance(status, str) and status in STATUSES else None,
+        content=None if content is None else tuple(map(parse_content, items)),
+        locations=_locations(raw.get("locations")),
+        raw_input=raw.get("rawInput"),
+        raw_output=raw.get("rawOutput"),
+        meta=_meta(raw),
+    )
+
+
+def _described(params: Json) -> ToolCallUpdate:
+    description = as_str(params.get("description"))
+    content = (TextBlock(description),) if description else None
+    return ToolCallUpdate(id="", title=as_str(params.get("title")) or None, content=content)
+
+
+def _option(raw: Json) -> PermissionOption | None:
+    """None for an option whose id cannot be sent back."""
+    option_id = raw.get("optionId")
+    if not isinstance(option_id, str):
+        return None
+    return PermissionOption(option_id, as_str(raw.get("name")) or as_str(option_id), as_str(raw.get("kind")))
+
+
+def _locations(raw: Any) -> tuple[Location, ...] | None:
+    if not isinstance(raw, list):
+        return None
+    paths = ((opt_str(item.get("path")), opt_int(item.get("line"))) for item in as_dicts(raw))
+    return tuple(Location(path, line) for path, line in paths if path)
+
+
+def _meta(raw: Json) -> Json | None:
+    """`_meta`; kinds and statuses that this client does not know are added under `unread`."""
+    meta = raw.get("_meta")
+    unread = {
+        name: raw[name]
+        for name, known in (("kind", KINDS), ("status", STATUSES))
+        if isinstance(raw.get(name), str) and raw[name] not in known
+    }
+    if unread:
+        return {**as_dict(meta), "unread": unread}
+    return meta if isinstance(meta, dict) else None
+
+
+# -- updates ------------------------------------------------------------------------------------------------------
+
+
+def _chunk(speaker: Speaker, raw: Json) -> Update | None:
+    if "content" not in raw:
+        return None
+    return Chunk(speaker, parse_block(raw["content"]), as_id(raw.get("messageId")) or None)
+
+
+def _tool_call(raw: Json, *, begins: bool = False) -> Update | None:
+    call = parse_call(raw, begins=begins)
+    return call if call.id or call.title else None
 
 
 def _plan(raw: Json) -> Update | None:
-    plan = spelled_plan(raw)
+    """A dialect wraps the plan: `plan: {description, steps}`."""
+    if "entries" not in raw and isinstance(raw.get("plan"), dict):
+        raw = raw["plan"]
+    plan = canonical("plan", raw)
     if not isinstance(plan.get("entries"), list):
         return None
-    return PlanUpdate(tuple(map(_plan_entry, plan["entries"])), words(plan.get("description")))
+    return PlanUpdate(tuple(map(_plan_entry, plan["entries"])), as_str(plan.get("description")))
 
 
 def _plan_update(raw: Json) -> Update | None:
-    """An unstable variant; only its list of items is a plan that we can show as one."""
-    return _plan(raw) if members(raw.get("plan")).get("type") == "items" else None
+    """An unstable variant, of which only a list of items can be shown as a plan."""
+    return _plan(raw) if as_dict(raw.get("plan")).get("type") == "items" else None
 
 
 def _plan_entry(raw: Any) -> PlanEntry:
-    raw = spelled_plan_entry(raw)
-    content, priority, status = (words(raw.get(name)) for name in ("content", "priority", "status"))
+    """A bare string is the content."""
+    raw = {"content": raw} if isinstance(raw, str) else canonical("plan entry", raw)
+    content, priority, status = (as_str(raw.get(name)) for name in ("content", "priority", "status"))
     return PlanEntry(content, priority or "medium", status or "pending")
 
 
 def _commands(raw: Json) -> Update | None:
     if not isinstance(raw.get("availableCommands"), list):
         return None
-    commands = (_command(command) for command in objects(raw["availableCommands"]))
+    commands = (_command(command) for command in as_dicts(raw["availableCommands"]))
     return CommandsUpdate(tuple(command for command in commands if command.name))
 
 
-def _command(raw: Json) -> Command:
-    hint = words(members(raw.get("input")).get("hint"))
-    return Command(words(raw.get("name")), words(raw.get("description")), hint)
+def _command(raw: Json) -> AvailableCommand:
+    hint = as_str(as_dict(raw.get("input")).get("hint"))
+    return AvailableCommand(as_str(raw.get("name")), as_str(raw.get("description")), hint)
 
 
 def _mode(raw: Json) -> Update | None:
-    mode = text(spelled("mode", raw).get("currentModeId"))
+    mode = opt_str(canonical("mode", raw).get("currentModeId"))
     return ModeUpdate(mode) if mode else None
 
 
@@ -116,52 +249,49 @@ def _config(raw: Json) -> Update | None:
     return ConfigUpdate(read_options(options)) if isinstance(options, list) else None
 
 
+def read_options(raw: Any) -> tuple[Json, ...]:
+    """Read a session's `configOptions`, as JSON with the specification's names."""
+    return tuple(canonical("option", option) for option in as_dicts(raw))
+
+
 def _info(raw: Json) -> Update | None:
-    return InfoUpdate(text(raw.get("title")), text(raw.get("updatedAt")), raw)
+    return InfoUpdate(opt_str(raw.get("title")), opt_str(raw.get("updatedAt")), raw)
 
 
 def _usage(raw: Json) -> Update | None:
-    used, size, cost = whole(raw.get("used")), whole(raw.get("size")), raw.get("cost")
+    used, size, cost = opt_int(raw.get("used")), opt_int(raw.get("size")), raw.get("cost")
     if used is None:
         return None
     return UsageUpdate(used, size or 0, cost if isinstance(cost, dict) else None)
 
 
 def _notice(raw: Json) -> Update | None:
-    severity, title, description = (words(raw.get(name)) for name in ("severity", "title", "description"))
+    severity, title, description = (as_str(raw.get(name)) for name in ("severity", "title", "description"))
     return NoticeUpdate(severity or "other", title, description) if title else None
 
 
 def _compaction(raw: Json) -> Update | None:
-    compaction = ident(raw.get("compactionId"))
-    if not compaction:
+    compaction_id, error, summary = as_id(raw.get("compactionId")), raw.get("error"), raw.get("summary")
+    if not compaction_id:
         return None
-    return CompactionUpdate(compaction, text(raw.get("status")), _summary(raw.get("summary")), _error(raw.get("error")))
+    if isinstance(error, dict):
+        error = error.get("message")
+    if isinstance(summary, list):
+        summary = "".join(block.text for block in map(parse_block, summary) if isinstance(block, TextBlock))
+    return CompactionUpdate(compaction_id, opt_str(raw.get("status")), opt_str(summary), opt_str(error))
 
 
 def _compaction_chunk(raw: Json) -> Update | None:
-    block = parse_block(raw.get("content"))
-    if not (compaction := ident(raw.get("compactionId"))) or not isinstance(block, Text):
-        return None
-    return CompactionChunk(compaction, block.text)
-
-
-def _summary(raw: Any) -> str | None:
-    if not isinstance(raw, list):
-        return text(raw)
-    return "".join(block.text for block in map(parse_block, items(raw)) if isinstance(block, Text))
-
-
-def _error(raw: Any) -> str | None:
-    return text(members(raw).get("message")) if isinstance(raw, dict) else text(raw)
+    compaction_id, block = as_id(raw.get("compactionId")), parse_block(raw.get("content"))
+    return CompactionChunk(compaction_id, block.text) if compaction_id and isinstance(block, TextBlock) else None
 
 
 _READERS: dict[str, Callable[[Json], Update | None]] = {
-    "agent_message_chunk": _chunk("agent"),
-    "agent_thought_chunk": _chunk("thought"),
-    "user_message_chunk": _chunk("user"),
-    "tool_call": _tool_call,
-    "tool_call_update": _tool_call_update,
+    "agent_message_chunk": partial(_chunk, "agent"),
+    "agent_thought_chunk": partial(_chunk, "thought"),
+    "user_message_chunk": partial(_chunk, "user"),
+    "tool_call": partial(_tool_call, begins=True),
+    "tool_call_update": _tool_call,
     "plan": _plan,
     "plan_update": _plan_update,
     "available_commands_update": _commands,

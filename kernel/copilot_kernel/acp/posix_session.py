@@ -1,6 +1,6 @@
-"""Signals to all processes of a POSIX session, and the script that sends the last one: see `reaper.py`.
+"""Signal all processes of a POSIX session; as a script, the reaper of `child_processes.py`.
 
-As a script, it runs without site-packages, so only the standard library is imported here.
+The script runs without site-packages, so only the standard library is imported here.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from contextlib import suppress
 
 
 def signal_session(session: int, number: signal.Signals) -> None:
-    """Send a signal to every process group of a session; what has ended is no error."""
+    """Send a signal to every process group of a session that still exists."""
     for group in _groups(session):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
 
 
 def _groups(session: int) -> set[int]:
-    """`timeout` and shells with job control make more than the first. Where there is no /proc, the first must do."""
+    """`timeout` and shells with job control make more than the first; without /proc, only the first is known."""
     groups = {session}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ())):
         with suppress(ProcessLookupError, PermissionError):

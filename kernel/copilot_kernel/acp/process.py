@@ -1,6 +1,6 @@
-"""An agent as a child process: started in its own process group, heard to its last word, ended without leftovers.
+"""An agent as a child process: in a process group of its own, read to its last byte, ended without leftovers.
 
-The pipes are ours rather than asyncio's: no limit on a line, no reading ahead, and `wait()` tells the end of the
+The pipes are ours rather than asyncio's: no limit on a line, no reading ahead, and `wait()` reports the end of the
 process itself (with asyncio's own pipes it waited for whoever else held them, up to Python 3.12.4).
 """
 
@@ -15,27 +15,22 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentNotFound, AgentStartFailed
-from . import reaper
-from .environment import guarded
+from .child_processes import Graces, guarded, unwatch, watch
 from .transport import Pace, PipeTransport, single_error
 
-TAIL = 64 * 1024
-"""Bytes of standard error that are kept."""
-EOF_GRACE, TERM_GRACE, KILL_GRACE = 1.0, 1.0, 1.0
-"""Seconds that the end may take after closing the input, after SIGTERM, after SIGKILL."""
-LINGER = 0.5
-"""Seconds of silence after the process's end, when something that left its group still holds the pipes."""
+TAIL_BYTES = 64 * 1024
+"""Of standard error, that are kept."""
 
 
 @asynccontextmanager
 async def agent_process(
-    argv: Sequence[str], cwd: str, environ: Mapping[str, str] | None = None
+    argv: Sequence[str], cwd: str, environ: Mapping[str, str] | None = None, *, graces: Graces | None = None
 ) -> AsyncIterator[ProcessTransport]:
     """Start `argv` in the folder `cwd`, by default with our whole environment, and end its group at the exit.
 
     Raises AgentNotFound and AgentStartFailed.
     """
-    transport = await _start(argv, cwd, environ)
+    transport = await _start(argv, cwd, os.environ if environ is None else environ, graces or Graces())
     with single_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(transport.attend)
@@ -48,11 +43,13 @@ async def agent_process(
 class ProcessTransport:
     """A transport over the process's standard streams; `process` is its leader. Made by `agent_process`."""
 
-    def __init__(self, process: Process, pipe: PipeTransport, stderr: int) -> None:
+    is_remote = False
+
+    def __init__(self, process: Process, pipe: PipeTransport, stderr: PipeTransport, graces: Graces) -> None:
         self.process = process
-        self._pipe, self._stderr = pipe, PipeTransport(stderr, -1)
+        self._pipe, self._stderr, self._graces = pipe, stderr, graces
         self._tail = bytearray()
-        self._ended, self._heard = anyio.Event(), anyio.Event()
+        self._ended, self._stderr_ended = anyio.Event(), anyio.Event()
         self._reading, self._attending = anyio.CancelScope(), anyio.CancelScope(shield=True)
         self._closed = False
 
@@ -63,22 +60,22 @@ class ProcessTransport:
         with anyio.CancelScope(deadline=self._reading.deadline) as self._reading:
             if data := await self._pipe.receive():
                 return data
-        with anyio.move_on_after(EOF_GRACE):
+        with anyio.move_on_after(self._graces.eof):
             await self._ended.wait()
-            await self._heard.wait()
+            await self._stderr_ended.wait()
         return b""
 
     def last_words(self) -> str:
-        """What is kept begins with a whole line, if it has more than one."""
+        """The end of standard error, from the beginning of a line."""
         text = self._tail.decode("utf-8", "replace").strip()
-        return text.partition("\n")[2] or text if len(self._tail) == TAIL else text
+        return text.partition("\n")[2] or text if len(self._tail) == TAIL_BYTES else text
 
     def ending(self) -> str:
         """How the process ended, in words."""
         return describe(self.process.returncode)
 
     async def close(self) -> None:
-        """End of input, SIGTERM, SIGKILL to the group, each with its time; takes at most 3 s, cancelled or not."""
+        """End of input, SIGTERM, SIGKILL to the group, each with its grace; cancelled or not."""
         if self._closed:
             return
         self._closed = True
@@ -92,17 +89,16 @@ class ProcessTransport:
             await self._stderr.close()
 
     async def _stop(self) -> None:
-        """A process that does not read its input does not see the end of it either, so that is not waited for."""
+        """A process that does not read its input does not see the end of it either, so there is nothing to wait for."""
         self._pipe.close_writing()
-        if not self._pipe.has_unsent and await self._is_over(EOF_GRACE):
+        if not self._pipe.has_unsent and await self._has_ended(self._graces.eof):
             return
-        _signal(self.process.pid, signal.SIGTERM)
-        if await self._is_over(TERM_GRACE):
-            return
-        _signal(self.process.pid, signal.SIGKILL)
-        await self._is_over(KILL_GRACE)
+        for number, seconds in ((signal.SIGTERM, self._graces.term), (signal.SIGKILL, self._graces.kill)):
+            _signal(self.process.pid, number)
+            if await self._has_ended(seconds):
+                return
 
-    async def _is_over(self, seconds: float) -> bool:
+    async def _has_ended(self, seconds: float) -> bool:
         with anyio.move_on_after(seconds):
             await self._ended.wait()
         return self._ended.is_set()
@@ -114,28 +110,24 @@ class ProcessTransport:
             await pace()
 
     async def attend(self) -> None:
-        """Runs until `close()`, through every cancellation before that."""
+        """Run until `close()`, through every cancellation before that."""
         with self._attending:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._listen)
-                tasks.start_soon(self._watch)
+                tasks.start_soon(self._read_stderr)
+                await self.process.wait()
+                _signal(self.process.pid, signal.SIGKILL)  # the rest of its group, and so the pipes end
+                unwatch(self.process.pid)
+                self._reading.deadline = anyio.current_time() + self._graces.linger
+                self._ended.set()
 
-    async def _listen(self) -> None:
-        """Keep the tail of standard error; an agent whose log nobody reads stands still."""
+    async def _read_stderr(self) -> None:
+        """Keep the tail; an agent whose log nobody reads would block."""
         pace = Pace()
         while data := await self._stderr.receive():
             self._tail += data
-            del self._tail[:-TAIL]
+            del self._tail[:-TAIL_BYTES]
             await pace()
-        self._heard.set()
-
-    async def _watch(self) -> None:
-        """Wait for the process; what is left of its group then goes with it, and so the pipes end."""
-        await self.process.wait()
-        _signal(self.process.pid, signal.SIGKILL)
-        reaper.unwatch(self.process.pid)
-        self._reading.deadline = anyio.current_time() + LINGER
-        self._ended.set()
+        self._stderr_ended.set()
 
 
 def describe(returncode: int | None) -> str:
@@ -149,7 +141,7 @@ def describe(returncode: int | None) -> str:
     return f"it was ended by signal {-returncode}"
 
 
-async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str] | None) -> ProcessTransport:
+async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str], graces: Graces) -> ProcessTransport:
     if not os.path.isdir(cwd):
         raise AgentStartFailed(f"The folder {cwd} does not exist", "Choose another folder for the agent's session.")
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
@@ -158,15 +150,15 @@ async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str] | Non
         with _translating(argv[0]):
             process = await anyio.open_process(
                 list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=guarded(os.environ if environ is None else environ), start_new_session=True,
+                cwd=cwd, env=guarded(environ), start_new_session=True,
             )  # fmt: skip
     except BaseException:
         _close(ours)
         raise
     finally:
         _close(theirs)
-    reaper.watch(process.pid)
-    return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), stderr[0])
+    watch(process.pid)
+    return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), PipeTransport(stderr[0], -1), graces)
 
 
 @contextmanager
@@ -174,10 +166,10 @@ def _translating(program: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "Check the spelling, or give the whole path."
-        raise AgentNotFound(f"There is no program {program}, or its interpreter is missing", hint) from error
+        hint = "Check the spelling, or give the full path."
+        raise AgentNotFound(f"{program} was not found, or its interpreter is missing", hint) from error
     except PermissionError as error:
-        raise AgentStartFailed(f"{program} is not allowed to run", f"Try: chmod +x {program}") from error
+        raise AgentStartFailed(f"{program} is not executable", f"Try: chmod +x {program}") from error
     except (OSError, ValueError) as error:
         raise AgentStartFailed(f"{program} could not be started: {error}") from error
 

@@ -1,21 +1,34 @@
-"""An agent that listens on a TCP port (`copilot --acp --port N`); the same lines as on a pipe."""
+"""An agent that listens on a TCP port (`copilot --acp --port N`), and who else on this machine can use it.
+
+ACP has no login, and neither has `copilot --acp --port`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+import pwd
+import sys
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
 
 import anyio
 from anyio.abc import SocketStream
 
-from ..errors import AgentNotFound
-from .transport import PIECE, translating
+from ..errors import AgentNotFound, CopilotError
+from .locate import locate
+from .transport import PIECE_BYTES, translating
+
+MIN_PERSON_UID = 500 if sys.platform == "darwin" else 1000
+"""Accounts of people have this uid or a higher one."""
+_NOBODY = 65534
+_NO_LOGIN = frozenset({"nologin", "false"})
 
 
 @asynccontextmanager
 async def agent_at(host: str, port: int) -> AsyncIterator[TcpTransport]:
-    """Connect, and close at the exit. Raises AgentNotFound where nothing answers."""
+    """Connect, and close at the exit. Raises AgentNotFound if nothing answers."""
     try:
         stream = await anyio.connect_tcp(host, port)
     except (OSError, UnicodeError) as error:
@@ -29,7 +42,9 @@ async def agent_at(host: str, port: int) -> AsyncIterator[TcpTransport]:
 
 
 class TcpTransport:
-    """A transport over one TCP connection. The agent's process is not ours: closing ends the connection only."""
+    """A transport over one TCP connection; closing it leaves the agent's process alone."""
+
+    is_remote = True
 
     def __init__(self, stream: SocketStream) -> None:
         self._stream = stream
@@ -40,11 +55,11 @@ class TcpTransport:
 
     async def receive(self) -> bytes:
         with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return await self._stream.receive(PIECE)
+            return await self._stream.receive(PIECE_BYTES)
         return b""
 
     async def close(self) -> None:
-        """Nothing is waited for: what was not sent by now is dropped."""
+        """Does not wait: unsent data is dropped."""
         with anyio.CancelScope(shield=True):
             await self._stream.aclose()
 
@@ -56,8 +71,68 @@ class TcpTransport:
 
 
 def _reason(error: OSError | UnicodeError) -> str:
-    """Of several addresses that were tried, the first one's."""
+    """The reason for the first of several addresses that were tried."""
     cause = error.__cause__
     first = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause or error
     number = getattr(first, "errno", None)
     return os.strerror(number) if isinstance(number, int) and number > 0 else str(first)
+
+
+# -- who else can use it ------------------------------------------------------------------------------------------
+
+
+def exposed_to(agent: str) -> str:
+    """Who besides its owner can use the `agent` of the settings; empty if nobody can, or if it is not a TCP address.
+
+    Looks through the accounts and processes of this machine, so it does not belong in the event loop's thread.
+    """
+    try:
+        address = locate(agent, {}).address if agent.strip().startswith("tcp://") else None
+    except CopilotError:  # connecting reports it
+        return ""
+    if address is None:
+        return ""
+    if not _is_loopback(address[0]):
+        return "everyone who can reach that address"
+    other = next(other_users(), "")
+    return f"other users of this machine ({other})" if other else ""
+
+
+def other_users() -> Iterator[str]:
+    """Names of other people's accounts: those that can log in here, and those that run a process now.
+
+    Nobody logs in to a container, whatever accounts its image has. Directories such as LDAP may not list their
+    accounts, but know whose processes run.
+    """
+    if _has_logins():
+        yield from (account.pw_name for account in pwd.getpwall() if _is_other_person(account))
+    for uid in {each for each in _owners(Path("/proc")) if each >= MIN_PERSON_UID}:
+        with suppress(KeyError):
+            if _is_other_person(account := pwd.getpwuid(uid)):
+                yield account.pw_name
+
+
+def _has_logins() -> bool:
+    """Whether this is an operating system rather than a container; see `sd_booted` for the path."""
+    return os.path.isdir("/run/systemd/system") or sys.platform == "darwin"
+
+
+def _is_other_person(account: pwd.struct_passwd) -> bool:
+    is_person = account.pw_uid >= MIN_PERSON_UID and account.pw_uid not in (_NOBODY, os.getuid())
+    return is_person and os.path.basename(account.pw_shell) not in _NO_LOGIN
+
+
+def _owners(proc: Path) -> Iterator[int]:
+    """The uid of each process; nothing if there is no such folder."""
+    with suppress(OSError), os.scandir(proc) as entries:
+        for entry in entries:
+            if entry.name.isdecimal():
+                with suppress(OSError):
+                    yield entry.stat().st_uid
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

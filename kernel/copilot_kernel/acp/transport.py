@@ -1,6 +1,6 @@
-"""How bytes travel: the transport's four methods, the pair in memory, and the one over two file descriptors.
+"""Move bytes: the transport protocol, a pair in memory, and one over two file descriptors.
 
-Processes and TCP are in `process.py` and `tcp.py`. A transport raises nothing but `AgentExited`, and its end is `b""`.
+`process.py` and `tcp.py` hold the others. A transport raises nothing but `AgentExited`, and its end is `b""`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from ..errors import AgentExited
 
-PIECE = 64 * 1024
-"""Bytes read at once."""
-SLICE = 0.004
-"""Seconds of work without a wait, after which the other tasks of the loop get their turn."""
+PIECE_BYTES = 64 * 1024
+"""Read at once."""
+SLICE_SECONDS = 0.004
+"""Of work without a wait, after which the other tasks of the loop get a turn."""
 
 
 class Transport(Protocol):
@@ -36,13 +36,23 @@ class Transport(Protocol):
     async def close(self) -> None:
         """End both directions; may be called again. Never takes longer than a few seconds."""
 
+
+class AgentTransport(Transport, Protocol):
+    """A connection to an agent: its process, or one that runs elsewhere."""
+
+    is_remote: bool
+    """The agent's process is not ours."""
+
+    def ending(self) -> str:
+        """How the connection ended, in words."""
+
     def last_words(self) -> str:
-        """The last lines of the other side's standard error; empty where there is none."""
+        """The end of the agent's standard error; empty if there is none."""
 
 
 @contextmanager
 def translating() -> Iterator[None]:
-    """What the operating system and anyio raise for a broken pipe becomes `AgentExited`."""
+    """Turn the errors of the operating system and of anyio for a broken pipe into `AgentExited`."""
     try:
         yield
     except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
@@ -51,7 +61,7 @@ def translating() -> Iterator[None]:
 
 @contextmanager
 def single_error() -> Iterator[None]:
-    """A task group wraps what its body raises in a group; this gives the one error back as it was."""
+    """Unwrap the group around a single error that a task group raises."""
     try:
         yield
         return
@@ -63,13 +73,13 @@ def single_error() -> Iterator[None]:
 
 
 class Pace:
-    """Called after each piece of work, it lets other tasks run when `SLICE` has passed without a wait."""
+    """Call it after each piece of work: other tasks run when `SLICE_SECONDS` has passed without a wait."""
 
     def __init__(self) -> None:
         self._began = monotonic()
 
     async def __call__(self) -> None:
-        if monotonic() - self._began > SLICE:
+        if monotonic() - self._began > SLICE_SECONDS:
             await checkpoint()
             self._began = monotonic()
 
@@ -92,9 +102,6 @@ class MemoryTransport:
     async def close(self) -> None:
         self._sender.close()
         self._receiver.close()
-
-    def last_words(self) -> str:
-        return ""
 
 
 def memory_pair(pieces: int = 16) -> tuple[MemoryTransport, MemoryTransport]:
@@ -120,7 +127,7 @@ class PipeTransport:
         return bool(self._unsent)
 
     async def send(self, data: bytes) -> None:
-        """What a cancelled send left goes out first: a message is never cut."""
+        """The rest of a cancelled send goes out first: a message is never cut."""
         self._unsent.append(memoryview(data))
         with translating():
             while self._unsent:
@@ -131,7 +138,7 @@ class PipeTransport:
         with suppress(OSError, anyio.ClosedResourceError):
             while self._reading >= 0:
                 try:
-                    return os.read(self._reading, PIECE)
+                    return os.read(self._reading, PIECE_BYTES)
                 except BlockingIOError:
                     await anyio.wait_readable(self._reading)
         return b""
@@ -141,11 +148,8 @@ class PipeTransport:
         self._reading = _close(self._reading)
 
     def close_writing(self) -> None:
-        """The other side sees the end of its input; nothing is waited for."""
+        """Let the other side see the end of its input, without waiting for it."""
         self._writing = _close(self._writing)
-
-    def last_words(self) -> str:
-        return ""
 
     async def _write(self) -> None:
         if self._writing < 0:

@@ -1,38 +1,97 @@
-"""The agent's life: started when it is first needed, started again after it died, ended with the chat."""
+"""The agent: started when it is first needed, tried again when that fails, started again after it died.
+
+Only starting, connecting, `initialize` and opening a session are ever tried again; a prompt never is.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import shlex
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import anyio
 import anyio.abc
 
-from ..acp.agent_connection import AgentConnection, open_link
+from ..acp.agent_connection import AgentConnection, connect_agent
+from ..acp.agent_errors import no_sign_in_hint
+from ..acp.connection import WireLog
 from ..acp.handlers import ClientHandlers, Service
-from ..acp.locate import Launch, denying, locate
-from ..acp.mcp import Offered, flagged, offer
+from ..acp.jsonrpc import INTERNAL_ERROR, TIMEOUT
+from ..acp.locate import Launch, locate, with_denied_tools
+from ..acp.mcp import McpOffer, select_servers, with_mcp_flag
+from ..acp.messages import AgentInfo, AuthMethod
 from ..acp.transport import single_error
-from ..acp.wirelog import WireLog
 from ..config import Settings
-from ..errors import AgentError, AgentNotFound, AgentStartFailed
+from ..errors import (
+    AgentError,
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    ConnectionLost,
+    UsageError,
+)
 from ..mcp_config import secrets
-from ..redaction import register
+from ..redaction import Redactor, redactor, register
 
-END_LIMIT = 5.0
-"""Seconds that ending an agent may take; the wire kills its process group well before."""
+# Seconds that ending an agent may take; its process group is killed well before.
+END_SECONDS = 5.0
+# Seconds between two attempts to start.
+RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)
+MAX_ATTEMPTS = len(RETRY_DELAYS) + 1
+# So many crashes in so many seconds are a loop: nothing is started until the user asks for it.
+MAX_CRASHES, CRASH_SECONDS = 5, 180.0
+# Characters of one string in the readable log; images are longer.
+MAX_LOGGED_CHARS = 2_000
 
+T = TypeVar("T")
 
+# What is served to one agent, until its end, by method.
 Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
-"""What is served to one agent, until its end, by method."""
 
 
-@asynccontextmanager
-async def _nothing_served() -> AsyncIterator[Mapping[str, Service]]:
-    yield {}
+class AgentHandle(Protocol):
+    """What a chat knows of its agent: one of its own, or a share of one that others use, too."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: Any) -> bool | None: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def log(self) -> WireLog:
+        """What went over the wire, over all of the agent's lives."""
+
+    @property
+    def offered(self) -> McpOffer:
+        """The MCP servers that the agent is given."""
+
+    @property
+    def is_copilot(self) -> bool:
+        """Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command."""
+
+    @property
+    def link(self) -> AgentConnection | None:
+        """The connection, if the agent lives."""
+
+    async def ready(self) -> AgentConnection:
+        """The connection, after starting the agent if need be. Raises what `locate` and `open_link` raise."""
+
+    def elsewhere(self, session_id: str) -> bool:
+        """Whether another conversation with this agent has the session."""
+
+    async def end(self) -> None:
+        """End the agent, and wait (bounded) until its processes are gone."""
 
 
 class _Life:
@@ -45,80 +104,78 @@ class _Life:
 
 
 class Agent:
-    """At most one agent at a time. `log` is what went over the wire, over all of its lives.
+    """An `AgentHandle` with a process or connection of its own, at most one at a time.
 
-    `denied` is asked at each start for what the agent itself shall deny, if it can be told.
+    `denied` returns, at each start, what the agent itself shall deny, if it can be told. (More than ten attributes,
+    since five are what the agent is started with.)
     """
 
     def __init__(
         self,
         settings: Settings,
         client_handlers: ClientHandlers,
-        serving: Serving = _nothing_served,
+        serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self.settings, self.client_handlers, self._serving, self._denied = settings, client_handlers, serving, denied
-        self.cwd = settings.folder
         self.log = WireLog()
-        self._home = anyio.create_task_group()
+        self.offered = McpOffer()
+        self.is_copilot = False
+        self._tasks = anyio.create_task_group()
         self._starting = anyio.Lock()
         self._life: _Life | None = None
-        self.offered = Offered()
-        """The MCP servers that this agent is told of."""
-        self.is_copilot = False
-        """Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command."""
-        self._reached = False
+        self._was_reached = False
 
     async def __aenter__(self) -> Self:
-        await self._home.__aenter__()
+        await self._tasks.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
-        self._home.cancel_scope.cancel()
-        return await self._home.__aexit__(*error)
+        self._tasks.cancel_scope.cancel()
+        return await self._tasks.__aexit__(*error)
+
+    @property
+    def cwd(self) -> str:
+        return self.settings.folder
 
     @property
     def link(self) -> AgentConnection | None:
-        """The connection, if the agent lives."""
         link = self._life.link if self._life else None
         return None if link is None or link.closed.is_set() else link
 
     def elsewhere(self, session_id: str) -> bool:
-        """No other conversation has a session of this agent: it is there for one alone."""
         return False
 
     async def ready(self) -> AgentConnection:
-        """The connection, starting the agent if need be. Raises what `locate` and `open_link` raise."""
         async with self._starting:
             if self.link is None:
                 await self.end()
-                await self._start(denying(locate(self.settings.agent, os.environ), self._denied()))
+                await self._start(with_denied_tools(locate(self.settings.agent, os.environ), self._denied()))
         link = self._life.link if self._life else None
         assert link is not None
         return link
 
     async def end(self) -> None:
-        """End the agent, and wait (bounded) until its processes are gone."""
         if self._life is not None and self._life.link is not None:
             self._life.scope.cancel()
-            with anyio.move_on_after(END_LIMIT, shield=True):
+            with anyio.move_on_after(END_SECONDS, shield=True):
                 await self._life.over.wait()
 
     async def _start(self, launch: Launch) -> None:
-        """An agent that listens, and that we have reached before, may only be about to come back."""
+        """An address that was reached before may only be about to come back."""
         self._life = _Life()
         try:
-            await self._home.start(self._live, self._life, launch)
+            await self._tasks.start(self._live, self._life, launch)
         except AgentNotFound as error:
-            if launch.address is None or not self._reached:
+            if launch.address is None or not self._was_reached:
                 raise
             raise AgentStartFailed(str(error), error.hint, ended=True, remote=True) from error
-        self._reached = True
+        self._was_reached = True
 
     async def _live(self, life: _Life, launch: Launch, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         try:
             with life.scope:
-                async with self._linked(launch) as life.link:
+                async with self._connected(launch) as life.link:
                     task_status.started()
                     await life.link.closed.wait()
         except AgentError:
@@ -128,16 +185,145 @@ class Agent:
             life.over.set()
 
     @asynccontextmanager
-    async def _linked(self, launch: Launch) -> AsyncIterator[AgentConnection]:
+    async def _connected(self, launch: Launch) -> AsyncIterator[AgentConnection]:
         servers, timeout = self.settings.mcp_servers, self.settings.start_timeout
         register(secrets(servers))
-        with single_error(), flagged(launch, servers) as launch:
+        with single_error(), with_mcp_flag(launch, servers) as launch:
             async with self._serving() as services:
-                client_handlers = replace(self.client_handlers, services={**self.client_handlers.services, **services})
+                handlers = replace(self.client_handlers, services={**self.client_handlers.services, **services})
                 member = self.settings.option_member
-                async with open_link(
-                    launch, self.cwd, client_handlers, start_timeout=timeout, log=self.log, option_member=member
+                async with connect_agent(
+                    launch, self.cwd, handlers, start_timeout=timeout, log=self.log, option_member=member
                 ) as link:
                     self.is_copilot = launch.is_copilot or link.info.is_copilot
-                    self.offered = offer(servers, link.info, launch)
+                    self.offered = select_servers(servers, link.info, launch)
                     yield link
+
+
+class Retry:
+    """Retries work that failed at the start: later each time, a few times, and not while the agent crashes in a loop.
+
+    `sleep` and `clock` count in seconds; nothing is tried more than `max_attempts` times.
+    """
+
+    def __init__(
+        self,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = anyio.current_time,
+        max_attempts: int = MAX_ATTEMPTS,
+    ) -> None:
+        self._sleep, self._clock, self._max_attempts = sleep, clock, max_attempts
+        self._crashes: deque[float] = deque(maxlen=MAX_CRASHES)
+        self._last: AgentError | None = None
+        self._is_broken = False
+
+    async def __call__(
+        self,
+        work: Callable[[], Coroutine[Any, Any, T]],
+        show: Callable[[str], None],
+        max_attempts: int = MAX_ATTEMPTS,
+    ) -> T:
+        """Return what `work` returns. `show` gets a line before each pause, and an empty one after it.
+
+        Raises what `work` raised last, and AgentStartFailed while the agent crashes in a loop.
+        """
+        for attempt in range(1, min(max_attempts, self._max_attempts)):
+            try:
+                return await self._once(work)
+            except AgentError as error:
+                if self._is_broken or not is_transient(error):
+                    raise
+                await self._pause(attempt, error, show)
+        return await self._once(work)
+
+    def crashed(self, error: AgentError) -> None:
+        """Note that the agent ended by itself."""
+        self._last = error
+        self._crashes.append(self._clock())
+        is_full = len(self._crashes) == MAX_CRASHES
+        self._is_broken |= is_full and self._crashes[-1] - self._crashes[0] <= CRASH_SECONDS
+
+    def recovered(self) -> None:
+        """Forget the crashes: a turn went well, or the user wants to try again."""
+        self._crashes.clear()
+        self._is_broken = False
+
+    async def _once(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._is_broken:
+            last = str(self._last).partition("\n")[0]
+            message = f"The agent ended {MAX_CRASHES} times within {CRASH_SECONDS / 60:g} minutes"
+            hint = "When you know why, or have waited a while: `%restart`, then run this cell again."
+            stderr = getattr(self._last, "stderr", "")
+            raise AgentStartFailed(f"{message} and is not started again: {last}", hint, stderr)
+        try:
+            return await work()
+        except AgentError as error:
+            if error.crashed:
+                self.crashed(error)
+            raise
+
+    async def _pause(self, attempt: int, error: AgentError, show: Callable[[str], None]) -> None:
+        seconds = RETRY_DELAYS[attempt - 1]
+        what = str(error).partition("\n")[0]
+        show(f"{what}; attempt {attempt + 1} in {seconds:g} s")
+        try:
+            await self._sleep(seconds)
+        finally:
+            show("")
+
+
+def is_transient(error: AgentError) -> bool:
+    """Whether another attempt may help: the agent ended, or failed inside."""
+    match error:
+        case AgentStartFailed():
+            return error.ended
+        case ConnectionLost():
+            return True
+        case AgentRefused():
+            return error.code in (INTERNAL_ERROR, TIMEOUT)
+    return isinstance(error, AgentExited)
+
+
+def auth_method(info: AgentInfo, typed: str) -> AuthMethod:
+    """The way to sign in that the agent can be asked for, by id or name; by default the first (spec: authentication).
+
+    Raises UsageError if there is none; one that is a command for a terminal is the user's to run.
+    """
+    methods = info.auth_methods
+    if not methods:
+        raise UsageError("This agent offers no way to sign in.", no_sign_in_hint(info))
+    matching = [method for method in methods if typed in ("", method.id, method.name)]
+    if not matching:
+        names = ", ".join(method.id for method in methods)
+        raise UsageError(f'Unknown way to sign in "{typed}".', f"Choose one of: {names}.")
+    askable = [method for method in matching if method.type == "agent" and not method.command]
+    if not askable:
+        raise UsageError("Sign in from a terminal:", "\n".join(map(_how_to_sign_in, matching)))
+    return askable[0]
+
+
+def _how_to_sign_in(method: AuthMethod) -> str:
+    command = f"`{shlex.join(method.command)}`" if method.command else method.description
+    return f"{method.name}: {command}" if command else method.name
+
+
+def readable(lines: Iterable[tuple[str, bytes]], redact: Redactor | None = None) -> Iterator[str]:
+    """Lines of a wire log without secrets (by default those known to this process), long strings cut."""
+    redact = redact or redactor()
+    for direction, line in lines:
+        text = line.decode("utf-8", "replace")
+        try:
+            shown = json.dumps(_shortened(redact.json(json.loads(text))), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            shown = _shortened(redact.text(text))
+        yield f"{direction} {shown}"
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shortened(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_shortened(inner) for inner in value]
+    if isinstance(value, str) and len(value) > MAX_LOGGED_CHARS:
+        return f"{value[:MAX_LOGGED_CHARS]}… ({len(value) - MAX_LOGGED_CHARS} more characters)"
+    return value

@@ -6,58 +6,50 @@ what an update does to the conversation, `reduce`'s.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import anyio
 
 from ..acp.handlers import ClientHandlers
-from ..acp.locate import deny_patterns
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, Text, Update
-from ..acp.options import short_name
-from ..acp.parse import parse_messages
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, TextBlock, Update
+from ..acp.results import parse_messages, short_name
 from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Kind, Rulebook
-from . import choosing
-from .agent import Agent
+from .agent import Agent, AgentHandle, Retry, auth_method, readable
 from .attachments import check
+from .calls import update_of_agent
 from .elicitation import Elicitations
-from .heartbeat import Heartbeat
-from .ids import of_agent
-from .log import readable
+from .operations import ClientServices
 from .permission import Permissions
-from .record import ConversationState
-from .retry import Retry
-from .saved import Handover
-from .services import Services
-from .sessions import Sessions
-from .shared import AgentHandle, SharedAgent
-from .signin import method_for
-from .stop import Stop
-from .view import Turn, View
-from .watch import UnaskedActionMonitor
+from .session_options import Offer, SessionOptions
+from .session_store import Handover, SessionStore
+from .sessions import SessionLocks, SessionManager
+from .shared import SharedAgent, SharedAgentHandle, denied_tools
+from .state import ConversationState
+from .turn import Heartbeat, Stop, Turn, View
+from .unasked import UnaskedActionMonitor
 
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
-TOLD = "You told the agent: {}"
-UNTOLD = "The agent was not told, because the turn did not end by itself: {}"
-OVER = "The permission mode and the rules of the conversation before are over."
+SENT = "You told the agent: {}"
+UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
+RESET = "The permission mode and the rules are back to your settings."
 
 
 class Chat:
     """`async with Chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
 
-    `notebook` is the path of the notebook whose conversation this is: a later chat of the same path goes on with it.
-    Where nobody watches, and without a notebook, there is none, and each chat begins a new session.
-    With `shared`, the chat is one of several on that agent, which outlives it.
-    `place` says where its session is open to whoever else wants it; by default, that is the notebook.
+    `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
+    one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
+    `place` says where its session is open to others who want it; by default, that is the notebook.
+
     All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
+    (More than ten attributes: this is where the parts of a conversation are put together.)
     """
 
     def __init__(
@@ -68,22 +60,47 @@ class Chat:
         shared: SharedAgent | None = None,
         place: str = "",
     ) -> None:
+        # What goes with the next prompt.
         self.attached: tuple[Block, ...] = ()
-        """What goes with the next prompt."""
-        self._record, self._retry = ConversationState(), retry or Retry()
-        self._permissions = Permissions(settings, self._record, lambda: self.info)
-        self._record.reports_failures = lambda: self.agent.is_copilot
-        self._watch = UnaskedActionMonitor(self._record, self._permissions)
-        self._elicitations = Elicitations(self._record)
-        self._services = Services(settings, self._record, self._permissions, self._hears)
-        self.agent: Agent | AgentHandle = (
-            shared.seat(self._doors(), self._services.serve, self._hears, self._holds, lambda: self._record.runs)
-            if shared
-            else Agent(settings, self._doors(), self._services.serve, self._denied)
+        self._state = ConversationState(
+            annotate=lambda before, after: self._monitor.annotate(before, after),
+            reports_failures=lambda: self.agent.is_copilot,
         )
-        folder = state_folder(settings)
-        self._sessions = Sessions(self.agent, self._record, self._retry, folder, notebook, place)
-        self._sessions.on_another = self._another
+        self._permissions = Permissions(settings, self._state, lambda: self.info)
+        self._monitor = UnaskedActionMonitor(self._state, self._permissions)
+        self._elicitations = Elicitations(self._state)
+        self._services = ClientServices(
+            settings, self._state, self._permissions, lambda session_id: self._sessions.hears(session_id)
+        )
+        handlers = ClientHandlers(
+            self._update,
+            self._permissions.ask,
+            services={"elicitation/create": self._elicitations.serve},
+            listeners={"elicitation/complete": self._elicitations.complete},
+            answer_form=settings.answer_form,
+        )
+        self.agent: AgentHandle = (
+            SharedAgentHandle(
+                shared,
+                handlers,
+                self._services.serve,
+                hears=lambda session_id: self._sessions.hears(session_id),
+                holds=lambda session_id: self._sessions.holds(session_id),
+                prompt_runs=lambda: self._state.prompt_runs,
+            )
+            if shared
+            else Agent(settings, handlers, self._services.serve, lambda: denied_tools(self.book, settings.folder))
+        )
+        self._retry, folder = retry or Retry(), state_folder(settings)
+        self._sessions = SessionManager(
+            self.agent,
+            self._state,
+            self._retry,
+            SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd),
+            SessionLocks(self.agent, folder, place or (f"notebook {notebook}" if notebook else "another program")),
+            self._reset_permissions,
+        )
+        self._options = SessionOptions(self._sessions, self._state)
         self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
         self._stop = Stop()
         self._logged = 0
@@ -101,22 +118,7 @@ class Chat:
     @property
     def conversation(self) -> Conversation:
         """What was said so far, and how the session is set."""
-        return self._record.conversation
-
-    @property
-    def settings(self) -> Settings:
-        """Those of the beginning, and the rules that were saved since."""
-        return self._permissions.judge.settings
-
-    @property
-    def book(self) -> Rulebook:
-        """The permission mode and the rules that are in force, until the conversation is another one."""
-        return self._permissions.judge.book
-
-    @property
-    def ledger(self) -> Ledger:
-        """What was decided so far, and by whom."""
-        return self._permissions.ledger
+        return self._state.conversation
 
     @property
     def session(self) -> Session | None:
@@ -125,23 +127,35 @@ class Chat:
 
     @property
     def info(self) -> AgentInfo | None:
-        """What the agent told of itself, if it lives."""
+        """What the agent said of itself, if it lives."""
         return self.agent.link.info if self.agent.link else None
 
-    # -- turns ----------------------------------------------------------------------------------------------------
+    # -- turns --------------------------------------------------------------------------------------------------------
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
         """One turn: `blocks` go to the agent as `session/prompt`, `view` sees what comes of it (spec: prompt-turn).
 
-        Prompts wait for one another; none is ever resent. Raises a CopilotError when there is no agent, when it
-        refuses, or when it ends. A cancelled turn is no error, but a Turn whose stop reason is `cancelled`.
+        Prompts wait for one another; none is ever resent. A cancelled turn is not an error, but a Turn whose stop
+        reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
         """
         async with self._turns:
             self._logged = self.agent.log.count
-            return await self._heard((*blocks, *self.attached), view)
+            feedback = self._permissions.feedback
+            try:
+                turn = await self._turn((*blocks, *self.attached), view)
+                while feedback and turn.stop_reason != "cancelled":
+                    words = "\n\n".join(feedback)
+                    feedback.clear()
+                    self._state.notify("info", SENT.format(words))
+                    turn = turn.joined(await self._turn((TextBlock(words),), view))
+                return turn
+            finally:
+                if feedback:
+                    self._state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
+                    feedback.clear()
 
     async def resume(self, session_id: str, view: View) -> Turn:
-        """Go on with another session of the agent's; what was said in it is shown, where the agent can do that."""
+        """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
         async with self._turns:
             self._logged = self.agent.log.count
             return await self._turn((), view, session_id)
@@ -154,106 +168,74 @@ class Chat:
         self._stop.press(at)
 
     def attach(self, blocks: Sequence[Block]) -> None:
-        """These go with the next prompt, too."""
+        """Send these with the next prompt, too."""
         self.attached += tuple(blocks)
 
     def log(self) -> list[str]:
         """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
         return list(readable(self.agent.log.since(self._logged)))
 
-    async def _heard(self, blocks: Sequence[Block], view: View) -> Turn:
-        """The turn, and those after it in which the agent is told what the user said with a "no"."""
-        feedback = self._permissions.saving.feedback
-        try:
-            turn = await self._turn(blocks, view)
-            while feedback and turn.stop_reason != "cancelled":
-                turn = turn.joined(await self._told("\n\n".join(feedback), view))
-            return turn
-        finally:
-            if feedback:
-                self._record.update(NoticeUpdate("warning", UNTOLD.format(" ".join(feedback))))
-                feedback.clear()
-
-    async def _told(self, words: str, view: View) -> Turn:
-        self._permissions.saving.feedback.clear()
-        self._record.tell("info", TOLD.format(words))
-        return await self._turn((Text(words),), view)
-
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
-        self._stop = self._permissions.stop = self._elicitations.stop = stop = Stop()
+        self._stop = stop = Stop()
         try:
-            result = await self._run(blocks, view, stop, session_id)
+            self._state.begin(blocks, view, stop)
+            result = await self._run(blocks, stop, session_id)
         except anyio.get_cancelled_exc_class():
             stop.press()
             raise
         finally:
-            self._permissions.stop = self._elicitations.stop = None
             stop.end()
-            await self._permissions.closed()
-        if stop.pressed:
-            result = replace(result, stop_reason="cancelled")
-        return self._ended(result, time.monotonic() - started)
+            await self._permissions.wait_closed()
+        return self._ended("cancelled" if stop.pressed else result.stop_reason, result, time.monotonic() - started)
 
-    async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
-        self._record.begin(blocks, view)
+    async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
         result = PromptResult("cancelled")
         reason = "error"
         try:
             with stop.scope():
-                session = await self._opened(session_id)
+                if session_id:
+                    await self._sessions.resume(session_id)
+                session = await self._sessions.ready()
             if not stop.pressed:
                 result = PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
             reason = result.stop_reason
         finally:
-            self._watch.end()
-            self._record.end("cancelled" if stop.pressed else reason)
+            self._monitor.end()
+            self._state.end("cancelled" if stop.pressed else reason)
         return result
-
-    async def _opened(self, session_id: str) -> Session:
-        if session_id:
-            await self._sessions.resume(session_id)
-        return await self._sessions.ready()
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
-        """The agent's answer; one that does not come in time after a cancel is not waited for, the agent is ended."""
+        """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
-        attached, self.attached = self.attached, ()
-        check(attached, session.info)
+        self.attached = tuple(block for block in self.attached if block not in blocks)
         check(blocks, session.info)
         self._sessions.use()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
-            tasks.start_soon(self._beating().run)
-            tasks.start_soon(self._watch.run)
-            try:
-                result = await session.prompt(blocks)
-                self._record.withheld.check("cancelled" if stop.pressed else result.stop_reason)
-            except AgentError as error:
-                failure = error
-            tasks.cancel_scope.cancel()
+        heartbeat = Heartbeat(self._state.status, lambda: self._permissions.open + self._elicitations.open > 0)
+        self._state.observers.append(heartbeat.beat)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
+                tasks.start_soon(heartbeat.run)
+                tasks.start_soon(self._monitor.run)
+                try:
+                    result = await session.prompt(blocks)
+                    self._state.failures.check("cancelled" if stop.pressed else result.stop_reason)
+                except AgentError as error:
+                    failure = error
+                tasks.cancel_scope.cancel()
+        finally:
+            self._state.observers.remove(heartbeat.beat)
         if failure is not None and not stop.pressed:
-            self._failed(failure)
+            if failure.crashed:
+                self._retry.crashed(failure)
+            self._sessions.failed(failure)
             raise failure
-        self._show_messages(result)
-        return result
-
-    def _beating(self) -> Heartbeat:
-        heart = Heartbeat(self._record.status, lambda: self._permissions.open + self._elicitations.open > 0)
-        self._record.on_change = heart.beat
-        return heart
-
-    def _failed(self, failure: AgentError) -> None:
-        if failure.crashed:
-            self._retry.crashed(failure)
-        self._sessions.failed(failure)
-
-    def _show_messages(self, result: PromptResult) -> None:
-        """A dialect says everything at the end; where it was streamed, that is what was said."""
         self._retry.recovered()
-        if not self._said():
+        if not self._answer():  # a dialect says everything at the end
             for chunk in parse_messages(result.messages):
-                self._record.update(chunk)
+                self._state.update(chunk)
+        return result
 
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
@@ -261,21 +243,21 @@ class Chat:
             await session.cancel()
             await self._services.stop()
             await stop.wait_again()
-        self._record.update(NoticeUpdate("warning", ENDED))
+        self._state.update(NoticeUpdate("warning", ENDED))
         await self.agent.end()
         self._sessions.drop()
         prompt.cancel()
 
-    def _said(self) -> list[str]:
+    def _answer(self) -> str:
         entries = self.conversation.of_turn(self.conversation.turn)
-        return [str(e.text) for e in entries if isinstance(e, Message) and e.speaker == "agent"]
+        return "\n\n".join(str(e.text) for e in entries if isinstance(e, Message) and e.speaker == "agent")
 
-    def _ended(self, result: PromptResult, seconds: float) -> Turn:
+    def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
         now, info = self.conversation, self.info
         return Turn(
             number=now.turn,
-            stop_reason=result.stop_reason,
-            text="\n\n".join(self._said()),
+            stop_reason=stop_reason,
+            text=self._answer(),
             tool_calls=tuple(e for e in now.of_turn(now.turn) if isinstance(e, ToolCall)),
             session_id=now.state.id if now.state else "",
             agent=(info.title or info.name) if info else "",
@@ -287,7 +269,7 @@ class Chat:
             seconds=seconds,
         )
 
-    # -- sessions -------------------------------------------------------------------------------------------------
+    # -- sessions -----------------------------------------------------------------------------------------------------
 
     async def sessions(self, here: bool = True) -> tuple[SessionInfo, ...]:
         """Those that the agent keeps, of this folder or of all; UsageError if it does not list them."""
@@ -295,7 +277,7 @@ class Chat:
         return await link.sessions(self.agent.cwd if here else None)
 
     async def new(self) -> None:
-        """The next prompt begins a new session."""
+        """Let the next prompt begin a new session."""
         async with self._turns:
             await self._sessions.begin_anew()
 
@@ -309,61 +291,80 @@ class Chat:
             self._sessions.forget()
 
     async def delete(self, session_id: str) -> None:
-        """Delete a session at the agent, the open one too. Raises UsageError (also if it offers no such thing)."""
+        """Delete a session at the agent, the open one too; UsageError if the agent does not offer that."""
         async with self._turns:
-            link = await self._sessions.link()
-            with self._sessions.reserved(session_id):
-                await link.delete(session_id)
-            if self._sessions.would_go_on_with(session_id):
-                self._sessions.forget()
+            await self._sessions.delete(session_id)
 
     @property
-    def left(self) -> Handover:
+    def handover(self) -> Handover:
         """What a later chat of this process needs to `follow` this one."""
-        return self._sessions.left
+        return self._sessions.handover
 
     def follow(self, before: Handover) -> None:
-        """The next prompt goes on with the session of an earlier chat of this process, which has ended."""
+        """Let the next prompt go to the session of an earlier chat of this process, which has ended."""
         self._sessions.follow(before)
 
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()
 
-    async def offered(self, what: choosing.Offer) -> SessionState:
-        """The session with its modes, models or options; agents may tell them a moment after they have opened it."""
-        return await choosing.offered(await self._sessions.ready(), self._record, what)
+    async def offered(self, what: Offer) -> SessionState:
+        """The session with its modes, models or options; agents may send them a moment after they have opened it."""
+        return await self._options.offered(what)
 
     async def set_mode(self, mode: str) -> None:
         """To a mode of the agent's, by its id or a short name that no other has; UsageError if there is none."""
-        await choosing.set_mode(await self._sessions.ready(), self._record, mode)
+        await self._options.set_mode(mode)
 
     async def set_model(self, model: str) -> None:
         """To a model of the agent's, by its id or name; UsageError if there is none."""
-        await choosing.set_model(await self._sessions.ready(), self._record, model)
+        await self._options.set_model(model)
 
     async def set_option(self, option: str, value: str | bool) -> None:
         """Any other option by its id; UsageError if there is none, or not such a value."""
-        await choosing.set_option(await self._sessions.ready(), self._record, option, value)
+        await self._options.set_option(option, value)
 
-    # -- the agent ------------------------------------------------------------------------------------------------
+    # -- permissions --------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the beginning, and the rules that were saved since."""
+        return self._permissions.policy.settings
+
+    @property
+    def book(self) -> Rulebook:
+        """The permission mode and the rules that are in force, until the conversation is another one."""
+        return self._permissions.policy.book
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was decided so far, and by whom."""
+        return self._permissions.approvals.ledger
 
     def set_permission_mode(self, mode: str) -> None:
-        """Of our own, until the conversation is another one. Raises UsageError if there is none of that name."""
-        self._permissions.judge.book = self.book.in_mode(mode)
+        """Until the conversation is another one. Raises UsageError if there is none of that name."""
+        self._permissions.policy.book = self.book.in_mode(mode)
 
     async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
         """Put a rule in force, for this conversation or from now on; in words, what was done. Raises UsageError."""
-        return await self._permissions.saving.add(kind, rule, to_settings=to_settings)
+        return await self._permissions.policy.add_rule(kind, rule, to_settings=to_settings)
 
     def remove_rule(self, rule: str) -> None:
         """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
-        self._permissions.judge.book = self.book.without(rule)
+        self._permissions.policy.book = self.book.without(rule)
+
+    def _reset_permissions(self) -> None:
+        before = self.book
+        self._permissions.reset()
+        if self.book != before:
+            self._state.notify("info", RESET)
+
+    # -- the agent ----------------------------------------------------------------------------------------------------
 
     async def authenticate(self, method: str = "") -> None:
         """Sign in by one of the agent's methods. A session that was refused for want of it is opened now."""
         link = await self._sessions.link()
-        await link.authenticate(method_for(link.info, method).id)
+        await link.authenticate(auth_method(link.info, method).id)
         if self._sessions.signed_in():
             await self._sessions.ready()
 
@@ -378,31 +379,5 @@ class Chat:
         self._retry.recovered()
         await self.agent.end()
 
-    def _denied(self) -> Sequence[str]:
-        return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
-
-    def _another(self) -> None:
-        before = self.book
-        self._permissions.forget()
-        if self.book != before:
-            self._record.tell("info", OVER)
-
-    # -- what comes from the agent --------------------------------------------------------------------------------
-
-    def _doors(self) -> ClientHandlers:
-        return ClientHandlers(
-            self._update,
-            self._permissions.ask,
-            services={"elicitation/create": self._elicitations.serve},
-            heard={"elicitation/complete": self._elicitations.complete},
-            answer_form=self.settings.answer_form,
-        )
-
-    def _hears(self, session_id: str) -> bool:
-        return self._sessions.hears(session_id)
-
-    def _holds(self, session_id: str) -> bool:
-        return self._sessions.holds(session_id)
-
     def _update(self, session_id: str, update: Update) -> None:
-        self._sessions.update(session_id, of_agent(update))
+        self._sessions.update(session_id, update_of_agent(update))

@@ -1,4 +1,4 @@
-"""What the agent lets the user choose: offered by short names, sent as the agent's own values."""
+"""What the agent lets the user choose, by the short names that are typed for the agent's own values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from ..acp.lenient import text, words
+from ..acp.lenient import as_str, opt_str
 from ..acp.messages import Json, Mode, SessionState
-from ..acp.options import choices, option_of, short_name
+from ..acp.results import choices, option_of, short_name
 from ..errors import UsageError
 
 
@@ -24,14 +24,14 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """The agent's name for it, and what is typed where the name does not tell."""
-        tells = self.name.casefold() in ("", self.word.casefold())
-        return self.name or self.word if tells else f"{self.name} ({self.word})"
+        """The agent's name for it, and what to type, where that differs."""
+        is_word = self.name.casefold() in ("", self.word.casefold())
+        return self.name or self.word if is_word else f"{self.name} ({self.word})"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Something that can be set; `current` is the number of the choice, if that is known."""
+    """Something that can be set; `current` is the index of the choice, if known."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ def modes(state: SessionState | None) -> Setting:
 
 
 def models(state: SessionState | None) -> Setting:
-    """The agent's models; without choices if it tells none."""
+    """The agent's models; without choices if it names none."""
     return _setting("model", "Model", state.models if state else (), state.model if state else None)
 
 
@@ -73,7 +73,7 @@ def find(setting: Setting, typed: str) -> Choice:
         found = [choice for choice in setting.choices if _folded(way(choice)) == wanted]
         if len(found) == 1:
             return found[0]
-    raise UsageError(f"There is no {setting.id} {typed}.", _hint(typed, [choice.word for choice in setting.choices]))
+    raise UsageError(f'Unknown {setting.id} "{typed}".', _hint(typed, [choice.word for choice in setting.choices]))
 
 
 def find_option(found: Sequence[Setting], typed: str) -> Setting:
@@ -81,13 +81,13 @@ def find_option(found: Sequence[Setting], typed: str) -> Setting:
     for setting in found:
         if _folded(setting.id) == _folded(typed):
             return setting
-    raise UsageError(f"There is no option {typed}.", _hint(typed, [setting.id for setting in found]))
+    raise UsageError(f'Unknown option "{typed}".', _hint(typed, [setting.id for setting in found]))
 
 
 def _option(option: Json) -> Setting:
-    id, name, about = (words(option.get(key)) for key in ("id", "name", "description"))
+    id, name, about = (as_str(option.get(key)) for key in ("id", "name", "description"))
     if option.get("type") != "boolean":
-        return _setting(id, name or id, tuple(choices(option)), text(option.get("currentValue")), about)
+        return _setting(id, name or id, tuple(choices(option)), opt_str(option.get("currentValue")), about)
     switch = (Choice(True, "on"), Choice(False, "off"))
     return Setting(id, name or id, switch, _place(switch, option.get("currentValue")), about)
 
@@ -116,4 +116,4 @@ def _folded(typed: object) -> str:
 def _hint(typed: str, offered: Sequence[str]) -> str:
     near = get_close_matches(typed, offered, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]}? " if near else ""
-    return f"{meant}There is: {', '.join(offered)}." if offered else "The agent offers none."
+    return f"{meant}Choose one of: {', '.join(offered)}." if offered else "The agent offers none."

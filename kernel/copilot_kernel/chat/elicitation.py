@@ -1,4 +1,4 @@
-"""What the agent asks of the user besides permission (spec: elicitation): put to the turn that runs, else declined."""
+"""Forms and links that the agent asks the user to fill in or open (spec: elicitation), during a turn; else declined."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from ..acp.elicitation import (
 )
 from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed
 from ..acp.messages import Json
-from .record import ConversationState
-from .stop import Stop
+from .state import ConversationState
 
 NO_CELL = ElicitationAnswer("decline", reason="no cell is running that could ask")
 CANCELLED = ElicitationAnswer("cancel", reason="the turn was cancelled")
@@ -25,18 +24,17 @@ DONE = "What the agent asked you to visit is done"
 
 
 class Elicitations:
-    """`stop` is that of the running turn, `open` counts open requests."""
+    """`open` counts open requests."""
 
-    def __init__(self, record: ConversationState) -> None:
-        self.stop: Stop | None = None
+    def __init__(self, state: ConversationState) -> None:
         self.open = 0
-        self._record = record
+        self._state = state
+        # By id, open requests of mode url, and those that the user agreed to.
         self._waiting: dict[str, anyio.CancelScope] = {}
-        """Of mode url, by their id."""
         self._visited: set[str] = set()
 
     def serve(self, params: Json) -> Coroutine[Any, Any, Json]:
-        """`elicitation/create`; raises RequestFailed for what cannot be put to a person."""
+        """`elicitation/create`. Raises RequestFailed for what cannot be put to the user."""
         request = parse_elicitation(params)
         if request.problem:
             raise RequestFailed(INVALID_PARAMS, request.problem)
@@ -49,7 +47,7 @@ class Elicitations:
             scope.cancel()
         elif request_id in self._visited:
             self._visited.discard(request_id)
-            self._record.tell("info", DONE)
+            self._state.notify("info", DONE)
 
     async def _serve(self, request: Elicitation) -> Json:
         answer = CANCELLED
@@ -67,9 +65,9 @@ class Elicitations:
         return compose_elicitation(answer)
 
     async def _ask(self, request: Elicitation) -> ElicitationAnswer:
-        view, stop = self._record.running, self.stop
-        if view is None or stop is None:
+        turn = self._state.running
+        if turn is None:
             return NO_CELL
-        with stop.scope():
-            return await view.elicit(request)
+        with turn.stop.scope():
+            return await turn.view.elicit(request)
         return CANCELLED

@@ -11,12 +11,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..acp.messages import Chunk, PlanUpdate, Text, ToolCallUpdate, Update
+from ..acp.messages import Chunk, PlanUpdate, TextBlock, ToolCallUpdate, Update
 from ..errors import FailureReason, ModelFailed
 
 HINTS: Mapping[FailureReason, str] = {
     "sign-in": "Run `copilot login` in a terminal, with an account that has access to Copilot, then try again.",
-    "key": "Set them in the environment in which Jupyter is started, and start it again.",
+    "key": "Set them in the environment in which Jupyter is started, and restart it.",
     "quota": "Wait until the limit is reset, or choose another model.\n"
     "Your usage of Copilot: https://github.com/settings/copilot/features",
     "network": "Check the network and the proxy of this machine, and whether the model's service runs; then try again.",
@@ -28,11 +28,14 @@ HINTS: Mapping[FailureReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the message of a failure begins. Without a `reason`, the HTTP status in it decides."""
+    """How the message of a failure begins. Without a `reason`, the HTTP status in it decides.
+
+    `source` is the version of Copilot CLI, or the issue, in which the form was seen.
+    """
 
     pattern: str
     reason: FailureReason | None
-    seen: str
+    source: str
 
 
 RECORDED = "1.0.102, recorded"
@@ -65,7 +68,7 @@ _REASONS: Mapping[int, FailureReason] = {401: "sign-in", 402: "quota", 403: "sig
 
 
 def reported(text: str) -> ModelFailed | None:
-    """The failure that a whole chunk of Copilot's reports; None for everything else that it may say."""
+    """The failure that a whole chunk of Copilot's reports; None if it is something else."""
     own = _OWN.fullmatch(text)
     message = own["message"] if own else ""
     form = next((form for form in FORMS if re.match(form.pattern, message, re.DOTALL)), None)
@@ -83,19 +86,19 @@ def _reason(message: str) -> FailureReason:
     return _REASONS.get(status, "network" if status >= 500 else "bug")
 
 
-class Withheld:
-    """A chunk that may be the failure of the turn. It is one only if the turn ends with it, so it is not shown yet."""
+class FailureFilter:
+    """Withholds a chunk that may be the failure of the turn: it is one only if the turn ends with it."""
 
     def __init__(self) -> None:
         self._chunk: Chunk | None = None
         self._failure: ModelFailed | None = None
 
     def passed(self, update: Update) -> tuple[Update, ...]:
-        """What is to be shown now that `update` has come."""
+        """The updates to show now that `update` has come."""
         if not isinstance(update, Chunk | ToolCallUpdate | PlanUpdate):
             return (update,)
         before = self.release()
-        if isinstance(update, Chunk) and update.speaker == "agent" and isinstance(update.block, Text):
+        if isinstance(update, Chunk) and update.speaker == "agent" and isinstance(update.block, TextBlock):
             self._failure = reported(update.block.text)
         if self._failure is None:
             return (*before, update)
@@ -103,7 +106,7 @@ class Withheld:
         return before
 
     def release(self) -> tuple[Update, ...]:
-        """The withheld chunk, which was no failure."""
+        """The withheld chunk, which was not a failure."""
         chunk, self._chunk, self._failure = self._chunk, None, None
         return (chunk,) if chunk else ()
 

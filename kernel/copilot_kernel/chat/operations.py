@@ -1,74 +1,88 @@
-"""What we do for the agent ourselves needs the same permission as what it does alone; if it did not ask, we do.
+"""Files and terminals that we handle for the agent, where the settings allow it (spec: file-system, terminals).
 
-A permission that the agent got counts for one deed of ours, in the same turn, that is just what was shown.
+What we do for the agent needs the same permission as what it does itself; if it did not ask, we do. A permission that
+the agent got counts for one operation of ours, in the same turn, that is just what was shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
-from ..acp.messages import ToolCallUpdate
-from ..acp.options import short_name
+from ..acp.handlers import Service
+from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFailed
+from ..acp.lenient import as_dict, as_id
+from ..acp.messages import Diff, Json, Location, TerminalContent, ToolCallUpdate
+from ..acp.results import short_name
+from ..config import Settings, state_folder
 from ..conversation.model import Entry, ToolCall
+from ..errors import HostError, HostMissing, HostRefused
+from ..host import CommandSpec, ExitStatus, Files, ProjectPath, Terminals, prepare
+from ..permissions import inputs
 from ..permissions.policy import PLAN
-from .ids import PREFIX
+from .calls import OUR_PREFIX
 from .permission import Permissions
-from .record import ConversationState
+from .state import ConversationState
+
+# The methods, by the setting that switches them on.
+FS_METHODS = ("fs/read_text_file", "fs/write_text_file")
+TERMINAL_METHODS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
+
+_CODES: dict[type[HostError], int] = {HostMissing: NOT_FOUND, HostRefused: INVALID_PARAMS}
 
 
 class ClientOperations:
-    """Of one agent."""
+    """Permission for the operations of one agent, and the tool calls that show them."""
 
-    def __init__(self, record: ConversationState, permissions: Permissions) -> None:
-        self._record, self._permissions = record, permissions
+    def __init__(self, state: ConversationState, permissions: Permissions) -> None:
+        self._state, self._permissions = state, permissions
         self._numbers = count(1)
-        self._spent: set[int] = set()
+        self._used: set[int] = set()
 
-    async def permit(
+    async def authorize(
         self, call: dict[str, Any], is_shown_by: Callable[[ToolCall], bool], *, by_rule: bool = True
     ) -> str:
-        """The id of the tool call in which the deed is to be shown: the agent's own, or a new one made of `call`.
+        """The id of the tool call that shows the operation: the agent's own, or a new one made of `call`.
 
-        Raises RequestFailed when it is rejected, in a mode `plan`, the agent's or ours, and outside of turns, after a
-        cancel too.
+        Raises RequestFailed if it is rejected, if the agent's mode or ours is plan, and if no turn runs, also after a
+        cancel.
         """
-        stop = self._permissions.stop
-        if self._plans():
+        stop = self._state.stop
+        if self._is_planning():
             raise RequestFailed(INTERNAL_ERROR, "Refused: the mode is plan, in which nothing is done")
         if stop is None or stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: no turn is running")
-        if asked := self._asked(is_shown_by):
-            self._spent.add(asked.id)
-            return asked.call_id
-        id = f"{PREFIX}{next(self._numbers)}"
-        if not await self._permissions.ask_for_us(ToolCallUpdate(id, begins=True, **call), by_rule) or stop.pressed:
+        if allowed := self._allowed(is_shown_by):
+            self._used.add(allowed.id)
+            return allowed.call_id
+        id = f"{OUR_PREFIX}{next(self._numbers)}"
+        update = ToolCallUpdate(id, begins=True, **call)
+        if not await self._permissions.ask_for_us(update, by_rule=by_rule) or stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
         return id
 
-    def did(self, is_shown_by: Callable[[ToolCall], bool]) -> None:
-        """A call of the agent's that shows just this needs no question of its own: the deed had one."""
-        self._permissions.operations.append((self._record.conversation.turn, is_shown_by))
+    def record(self, is_shown_by: Callable[[ToolCall], bool]) -> None:
+        """Note that an operation was done: a call of the agent's that shows just this needs no question of its own."""
+        self._permissions.approvals.add_operation(self._state.conversation.turn, is_shown_by)
 
-    def tell(self, id: str, **more: Any) -> None:
-        """How a deed goes on. The agent tells the status of its own calls."""
-        if not id.startswith(PREFIX):
-            more.pop("status", None)
-        self._record.update(ToolCallUpdate(id, **more))
+    def report(self, id: str, status: str | None, meta: Json | None = None) -> None:
+        """Show how an operation goes on. The agent reports the status of its own calls."""
+        ours = id.startswith(OUR_PREFIX)
+        self._state.update(ToolCallUpdate(id, status=status if ours else None, meta=meta))
 
-    def _plans(self) -> bool:
-        """By the agent's mode or by ours."""
-        if self._permissions.judge.book.mode == PLAN:
+    def _is_planning(self) -> bool:
+        if self._permissions.policy.book.mode == PLAN:
             return True
-        state = self._record.conversation.state
-        return state is not None and short_name(state.mode or "") == "plan"
+        session = self._state.conversation.state
+        return session is not None and short_name(session.mode or "") == "plan"
 
-    def _asked(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
-        """What the agent makes of its call after it was allowed, does not count."""
-        now = self._record.conversation
-        for number, call in reversed(self._permissions.allowed.items()):
+    def _allowed(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
+        """The newest allowed call that showed the operation; what the agent makes of it afterwards does not count."""
+        now = self._state.conversation
+        for number, call in reversed(self._permissions.approvals.allowed.items()):
             if call.turn == now.turn and self._is_free(now.entries[number]) and is_shown_by(call):
                 return call
         return None
@@ -77,4 +91,248 @@ class ClientOperations:
         """Not used up, not taken back, and not one of ours."""
         if not isinstance(entry, ToolCall) or entry.status in ("rejected", "cancelled", "waiting"):
             return False
-        return entry.id not in self._spent and not entry.call_id.startswith(PREFIX)
+        return entry.id not in self._used and not entry.call_id.startswith(OUR_PREFIX)
+
+
+class ClientServices:
+    """The services of one chat; `serve` makes them anew for each agent: what one began ends with it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        state: ConversationState,
+        permissions: Permissions,
+        is_our_session: Callable[[str], bool],
+    ) -> None:
+        self._settings, self._state, self._permissions = settings, state, permissions
+        self._is_our_session = is_our_session
+        self._terminals: Terminals | None = None
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[Mapping[str, Service]]:
+        """The services by method. At the exit, no command is left."""
+        operations = ClientOperations(self._state, self._permissions)
+        folder, services = self._settings.folder, dict[str, Service]()
+        if self._settings.fs:
+            fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
+            services |= self._served(FS_METHODS, fs.read, fs.write)
+        if not self._settings.terminal:
+            yield services
+            return
+        terminal = TerminalService(operations, folder)
+        async with terminal.terminals as self._terminals:
+            works = terminal.create, terminal.output, terminal.wait_for_exit, terminal.kill, terminal.release
+            yield services | self._served(TERMINAL_METHODS, *works)
+
+    async def stop(self) -> None:
+        """End every command, since the turn was cancelled. Takes at most 3 s."""
+        if self._terminals is not None:
+            await self._terminals.kill_all()
+
+    def _served(
+        self, methods: tuple[str, ...], *works: Callable[[Json], Coroutine[Any, Any, Json]]
+    ) -> dict[str, Service]:
+        return {method: self._service(work) for method, work in zip(methods, works, strict=True)}
+
+    def _service(self, work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:
+        """A host error becomes an answer with a code of the specification."""
+
+        async def serve(params: Json) -> Json:
+            try:
+                session = session_id(params)
+                if session and not self._is_our_session(session):
+                    raise HostRefused(f"Session {session[:100]!r} is not open in this client")
+                return await work(params)
+            except HostError as error:
+                code = _CODES.get(type(error), INTERNAL_ERROR)
+                raise RequestFailed(code, " ".join(filter(None, (str(error), error.hint)))) from error
+
+        return serve
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+class FsService:
+    """`fs/read_text_file` and `fs/write_text_file`: reading inside the folder is free, writing is asked about."""
+
+    def __init__(self, files: Files, operations: ClientOperations) -> None:
+        self._files, self._operations = files, operations
+
+    async def read(self, params: Json) -> Json:
+        """What may hold secrets is asked about."""
+        line, limit = _integer(params, "line"), _integer(params, "limit")
+        place = await self._files.locate(_text(params, "path"))
+        if place.sensitive:
+            call = {"kind": "read", **_described("Read", place)}
+            id = await self._operations.authorize(call, lambda asked: _reads(asked, place), by_rule=False)
+            self._operations.report(id, "completed")
+        return {"content": await self._files.read(place, line, limit)}
+
+    async def write(self, params: Json) -> Json:
+        """Asked about with all that changes, unless the agent asked about just that."""
+        content = _text(params, "content")
+        place = await self._files.locate(_text(params, "path"), to_write=True)
+        try:
+            before = await self._files.read(place)
+        except HostMissing:
+            before = None
+        call = {"kind": "edit", "content": (Diff(place.path, before, content),), **_described("Write", place)}
+        id = await self._operations.authorize(
+            call, lambda asked: _writes(asked, place, before, content), by_rule=not place.sensitive
+        )
+        try:
+            await self._files.write(place, content)
+        except HostError:
+            self._operations.report(id, "failed")
+            raise
+        self._operations.report(id, "completed")
+        self._operations.record(lambda call: _writes(call, place, before, content) or _shows(call, place, content))
+        return {}
+
+
+def _described(verb: str, place: ProjectPath) -> dict[str, object]:
+    warning = f", which {place.sensitive}" if place.sensitive else ""
+    title = f"{verb} {'/'.join(place.parts)}{warning}"
+    return {"title": title, "locations": (Location(place.path),), "raw_input": {"path": place.path}}
+
+
+def _reads(asked: ToolCall, place: ProjectPath) -> bool:
+    return asked.kind == "read" and [os.path.realpath(each.path) for each in asked.locations] == [place.path]
+
+
+def _writes(asked: ToolCall, place: ProjectPath, before: str | None, content: str) -> bool:
+    """It showed this change, as the whole file or as a part of it, and no other."""
+    diffs = [part for part in asked.content if isinstance(part, Diff)]
+    if asked.kind != "edit" or len(diffs) != 1 or os.path.realpath(diffs[0].path) != place.path:
+        return False
+    old, new = diffs[0].old_text, diffs[0].new_text
+    if (old or None) == (before or None):
+        return new == content
+    if not old or not before:
+        return False
+    return before.count(old) == 1 and before.replace(old, new) == content
+
+
+def _shows(call: ToolCall, place: ProjectPath, content: str) -> bool:
+    """It shows what became of the file: all that it holds now, or no more than its path."""
+    diffs = [part for part in call.content if isinstance(part, Diff)]
+    if call.kind != "edit" or any(diff.new_text != content for diff in diffs):
+        return False
+    paths = inputs.read(call).paths
+    return bool(paths) and all(os.path.realpath(path) == place.path for path in paths)
+
+
+# -- terminals --------------------------------------------------------------------------------------------------------
+
+
+class TerminalService:
+    """`terminal/*`: each command is asked about as it really runs, in `cwd` if it does not say where."""
+
+    def __init__(self, operations: ClientOperations, cwd: str) -> None:
+        self._operations, self._cwd = operations, cwd
+        self.terminals = Terminals(self._on_output)
+        # The tool call in which each terminal is shown.
+        self._calls: dict[str, str] = {}
+
+    async def create(self, params: Json) -> Json:
+        command = self._command(params)
+        shown = {"command": command.line, "cwd": command.cwd}
+        call = {"title": f"Run {command.line}", "kind": "execute", "raw_input": shown}
+        id = await self._operations.authorize(call, lambda asked: _runs(asked, command, self._cwd))
+        self._operations.report(id, "in_progress")
+        try:
+            terminal = await self.terminals.create(command)
+        except BaseException:
+            self._operations.report(id, "failed")
+            raise
+        self._calls[terminal] = id  # before any output: nothing was awaited since the command began
+        self._operations.record(lambda call: _embeds(call, terminal, command))
+        return {"terminalId": terminal}
+
+    def _on_output(self, terminal: str, text: str, end: ExitStatus | None) -> None:
+        id = self._calls[terminal]
+        if text:
+            self._operations.report(id, None, {"terminal_output_delta": {"data": text, "terminal_id": terminal}})
+        if end is not None:
+            status = "completed" if end.code == 0 else "failed"
+            self._operations.report(id, status, {"terminal_exit": {"exit_code": end.code, "signal": end.signal}})
+
+    async def output(self, params: Json) -> Json:
+        output = self.terminals.output(_text(params, "terminalId"))
+        ended = {"exitStatus": _exit_status(output.exit)} if output.exit else {}
+        return {"output": output.text, "truncated": output.truncated, **ended}
+
+    async def wait_for_exit(self, params: Json) -> Json:
+        return _exit_status(await self.terminals.wait_for_exit(_text(params, "terminalId")))
+
+    async def kill(self, params: Json) -> Json:
+        await self.terminals.kill(_text(params, "terminalId"))
+        return {}
+
+    async def release(self, params: Json) -> Json:
+        await self.terminals.release(_text(params, "terminalId"))
+        return {}
+
+    def _command(self, params: Json) -> CommandSpec:
+        """Raises HostRefused."""
+        args, cwd = _array(params, "args"), "" if params.get("cwd") is None else _text(params, "cwd")
+        if not all(isinstance(arg, str) for arg in args):
+            raise HostRefused("args must be strings")
+        env = [(_text(each, "name"), _text(each, "value")) for each in map(as_dict, _array(params, "env"))]
+        limit = _integer(params, "outputByteLimit")
+        return prepare(_text(params, "command"), args, env, cwd=cwd or self._cwd, limit=limit)
+
+
+def _runs(asked: ToolCall, command: CommandSpec, cwd: str) -> bool:
+    """It showed this very command, to be run in this folder."""
+    shown = as_dict(asked.raw_input)
+    return asked.kind == "execute" and shown.get("command") == command.line and shown.get("cwd", cwd) == command.cwd
+
+
+def _embeds(call: ToolCall, terminal: str, command: CommandSpec) -> bool:
+    """It shows this terminal, and names no other command than what runs there, or what a shell is given to run."""
+    shown = [part.terminal_id for part in call.content if isinstance(part, TerminalContent)]
+    return shown == [terminal] and set(inputs.commands(call.raw_input)) <= {command.line, *command.argv[-1:]}
+
+
+def _exit_status(end: ExitStatus) -> Json:
+    return {"exitCode": end.code, "signal": end.signal}
+
+
+# -- parameters: a wrong type raises HostRefused, and is never guessed at ---------------------------------------------
+
+
+def session_id(params: Json) -> str:
+    """The session that a request is about; empty if it names none. Raises HostRefused."""
+    value = params.get("sessionId")
+    if value is not None and not as_id(value):
+        raise HostRefused("sessionId must be a string")
+    return as_id(value)
+
+
+def _text(params: Json, name: str) -> str:
+    """A required string."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise HostRefused(f"{name} must be a string")
+    return value
+
+
+def _integer(params: Json, name: str) -> int | None:
+    """An optional integer that is not negative; JSON does not distinguish 2.0 from 2."""
+    value = params.get(name)
+    if value is None:
+        return None
+    is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not is_integer or value < 0:
+        raise HostRefused(f"{name} must be an integer that is not negative")
+    return int(value)
+
+
+def _array(params: Json, name: str) -> list[Any]:
+    """An optional array."""
+    value = params.get(name)
+    if value is not None and not isinstance(value, list):
+        raise HostRefused(f"{name} must be an array")
+    return value or []

@@ -1,258 +1,337 @@
-"""The agent's permission requests: each is decided by a rule, by the mode, or by a person; by nobody, it is a no."""
+"""The agent's permission requests: each is decided by a rule, by the mode or by the user; no answer means no.
+
+An answer is for what was shown. Agents may go on describing a call while they wait for the answer, and what they run is
+what they said last: a call that changes before its answer is judged and shown again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
-from ..acp.messages import AgentInfo, Diff, Option, PermissionRequest, ToolCallUpdate
+from ..acp.messages import AgentInfo, PermissionOption, PermissionRequest, ToolCallUpdate, Update
 from ..config import Settings
-from ..conversation import reduce
-from ..conversation.model import ToolCall, Unasked
+from ..conversation import calls, reduce
+from ..conversation.model import ToolCall
+from ..errors import UsageError
 from ..permissions import inputs, policy
-from ..permissions.ledger import Ledger, Outcome, covered, denied, unasked, what
+from ..permissions.inputs import FOLDER_NAMES
+from ..permissions.ledger import Ledger
 from ..permissions.policy import Decision
-from ..permissions.question import Answer, Question
-from ..permissions.request import is_another
-from ..rendering.plain import visible_line
-from .ids import asked_by_agent
-from .joining import UnmatchedRequests, join
-from .judging import PolicyEvaluator
-from .record import ConversationState
-from .saving import AnswerActions
-from .shown import MOST, Shown
-from .stop import Stop
-from .turnstile import GateTicket, OrderedGate
+from ..permissions.question import PermissionAnswer, Question
+from ..permissions.rulebook import HERE
+from .calls import UnmatchedRequests, join, request_of_agent
+from .rules import VERBS, PolicyEvaluator
+from .state import ConversationState
+from .turn import Stop
 
-OURS = (Option("allow", "Allow once", "allow_once"), Option("reject", "Deny", "reject_once"))
-"""What can be answered when we ask."""
-REFUSED = "done although it was refused"
-EARLY = "done before it was allowed"
-ANOTHER = "changed after it was allowed; allowed was {}"
+T = TypeVar("T")
+
+# What can be answered when we ask.
+OUR_OPTIONS = (PermissionOption("allow", "Allow once", "allow_once"), PermissionOption("reject", "Deny", "reject_once"))
 CANCELLED = "the turn was cancelled"
-OVER = "the agent ended its turn without waiting for an answer"
+TURN_OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
-CLOSING = 1.0
-"""Seconds that the end of a turn waits for questions that it breaks off: its cell shows what became of them."""
-CHANGED_TOO_OFTEN = "the agent changed the call again and again while you were asked"
+CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
+SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
+
+# Seconds that the end of a turn waits for the questions that it withdraws: its cell shows what became of them.
+CLOSING_SECONDS = 1.0
+# How often a call is shown before one that changes again is rejected.
+MAX_REVISIONS = 5
+# Seconds without a change until a call that changed is shown again, and in all.
+SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
+
+
+class CallRevision:
+    """The call of one request, as its agent has described it up to now.
+
+    `folder` is the session's: that a call works there is the same, said or unsaid.
+    """
+
+    def __init__(self, call: ToolCall, folder: str) -> None:
+        self.call, self._folder = call, folder
+        self._changed = anyio.Event()
+        self._scope = anyio.CancelScope()
+
+    def observe(self, update: Update | None) -> None:
+        """Take in an update from the agent. Progress of a call is not something that the user is asked about."""
+        if isinstance(update, ToolCallUpdate) and update.id and update.id == self.call.call_id:
+            before, self.call = self.call, calls.merged(self.call, update)
+            if not _is_same(before, self.call, self._folder):
+                self._changed.set()
+                self._scope.cancel()
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether an answer no longer counts."""
+        return self._changed.is_set()
+
+    async def unless_changed(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """Return what `work` returns; None if the call has changed or changes meanwhile, which cancels the work."""
+        if self.has_changed:
+            return None
+        with anyio.CancelScope() as self._scope:
+            result = await work()
+        return None if self.has_changed else result
+
+    async def settle(self) -> None:
+        """Wait until the agent seems to have said what it wanted to say about the call."""
+        with anyio.move_on_after(MAX_SETTLE_SECONDS):
+            while self._changed.is_set():
+                self._changed = anyio.Event()
+                with anyio.move_on_after(SETTLE_SECONDS):
+                    await self._changed.wait()
+        self._changed = anyio.Event()
+
+
+def _is_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
+    """JSON may be nested deeper than it can be compared: then it counts as changed."""
+    try:
+        return _asked_about(one, folder) == _asked_about(other, folder)
+    except RecursionError:
+        return False
+
+
+def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
+    """OpenCode's first words about a command, with a description and the folder, may come after its request."""
+    raw, locations = call.raw_input, tuple(each for each in call.locations if each.path != folder)
+    if isinstance(raw, dict):
+        raw = {
+            name: value
+            for name, value in raw.items()
+            if name != "description" and not (name in FOLDER_NAMES and value == folder)
+        }
+    return call.title, call.name, call.kind, raw, call.content, locations
+
+
+class Approvals:
+    """What was decided in a conversation, and what that covers."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        # By entry id, the calls that were asked about and allowed, as they were shown then.
+        self.allowed: dict[int, ToolCall] = {}
+        # The calls that the user allowed for always, by an option of the agent's.
+        self.standing: tuple[ToolCall, ...] = ()
+        self.unmatched = UnmatchedRequests()
+        # What we did for the agent: in which turn, and whether a call shows just that.
+        self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
+
+    def add(self, call: ToolCall, answer: PermissionAnswer, rule: str) -> None:
+        """Note the answer to a request about `call`; `rule` gave it, or is empty."""
+        if answer.allows:
+            self.allowed[call.id] = call
+        if answer.allows and not call.call_id:
+            self.unmatched.allow(call)
+        if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
+            self.standing += (call,)
+        self.ledger = self.ledger.answered(call, answer, rule or answer.rule)
+
+    def add_operation(self, turn: int, is_shown_by: Callable[[ToolCall], bool]) -> None:
+        """Note what we did for the agent: it was asked about, so the agent's call that shows it need not be."""
+        self._operations.append((turn, is_shown_by))
+
+    def take_operation(self, call: ToolCall) -> bool:
+        """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""
+        for operation in self._operations:
+            if operation[0] == call.turn and operation[1](call):
+                self._operations.remove(operation)
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request. `key` is our own; `earlier` is the call as it was shown before, `call` as it asks, `shown` hears how
-    the agent describes it from then on."""
+class _Request:
+    """One request. `call` is the call as it asks, `earlier` as it was shown before, `revision` as it changes on."""
 
+    # Our own number: the agent's ids may repeat.
     key: int
     call: ToolCall
-    shown: Shown
-    options: tuple[Option, ...]
+    revision: CallRevision
+    options: tuple[PermissionOption, ...]
     earlier: ToolCall | None
+    # Of the turn in which it came; None if none ran.
     stop: Stop | None
-    """Of the turn in which it came; None if none ran."""
-    by_rule: bool = True
+    by_rule: bool
     changed: bool = False
 
+    @property
+    def is_stopped(self) -> bool:
+        return self.stop is not None and self.stop.pressed
 
-def _nobody() -> None:
-    return None
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What was shown last, the answer to it, and the rule that gave it, if one did."""
+
+    call: ToolCall
+    answer: PermissionAnswer
+    rule: str = ""
 
 
 class Permissions:
-    """`judge` knows what is in force. `stop` is that of the running turn, `open` counts open questions.
+    """Answers permission requests. `agent` returns what the agent says of itself; `open` counts open requests.
 
-    `agent` tells who asks.
+    `feedback` is what the user said with a "no", to be sent to the agent when its turn is over.
     """
 
     def __init__(
-        self, settings: Settings, record: ConversationState, agent: Callable[[], AgentInfo | None] = _nobody
+        self, settings: Settings, state: ConversationState, agent: Callable[[], AgentInfo | None] = lambda: None
     ) -> None:
-        self.judge = PolicyEvaluator(settings)
-        self._agent = agent
-        self.ledger = Ledger()
-        self.stop: Stop | None = None
+        self.policy = PolicyEvaluator(settings)
+        self.approvals = Approvals()
+        self.feedback: list[str] = []
         self.open = 0
-        self.allowed: dict[int, ToolCall] = {}
-        """By their numbers, the calls that were asked about and allowed, as they were shown then."""
-        self.granted: tuple[ToolCall, ...] = ()
-        """The calls that the user allowed for always, by an option of the agent's."""
-        self.operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
-        """What we did for the agent: in which turn, and whether a call shows just that."""
-        self.saving = AnswerActions(self.judge, record)
-        self._unjoined = UnmatchedRequests()
-        self._record = record
+        self._state, self._agent = state, agent
         self._keys = count(1)
-        self._turnstile = OrderedGate()
-        self._left = anyio.Event()
+        self._judging = anyio.Lock()
+        self._closed = anyio.Event()
 
-    async def ask_for_us(self, call: ToolCallUpdate, by_rule: bool) -> bool:
-        """May we do `call` for the agent? Without `by_rule`, no rule of the settings may allow it."""
-        option = await self._decide(self._begin(call, OURS, by_rule))
+    def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
+        """Decide about a request of the agent's; None means cancelled.
+
+        Called in the order of the wire: the call is shown as waiting before anything after it is read.
+        """
+        request = request_of_agent(request)
+        joined = join(request.tool_call, self._state.conversation, self.policy.settings.folder)
+        return self._decide(self._begin(joined.update, request.options, by_rule=joined.named))
+
+    async def ask_for_us(self, call: ToolCallUpdate, *, by_rule: bool) -> bool:
+        """Whether we may do `call` for the agent. Without `by_rule`, no rule may allow it."""
+        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule))
         return option is not None and option.kind == "allow_once"
 
-    def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, Option | None]:
-        """Called in the order of the wire: the call is shown as waiting before anything after it is read."""
-        request = asked_by_agent(request)
-        joined = join(request.tool_call, self._record.conversation, self.judge.settings.folder)
-        return self._decide(self._begin(joined.update, request.options, joined.named))
-
-    async def closed(self) -> None:
-        """Until every request has its answer, but no longer than a moment."""
-        with anyio.move_on_after(CLOSING, shield=True):
+    async def wait_closed(self) -> None:
+        """Wait until every request has its answer, but at most CLOSING_SECONDS."""
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True):
             while self.open:
-                self._left = anyio.Event()
-                await self._left.wait()
+                self._closed = anyio.Event()
+                await self._closed.wait()
 
-    def caught(self, call: ToolCall, was_refused: bool) -> Unasked | None:
-        """What is to be said of `call`, which went on without a question, or although it was refused."""
-        if not was_refused and self._was_our_deed(call):
-            return None
-        now = self.judge.context(call)
-        words = REFUSED if was_refused else self._reproach(call, now)
-        if not words:
-            return None
-        cover = None if was_refused else covered(call, self.granted, now)
-        if not (was_refused or cover or denied(call, now)) and self._unjoined.covers(call, self.judge.settings.folder):
-            return None
-        outcome: Outcome = "ran although refused" if was_refused else "covered" if cover else "ran without asking"
-        self.ledger = self.ledger.acted(call, outcome, cover or words)
-        return Unasked(cover or words, bool(cover))
+    def reset(self) -> None:
+        """Another conversation begins: end what was allowed for this one."""
+        self.approvals.standing = ()
+        self.policy.reset()
 
-    def _was_our_deed(self, call: ToolCall) -> bool:
-        """Each deed is shown by one call."""
-        deed = next((deed for deed in self.operations if deed[0] == call.turn and deed[1](call)), None)
-        if deed is not None:
-            self.operations.remove(deed)
-        return deed is not None
-
-    def is_another(self, call: ToolCall) -> bool:
-        """Its agent now says something else of it than when it was allowed."""
-        allowed = self.allowed.get(call.id)
-        if allowed is None or call.standing.asked != "allowed" or not _says_more(call, allowed):
-            return False
-        return is_another(call, allowed, self.judge.settings.folder)
-
-    def _reproach(self, call: ToolCall, now: policy.PolicyContext) -> str | None:
-        if call.standing.questions:
-            return EARLY
-        if self.is_another(call):
-            return ANOTHER.format(visible_line(what(self.allowed[call.id])))
-        return unasked(call, now)
-
-    def forget(self) -> None:
-        """The conversation is another one: what was allowed for it is over."""
-        self.granted = ()
-        self.judge.forget()
-
-    def _begin(self, update: ToolCallUpdate, options: tuple[Option, ...], by_rule: bool = True) -> _Asked:
-        before = self._record.conversation
+    def _begin(self, update: ToolCallUpdate, options: tuple[PermissionOption, ...], *, by_rule: bool) -> _Request:
+        before = self._state.conversation
         after, entry_id = reduce.ask(before, update)
-        self._record.advance(after)
+        self._state.advance(after)
         earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
         call = after.entries[entry_id]
         assert isinstance(call, ToolCall)
         earlier = earlier if isinstance(earlier, ToolCall) else None
-        shown = Shown(call, self.judge.settings.folder)
-        self._record.listeners.append(shown.hear)
-        return _Asked(next(self._keys), call, shown, options, earlier, self.stop, by_rule)
+        revision = CallRevision(call, self.policy.settings.folder)
+        self._state.observers.append(revision.observe)
+        return _Request(next(self._keys), call, revision, options, earlier, self._state.stop, by_rule)
 
-    async def _decide(self, asked: _Asked) -> Option | None:
-        answer, rule = Answer(None, "cancel", "withdrawn"), ""
+    async def _decide(self, request: _Request) -> PermissionOption | None:
+        settled = _Settled(request.call, PermissionAnswer(None, "cancel", "withdrawn"))
         self.open += 1
         try:
-            with self._turnstile.ticket() as ticket:
-                asked, answer, rule = await self._settled(asked, ticket)
-                self.saving.hear(answer)
+            settled = await self._settled(request)
+            answer = settled.answer
+            if answer.feedback.strip() and not answer.allows:
+                self.feedback.append(answer.feedback.strip())
         finally:
-            self._record.listeners.remove(asked.shown.hear)
+            self._state.observers.remove(request.revision.observe)
             self.open -= 1
-            self._left.set()
-            self._record_answer(asked.call, answer, rule)
+            self._closed.set()
+            self._record(settled)
         return answer.option
 
-    async def _settled(self, asked: _Asked, ticket: GateTicket) -> tuple[_Asked, Answer, str]:
-        """What was shown, the answer to it, and the rule that gave it.
-
-        A call that changes meanwhile is judged anew, and no rule allows it.
-        """
-        shown = asked.shown
-        for _ in range(MOST):
-            if (found := await shown.unless_changed(self._judged(asked, ticket))) is not None:
-                return asked, *found
-            if not await _rested(shown, asked.stop):
-                return asked, Answer(None, "cancel", CANCELLED), ""
-            call, key = shown.call, next(self._keys)
-            asked = replace(asked, key=key, call=call, earlier=asked.call, by_rule=False, changed=True)
-        return asked, Answer(policy.reject(asked.options), "nobody", CHANGED_TOO_OFTEN), ""
-
-    async def _judged(self, asked: _Asked, ticket: GateTicket) -> tuple[Answer, str]:
-        """Questions are put to the user in the order of the wire."""
-        decision = await self.judge.decide(asked.call, asked.options, asked.earlier, asked.by_rule)
-        await ticket.wait()
-        rule = (decision.rule or "") if decision.outcome != "ask" else ""
-        return await self._answer(asked, decision), rule
-
-    def _record_answer(self, call: ToolCall, answer: Answer, rule: str) -> None:
-        if answer.allows:
-            self.allowed[call.id] = call
-        if answer.allows and not call.call_id:
-            self._unjoined.allow(call)
-        if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
-            self.granted += (call,)
-        self.ledger = self.ledger.answered(call, answer, rule or answer.rule)
+    def _record(self, settled: _Settled) -> None:
+        call, answer = settled.call, settled.answer
+        self.approvals.add(call, answer, settled.rule)
         allowed = None if answer.option is None else not answer.rejects
-        before = self._record.conversation
-        self._record.advance(self._record.judged(before, reduce.decide(before, call.id, allowed, answer.words)))
+        self._state.decide(call.id, allowed=allowed, words=answer.words)
 
-    async def _answer(self, asked: _Asked, decision: Decision) -> Answer:
-        view, stop = self._record.view_of(asked.call.turn), asked.stop
-        if decision.outcome != "ask" and not (stop and stop.pressed):
-            return Answer(decision.option, decision.by, self._words(decision))
-        if view is None or stop is None:
-            return Answer(policy.reject(asked.options), "nobody", "no cell is running that could ask")
-        with stop.scope():
-            answer = _once(await view.ask(self._question(asked, decision)), asked.options)
-            if not asked.shown.has_changed:
-                answer = await self.saving.of(answer)
-            if not stop.pressed:
-                return answer
-        return Answer(None, "cancel", CANCELLED if stop.pressed else OVER)
+    async def _settled(self, request: _Request) -> _Settled:
+        """A call that changes meanwhile is judged anew, and no rule allows it."""
+        revision = request.revision
+        for _ in range(MAX_REVISIONS):
+            if (settled := await revision.unless_changed(partial(self._judged, request))) is not None:
+                return settled
+            if request.stop is not None:
+                with request.stop.scope():
+                    await revision.settle()
+            if request.is_stopped:
+                return _Settled(request.call, PermissionAnswer(None, "cancel", CANCELLED))
+            request = replace(
+                request,
+                key=next(self._keys),
+                call=revision.call,
+                earlier=request.call,
+                by_rule=False,
+                changed=True,
+            )
+        return _Settled(request.call, PermissionAnswer(policy.reject(request.options), "nobody", CHANGED_TOO_OFTEN))
 
-    def _question(self, asked: _Asked, decision: Decision) -> Question:
-        folder = inputs.folder(asked.call.raw_input) or self.judge.settings.folder
-        why, agent = CHANGED * asked.changed + decision.reason, self._agent()
-        would, suggestion = decision.would, decision.suggestion or ""
-        of_copilot = agent is not None and agent.is_copilot
-        return Question(asked.key, asked.call, asked.options, why, would, suggestion, folder, of_copilot)
+    async def _judged(self, request: _Request) -> _Settled:
+        """Requests are judged one by one, so that questions are put to the user in the order of the wire."""
+        call, options, earlier, by_rule = request.call, request.options, request.earlier, request.by_rule
+        async with self._judging:
+            decision = await self.policy.decide(call, options, earlier, by_rule=by_rule)
+        if decision.outcome != "ask" and not request.is_stopped:
+            answer = PermissionAnswer(decision.option, decision.by, self._reason(decision))
+        else:
+            answer = await self._answer_of_user(request, decision)
+        return _Settled(request.call, answer, (decision.rule or "") if decision.outcome != "ask" else "")
 
-    def _words(self, decision: Decision) -> str:
+    def _reason(self, decision: Decision) -> str:
         verb = "allowed" if decision.outcome == "allow" else "denied"
         if decision.by == "mode":
-            return f"{verb} by the mode {self.judge.book.mode}"
-        return f"{verb} by the rule{'s' * (' and ' in (decision.rule or ''))} {decision.rule}"
+            return f"{verb} by the mode {self.policy.book.mode}"
+        rules = "rules" if " and " in (decision.rule or "") else "rule"
+        return f"{verb} by the {rules} {decision.rule}"
 
-
-async def _rested(shown: Shown, stop: Stop | None) -> bool:
-    """False: the turn was cancelled meanwhile."""
-    if stop is not None:
+    async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
+        view, stop = self._state.view_of(request.call.turn), request.stop
+        if view is None or stop is None:
+            return PermissionAnswer(policy.reject(request.options), "nobody", "no cell is running that could ask")
         with stop.scope():
-            await shown.rest()
-    return stop is None or not stop.pressed
+            answer = _without_standing_grant(await view.ask(self._question(request, decision)), request.options)
+            if answer.rule and answer.allows and not request.revision.has_changed:
+                answer = await self._with_rule_added(answer)
+            if not stop.pressed:
+                return answer
+        return PermissionAnswer(None, "cancel", CANCELLED if stop.pressed else TURN_OVER)
+
+    def _question(self, request: _Request, decision: Decision) -> Question:
+        agent = self._agent()
+        return Question(
+            request.key,
+            request.call,
+            request.options,
+            why=f"{CHANGED}{decision.reason}" if request.changed else decision.reason,
+            rules=decision.would,
+            suggestion=decision.suggestion or "",
+            folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,
+            of_copilot=agent is not None and agent.is_copilot,
+        )
+
+    async def _with_rule_added(self, answer: PermissionAnswer) -> PermissionAnswer:
+        """`answer`, after its rule was put in force; without the rule if it is not one."""
+        try:
+            done = await self.policy.add_rule("allow", answer.rule, to_settings=answer.keep == "settings")
+        except anyio.get_cancelled_exc_class():
+            self._state.notify("info", f"{VERBS['allow']} in {HERE}: {answer.rule}. {SAVING_INTERRUPTED}")
+            raise
+        except UsageError as error:
+            self._state.notify("warning", f"{error} {error.hint}")
+            return replace(answer, rule="")
+        self._state.notify("info", done)
+        return answer
 
 
-def _says_more(call: ToolCall, before: ToolCall) -> bool:
-    """Than a flood of updates does that only brings output."""
-    if call.raw_input is not before.raw_input or call.locations != before.locations:
-        return True
-    diffs, known = ([item for item in each.content if isinstance(item, Diff)] for each in (call, before))
-    return diffs != known
-
-
-def _once(answer: Answer, options: tuple[Option, ...]) -> Answer:
-    """Whoever saves a rule of ours gives the agent no standing grant beside it."""
+def _without_standing_grant(answer: PermissionAnswer, options: tuple[PermissionOption, ...]) -> PermissionAnswer:
+    """A user who adds a rule of ours gives the agent no standing grant beside it."""
     if not (answer.rule and answer.allows):
         return answer
     once = next((option for option in options if option.kind == "allow_once"), None)

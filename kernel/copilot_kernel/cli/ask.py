@@ -13,32 +13,35 @@ import anyio
 from anyio.abc import TaskStatus
 
 from .. import config
-from ..acp.messages import Text
+from ..acp.messages import TextBlock
 from ..chat import Chat, Turn
 from ..chat.attachments import mentions
 from ..config import Settings
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..permissions.rulebook import Rulebook
-from .advice import next_steps
-from .exits import CANCELLED, FAILED, MISUSED
-from .paper import StreamPrinter
-from .terminal import Terminal
+from .error_text import CANCELLED, FAILED, MISUSED, next_steps
+from .terminal import StreamPrinter, Terminal
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask, show or print the answer; the exit code."""
+    """Run the turn and show it, or print it as JSON; the exit code."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    outcome: Turn | CopilotError
     try:
         outcome = anyio.run(_ask, _settings(arguments), _prompt(arguments.prompt), arguments.json)
     except UsageError as error:
         outcome = error
-    if arguments.json:
-        print(json.dumps(_failure(outcome) if isinstance(outcome, CopilotError) else _answer(outcome)))
-    elif isinstance(outcome, CopilotError):
+    if isinstance(outcome, Turn):
+        if arguments.json:
+            print(json.dumps(_answer(outcome)))
+        return CANCELLED if outcome.stop_reason == "cancelled" else 0
+    if not arguments.json:
         raise outcome
-    return _code(outcome)
+    failure = {"type": type(outcome).__name__, "message": str(outcome), "hint": next_steps(outcome)}
+    print(json.dumps({"error": failure}))
+    return MISUSED if isinstance(outcome, UsageError) else FAILED
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -52,7 +55,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 def _prompt(text: str) -> str:
     prompt = sys.stdin.read() if text == "-" else text
     if not prompt.strip():
-        raise UsageError("there is nothing to ask", 'For example: copilot-kernel ask "What does this folder hold?"')
+        raise UsageError("The prompt is empty.", 'For example: copilot-kernel ask "What does this folder hold?"')
     return prompt
 
 
@@ -71,21 +74,18 @@ async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotEr
 
 async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotError:
     """The error as a value: a task group would wrap it in a group."""
-    outcome: Turn | CopilotError
     try:
-        outcome = await chat.ask([Text(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
+        turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
-        outcome = error
-    if isinstance(outcome, Turn):
-        terminal.finish(outcome.stop_reason, outcome.unasked)
-    else:
         terminal.finish("end_turn")
-    return outcome
+        return error
+    terminal.finish(turn.stop_reason, turn.unasked)
+    return turn
 
 
 def _terminal(chat: Chat, quiet: bool) -> Terminal:
-    paper = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
-    return Terminal(paper, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
+    printer = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
+    return Terminal(printer, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
 
 
 async def _cancel_on_signal(chat: Chat, interrupted: anyio.Event, *, task_status: TaskStatus[None]) -> None:
@@ -95,15 +95,6 @@ async def _cancel_on_signal(chat: Chat, interrupted: anyio.Event, *, task_status
         async for _ in signals:
             interrupted.set()
             chat.cancel()
-
-
-def _code(outcome: Turn | CopilotError) -> int:
-    match outcome:
-        case UsageError():
-            return MISUSED
-        case CopilotError():
-            return FAILED
-    return CANCELLED if outcome.stop_reason == "cancelled" else 0
 
 
 def _answer(turn: Turn) -> dict[str, Any]:
@@ -128,7 +119,3 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "raw_input": call.raw_input,
         "raw_output": call.raw_output,
     }
-
-
-def _failure(error: CopilotError) -> dict[str, Any]:
-    return {"error": {"type": type(error).__name__, "message": str(error), "hint": next_steps(error)}}

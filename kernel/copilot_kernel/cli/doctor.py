@@ -1,63 +1,206 @@
-"""`copilot-kernel doctor`: is everything there that a cell needs, and what is set?"""
+"""`copilot-kernel doctor`: check all that a cell needs, and print the settings."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
-from typing import Any
+import os
+import shlex
+import subprocess
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
 
 from .. import __version__, config
+from ..acp.handlers import ClientHandlers
+from ..acp.locate import locate
+from ..acp.messages import AgentInfo
+from ..chat.agent import Agent
 from ..config import Settings
+from ..errors import CopilotError
+from ..jupyter.dispatch import changed_internals
 from ..mcp_config import describe
-from .checks import Check, check_agent, check_internals, check_kernelspecs, check_settings, check_sign_in, check_widgets
+from ..permissions.rulebook import Rulebook
+from ..rendering.plain import clean, one_line
+from .error_text import FAILED, next_steps
+from .kernelspec import Installed, installed
 
+PROBE_SECONDS = 5.0
+"""How long another program may take to answer."""
+MANAGER = "@jupyter-widgets/jupyterlab-manager"
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}
 
 
+@dataclass(frozen=True)
+class Check:
+    """One finding, with a `hint` how to fix it. `unknown`: it could not be, or need not be, found out."""
+
+    name: str
+    state: Literal["ok", "broken", "unknown"]
+    message: str
+    hint: str = ""
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Check, print; 1 if something that is needed is broken."""
+    """Check and print; 1 if something that is needed is broken."""
     settings = config.load()
     checks = examine(settings, start=not arguments.no_start)
     ok = all(check.state != "broken" for check in checks)
-    print(json.dumps(_json(checks, settings, ok), indent=2) if arguments.json else _text(checks, settings))
-    return 0 if ok else 1
+    print(_json(checks, settings, ok) if arguments.json else _text(checks, settings))
+    return 0 if ok else FAILED
 
 
 def examine(settings: Settings, *, start: bool) -> list[Check]:
-    """Every check, in the order in which a user would mend things."""
+    """Every check, in the order in which a user would fix things. `start`: start the agent, too."""
     checks = [*check_kernelspecs(), check_internals(), check_widgets(), check_agent(settings)]
     if checks[-1].state != "broken":
         checks.append(check_sign_in(settings) if start else Check("sign-in", "unknown", "not checked (--no-start)"))
     return [*checks, *check_settings(settings)]
 
 
-def _json(checks: list[Check], settings: Settings, ok: bool) -> dict[str, Any]:
-    values = {name: {"value": _told(settings, name), "origin": origin} for name, origin in settings.origins.items()}
-    return {"ok": ok, "version": __version__, "checks": [asdict(check) for check in checks], "settings": values}
+def _json(checks: list[Check], settings: Settings, ok: bool) -> str:
+    values = {name: {"value": _value(settings, name), "origin": origin} for name, origin in settings.origins.items()}
+    found = [asdict(check) for check in checks]
+    return json.dumps({"ok": ok, "version": __version__, "checks": found, "settings": values}, indent=2)
 
 
 def _text(checks: list[Check], settings: Settings) -> str:
     lines = [f"copilot-kernel {__version__}", ""]
     for check in checks:
-        said = f"{check.name}: {check.message}\n{check.hint}".splitlines()
-        lines += [f"{MARKS[check.state]} {said[0]}", *(f"    {line}" for line in said[1:])]
-    return "\n".join([*lines, "", "settings", *_settings(settings)])
-
-
-def _settings(settings: Settings) -> list[str]:
+        first, *more = f"{check.name}: {check.message}\n{check.hint}".splitlines()
+        lines += [f"{MARKS[check.state]} {first}", *(f"    {line}" for line in more)]
+    lines += ["", "settings"]
     width = max(map(len, settings.origins))
-    return [
-        f"  {name:{width}}  {_value(_told(settings, name))}  ({origin})" for name, origin in settings.origins.items()
-    ]
+    for name, origin in settings.origins.items():
+        lines.append(f"  {name:{width}}  {json.dumps(_value(settings, name), ensure_ascii=False)}  ({origin})")
+    return "\n".join(lines)
 
 
-def _told(settings: Settings, name: str) -> Any:
-    """A setting as it may be shown."""
+def _value(settings: Settings, name: str) -> Any:
+    """A setting without its secrets."""
     if name == "mcp_servers":
         return {server.name: describe(server) for server in settings.mcp_servers}
     return getattr(settings, name)
 
 
-def _value(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+# -- the checks -----------------------------------------------------------------------------------------------------
+
+
+def check_kernelspecs() -> list[Check]:
+    """One finding for each kernelspec of ours that Jupyter finds from here."""
+    found = installed()
+    if not found:
+        return [Check("kernelspec", "broken", "Jupyter does not find this kernel", "copilot-kernel install --user")]
+    return [_check_kernelspec(spec) for spec in found]
+
+
+def _check_kernelspec(spec: Installed) -> Check:
+    where = f"{spec.name} in {spec.folder}, starts {spec.python}"
+    package = output([spec.python, "-P", "-c", "import copilot_kernel; print(copilot_kernel.__version__)"])
+    if package is None:
+        again = f"copilot-kernel install --user --name {shlex.quote(spec.name)}"
+        return Check("kernelspec", "broken", f"{where}, which cannot import copilot_kernel", again)
+    return Check("kernelspec", "ok", f"{where} (copilot_kernel {package})")
+
+
+def check_internals() -> Check:
+    """Which ipykernel this is, and whether it has what we override in it."""
+    ipykernel = f"ipykernel {version('ipykernel')}"
+    if changed := changed_internals():
+        text = f"{ipykernel} has changed {', '.join(changed)}: questions are asked as text, not with buttons"
+        return Check("ipykernel", "broken", text, "pip install 'ipykernel>=7.4,<8'")
+    return Check("ipykernel", "ok", ipykernel)
+
+
+def check_widgets() -> Check:
+    """Whether the JupyterLab of this environment can show buttons."""
+    lab = installed_version("jupyterlab")
+    if lab is None:
+        text = "JupyterLab is not in this environment; the one you use needs jupyterlab_widgets 3 for the buttons"
+        return Check("widgets", "unknown", text, "pip install 'copilot-kernel[lab]'")
+    manager, found = lab_extension(), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
+    if manager is None:
+        hint = "pip install --force-reinstall jupyterlab_widgets"
+        return Check("widgets", "broken", f"{found}, but no {MANAGER}", hint)
+    found += f", jupyterlab-manager {manager}"
+    if [each.partition(".")[0] for each in (lab, version("ipywidgets"), manager)] != ["4", "8", "5"]:
+        hint = "pip install -U 'jupyterlab>=4' 'ipywidgets>=8'"
+        return Check("widgets", "broken", f"{found} are not compatible", hint)
+    return Check("widgets", "ok", found)
+
+
+def check_agent(settings: Settings) -> Check:
+    """Whether the agent of the settings can be found. Only Copilot is asked for its version."""
+    try:
+        launch = locate(settings.agent, os.environ)
+    except CopilotError as error:
+        return Check("agent", "broken", str(error), error.hint)
+    if not launch.argv:
+        return Check("agent", "ok", launch.label)
+    answer = output([launch.argv[0], "--version"]) if launch.is_copilot else None
+    number = f" ({answer.splitlines()[0]})" if answer else ""
+    return Check("agent", "ok", f"{launch.label}: {shlex.join(launch.argv)}{number}")
+
+
+def check_sign_in(settings: Settings) -> Check:
+    """Start the agent, open a session, and end it again."""
+    info = anyio.run(_open_session, settings)
+    if isinstance(info, CopilotError):
+        return Check("sign-in", "broken", clean(info), next_steps(info))
+    name = one_line(f"{info.title or info.name or 'the agent'} {info.version}")
+    return Check("sign-in", "ok", f"{name} opened a session")
+
+
+async def _open_session(settings: Settings) -> AgentInfo | CopilotError:
+    async with Agent(settings, ClientHandlers(_ignore, _refuse)) as agent:
+        try:
+            return (await (await agent.ready()).new(agent.cwd)).info
+        except CopilotError as error:
+            return error  # not raised here: a task group would wrap it in a group
+
+
+def _ignore(*_: Any) -> None:
+    """Nothing is shown of this session."""
+
+
+async def _refuse(_: Any) -> None:
+    """Nothing is allowed in this session."""
+
+
+def check_settings(settings: Settings) -> list[Check]:
+    """A finding for each invalid value, and each rule that matches nothing or allows more than it seems."""
+    book = Rulebook.of(settings)
+    invalid = [Check("settings", "broken", problem, "The default is used.") for problem in settings.problems]
+    rules = [Check("settings", "broken", problem) for problem in book.problems]
+    return invalid + rules + [Check("settings", "unknown", f"careful: {warning}") for warning in book.warnings]
+
+
+def output(command: list[str]) -> str | None:
+    """What a program prints, or None if it fails or is too slow."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def installed_version(distribution: str) -> str | None:
+    """Its version in this environment, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def lab_extension() -> str | None:
+    """The version of JupyterLab's widget manager, or None."""
+    from jupyter_core.paths import jupyter_path
+
+    for folder in jupyter_path("labextensions"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(Path(folder, MANAGER, "package.json").read_text("utf-8"))["version"])
+    return None

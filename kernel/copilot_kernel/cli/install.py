@@ -1,4 +1,4 @@
-"""`copilot-kernel install`: a kernelspec that starts this very Python, where the user wants it."""
+"""`copilot-kernel install`: a kernelspec that starts this Python interpreter, where the user wants it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,24 @@ from .kernelspec import is_ours, write
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Install it and say where it is."""
-    note = _check_agent(arguments.agent) if arguments.agent else ""
-    place = install(arguments.name, arguments.display_name or "", arguments.agent or "", _place(arguments))
-    print(f"Installed {place.name!r} in {place}")
-    print(f"To take it away: {_removal(place)}")
+    """Install it and print where it is."""
+    agent, note = arguments.agent or "", ""
+    if agent:
+        try:
+            locate(agent, os.environ)
+        except AgentNotFound as error:  # it may be there when the kernel starts
+            note = f"Note: {error}."
+    prefix = sys.prefix if arguments.sys_prefix else arguments.prefix
+    place = {"prefix": prefix} if prefix else {"user": True}
+    folder = install(arguments.name, arguments.display_name or "", agent, place)
+    print(f"Installed {folder.name!r} in {folder}\nTo uninstall: {_removal(folder)}")
     if note:
         print(note, file=sys.stderr)
     return 0
 
 
 def install(name: str, display_name: str, agent: str, place: dict[str, Any]) -> Path:
-    """Write the kernelspec; its folder. `place` is `{"user": True}` or `{"prefix": folder}`. Raises UsageError."""
+    """Write the kernelspec; its folder. `place` is `{"user": True}` or `{"prefix": folder}`. Raises CopilotError."""
     from jupyter_client.kernelspec import KernelSpecManager
 
     specs = KernelSpecManager()
@@ -40,47 +46,28 @@ def install(name: str, display_name: str, agent: str, place: dict[str, Any]) -> 
         except ValueError as error:
             raise UsageError(str(error)) from error
         except OSError as error:
-            raise CopilotError(
-                f"could not write the kernelspec: {error}", "Use --user or --prefix for another place."
-            ) from error
+            hint = "Choose another place with --user or --prefix."
+            raise CopilotError(f"The kernelspec cannot be written: {error}", hint) from error
 
 
-def _removal(place: Path) -> str:
-    """Jupyter finds only what is on its own path, and nothing below another one of that name."""
+def _removal(folder: Path) -> str:
+    """Jupyter finds only what is on its own path, and not what another kernelspec of that name hides."""
     from jupyter_client.kernelspec import KernelSpecManager
 
-    found = KernelSpecManager().find_kernel_specs().get(place.name)
-    is_found = found is not None and Path(found).resolve() == place.resolve()
-    return f"jupyter kernelspec remove {place.name}" if is_found else f"rm -r {shlex.quote(str(place))}"
-
-
-def _place(arguments: argparse.Namespace) -> dict[str, Any]:
-    prefix = sys.prefix if arguments.sys_prefix else arguments.prefix
-    return {"prefix": prefix} if prefix else {"user": True}
-
-
-def _check_agent(agent: str) -> str:
-    """What is the matter with it, if that may change until the kernel starts. Raises UsageError if it may not."""
-    try:
-        locate(agent, os.environ)
-    except AgentNotFound as error:
-        return f"Note: {error}."
-    return ""
+    found = KernelSpecManager().find_kernel_specs().get(folder.name)
+    is_found = found is not None and Path(found).resolve() == folder.resolve()
+    return f"jupyter kernelspec remove {folder.name}" if is_found else f"rm -r {shlex.quote(str(folder))}"
 
 
 def _protect_others(specs: Any, name: str, place: dict[str, Any]) -> None:
-    """Installing replaces the folder: it must not be somebody else's kernel, such as python3."""
+    """Installing replaces the folder: it must not hold another kernel, such as python3."""
     if "prefix" in place:
         folder = Path(place["prefix"], "share", "jupyter", "kernels", name.lower())
     else:
         folder = Path(specs.user_kernel_dir, name.lower())
-    if folder.exists() and not is_ours(_spec(folder)):
-        raise UsageError(f"{folder} holds another kernel", "Choose another name with --name.")
-
-
-def _spec(folder: Path) -> dict[str, Any]:
     try:
         spec = json.loads((folder / "kernel.json").read_text("utf-8"))
     except (OSError, ValueError):
-        return {}
-    return spec if isinstance(spec, dict) else {}
+        spec = {}
+    if folder.exists() and not (isinstance(spec, dict) and is_ours(spec)):
+        raise UsageError(f"{folder} holds another kernel.", "Choose another name with --name.")

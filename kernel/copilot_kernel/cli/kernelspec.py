@@ -1,4 +1,4 @@
-"""Writing and reading our kernelspecs."""
+"""Our kernelspecs, written and found, and the other files that come with the package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
-from .shipped import shipped
+from ..errors import UsageError
 
 MODULE = "copilot_kernel"
+DATA = {"kernelspec": "share/jupyter/kernels/copilot", "notebooks": "share/copilot_kernel/notebooks"}
+"""Where the installer puts the folders that are data."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,11 @@ class Installed:
     name: str
     folder: str
     python: str
-    agent: str
 
 
 def write(folder: Path, display_name: str = "", environ: Mapping[str, str] | None = None) -> Path:
     """Fill `folder` with a kernelspec that starts this interpreter; returns it."""
-    shutil.copytree(shipped("kernelspec"), folder, dirs_exist_ok=True)
+    shutil.copytree(package_data("kernelspec"), folder, dirs_exist_ok=True)
     file = folder / "kernel.json"
     spec = json.loads(file.read_text("utf-8"))
     spec["argv"] = [sys.executable, *spec["argv"][1:]]
@@ -47,13 +49,32 @@ def installed() -> list[Installed]:
     """The kernelspecs of ours that Jupyter finds from this environment."""
     from jupyter_client.kernelspec import KernelSpecManager
 
-    found = KernelSpecManager().get_all_specs()
-    return [
-        _read(name, each["resource_dir"], each["spec"]) for name, each in sorted(found.items()) if is_ours(each["spec"])
-    ]
+    found: list[Installed] = []
+    for name, each in sorted(KernelSpecManager().get_all_specs().items()):
+        if is_ours(each["spec"]):
+            program = each["spec"]["argv"][0]
+            python = sys.executable if program.startswith("python") else program  # as Jupyter does
+            found.append(Installed(name, each["resource_dir"], python))
+    return found
 
 
-def _read(name: str, folder: str, spec: Mapping[str, Any]) -> Installed:
-    first = spec["argv"][0]
-    python = sys.executable if first.startswith("python") else first  # Jupyter puts its own interpreter there
-    return Installed(name, folder, python, spec.get("env", {}).get("COPILOT_KERNEL_AGENT", ""))
+def package_data(name: str) -> Path:
+    """The folder `kernelspec` or `notebooks`: in the checkout, else where the installer put it. Raises UsageError."""
+    package = Path(__file__).parents[1]
+    checkout = package.parents[1] / name
+    if package.parent.name == "kernel" and checkout.is_dir():
+        return checkout
+    for folder in _recorded(DATA[name]):
+        if folder.is_dir():
+            return folder
+    hint = "Install again: pip install --force-reinstall copilot-kernel"
+    raise UsageError(f"The {name} of this installation are missing.", hint)
+
+
+def _recorded(ending: str) -> list[Path]:
+    """Folders in the installer's record: where they are depends on --user, --target and --prefix."""
+    try:
+        recorded = files("copilot-kernel") or []
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())).resolve().parent for file in recorded if str(file.parent).endswith(ending)]

@@ -1,10 +1,13 @@
-"""Every command, its options and its help."""
+"""Every command, its options and its help, and the settings that pass through `serve` to the server."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-from .settings import ACTIONS
+from .. import __version__
 
 _ABOUT = """\
 A Jupyter kernel that puts a coding agent inside the notebook: GitHub Copilot CLI, or any
@@ -24,27 +27,38 @@ config path; `copilot-kernel doctor` prints each of them and where it came from.
 
 _AGENT = "the agent: a command line, tcp://HOST:PORT, or the word demo (default: the setting, else GitHub Copilot CLI)"
 
-_CONFIG_DIR = "where Copilot keeps its sessions, as given to older versions of it"
+_CONFIG_DIR = "the folder of Copilot's sessions, as passed to older versions of it"
+
+ACTIONS = ("start", "stop", "status")
+_OURS = ("-h", "--help", "--json", "--port")
+_NUMBER = re.compile(r"-\d*\.?\d+")
 
 
-def build(version: str) -> argparse.ArgumentParser:
-    """The parser; after it, `command` is the name of the module that runs."""
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The arguments; `command` names the module that runs. Exits on a usage error and for --help and --version.
+
+    `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them.
+    """
+    parser = build()
+    ours, server_options = split(words[1:]) if words[:1] == ["serve"] else (words[1:], [])
+    arguments = parser.parse_args([*words[:1], *ours])
+    if server_options and arguments.action not in (None, "start"):
+        parser.error(f"unrecognized arguments: {' '.join(server_options)}")
+    arguments.server_options = server_options
+    return arguments
+
+
+def build() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("copilot-kernel", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_Formatter)
-    parser.add_argument("--version", action="version", version=f"copilot-kernel {version}")
+    parser.add_argument("--version", action="version", version=f"copilot-kernel {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for add in (_demo, _ask, _serve, _install, _doctor, _sessions, _export):
         add(commands)
     return parser
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Descriptions keep their lines; options stand far enough to the right."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=100)
-
-
 _Commands = argparse._SubParsersAction  # argparse offers no public name for it
+_Formatter = partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=100)
 
 
 def _add(commands: _Commands[argparse.ArgumentParser], name: str, line: str, more: str = "") -> argparse.ArgumentParser:
@@ -53,26 +67,29 @@ def _add(commands: _Commands[argparse.ArgumentParser], name: str, line: str, mor
 
 
 def _demo(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
-        "\nThe notebooks are a fresh copy in a temporary folder. The agent is a scripted one: nothing"
-        "\nleaves the machine."
+    parser = _add(
+        commands,
+        "demo",
+        "open the tour in JupyterLab, with the demo agent",
+        "\nThe notebooks are copied to a temporary folder. The agent is scripted: nothing leaves this machine.",
     )
-    parser = _add(commands, "demo", "open the tour in JupyterLab, with the demo agent", more)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--no-browser", action="store_true", help="only print the address")
     how.add_argument(
-        "--execute", action="store_true", help="no JupyterLab: run the tour and print what a reader would see"
+        "--execute", action="store_true", help="run the tour without JupyterLab and print what a reader would see"
     )
     parser.add_argument("--port", type=_port, help="port of JupyterLab (default: the first free one from 8888)")
 
 
 def _ask(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
+    parser = _add(
+        commands,
+        "ask",
+        "run one turn in the terminal",
         "\nThe answer goes to stdout, everything else to stderr. The agent's questions are asked in the"
         "\nterminal; where nobody can answer, they are rejected. Ctrl-C cancels the turn."
-        "\nExit codes: 0 answered, 1 the agent failed, 2 misused, 130 cancelled."
+        "\nExit codes: 0 answered, 1 the agent failed, 2 usage error, 130 cancelled.",
     )
-    parser = _add(commands, "ask", "run one turn in the terminal", more)
     parser.add_argument("prompt", help="what to ask; - reads it from stdin")
     parser.add_argument("--agent", metavar="CMD", help=_AGENT)
     parser.add_argument(
@@ -81,12 +98,14 @@ def _ask(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _serve(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
-        "\nOn this machine only, and with Jupyter's token as API key. In Jupyter's own server the same is there"
-        "\nwithout this command. Settings go with it (--CopilotApp.rate_limit=0): `jupyter copilot --help-all`."
-        "\nThe exit code of stop and status is 1 if there is no such server."
+    parser = _add(
+        commands,
+        "serve",
+        "serve the OpenAI-compatible API and the chat",
+        "\nOn this machine only, and with Jupyter's token as API key. A Jupyter server offers the same without this"
+        "\ncommand. Options of `jupyter copilot` (--CopilotApp.rate_limit=0; see its --help-all) are passed on."
+        "\nstop and status exit with 1 if there is no such server.",
     )
-    parser = _add(commands, "serve", "serve the OpenAI-compatible API and the chat", more)
     parser.add_argument(
         "action",
         nargs="?",
@@ -98,47 +117,57 @@ def _serve(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _install(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
+    parser = _add(
+        commands,
+        "install",
+        "install a kernelspec for this Python interpreter",
         "\nInstalling the package already makes 'Copilot' selectable in its own environment. Use this for"
-        "\nanother place, another name, or another agent. To take it away: jupyter kernelspec remove NAME"
+        "\nanother place, another name, or another agent. To uninstall: jupyter kernelspec remove NAME",
     )
-    parser = _add(commands, "install", "write a kernelspec that starts this very Python", more)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="for this user (the default)")
     where.add_argument("--sys-prefix", action="store_true", help="into this Python's environment")
     where.add_argument("--prefix", metavar="P", help="into P/share/jupyter/kernels")
     parser.add_argument("--name", default="copilot", help="name of the kernelspec (default: copilot)")
     parser.add_argument("--display-name", metavar="TEXT", help="name in the launcher (default: Copilot)")
-    parser.add_argument("--agent", metavar="CMD", help="the agent that this kernel always uses")
+    parser.add_argument("--agent", metavar="CMD", help="the agent that this kernel uses")
 
 
 def _doctor(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = "\nThe exit code is 1 if something that the kernel needs is broken."
-    parser = _add(commands, "doctor", "check kernelspec, agent, sign-in and widgets; print the settings", more)
+    parser = _add(
+        commands,
+        "doctor",
+        "check kernelspec, agent, sign-in and widgets; print the settings",
+        "\nExits with 1 if something that the kernel needs is broken.",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--no-start", action="store_true", help="do not start the agent (the sign-in is not checked)")
 
 
 def _sessions(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
-        "\nWhat Copilot CLI keeps on disk (COPILOT_HOME, XDG_STATE_HOME/.copilot, ~/.copilot) beside what the"
-        "\nagent lists, the one that was used last first. Nothing on disk is changed."
+    parser = _add(
+        commands,
+        "sessions",
+        "list past conversations",
+        "\nThe sessions that Copilot CLI keeps on disk (COPILOT_HOME, XDG_STATE_HOME/.copilot, ~/.copilot) and those"
+        "\nthat the agent lists, the most recently used first. Nothing on disk is changed.",
     )
-    parser = _add(commands, "sessions", "list past conversations", more)
     parser.add_argument("--agent", metavar="CMD", help=_AGENT)
-    parser.add_argument("--here", action="store_true", help="only those of this folder")
+    parser.add_argument("--here", action="store_true", help="only sessions of this folder")
     parser.add_argument("--json", action="store_true", help="print one JSON object: sessions, looked_in, problem")
     parser.add_argument("--config-dir", metavar="DIR", default="", help=_CONFIG_DIR)
     parser.add_argument("--offline", action="store_true", help="do not start the agent")
 
 
 def _export(commands: _Commands[argparse.ArgumentParser]) -> None:
-    more = (
-        "\nThe agent loads the session and tells it again; where it cannot, Copilot's event log is read, which"
-        "\nalso holds thoughts, pictures and decisions. Each prompt becomes a cell."
+    parser = _add(
+        commands,
+        "export",
+        "write a past conversation as a notebook",
+        "\nThe agent replays the session; if it cannot, Copilot's event log is read, which also holds thoughts,"
+        "\npictures and decisions. Each prompt becomes a cell.",
     )
-    parser = _add(commands, "export", "write a past conversation as a notebook", more)
-    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, or the word last")
+    parser.add_argument("session", metavar="SESSION", help="a session id, the beginning of one, or `last`")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the notebook, such as chat.ipynb")
     parser.add_argument("--agent", metavar="CMD", help=_AGENT)
     parser.add_argument("--from-log", action="store_true", help="read the event log; do not start the agent")
@@ -147,10 +176,43 @@ def _export(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 65536:
-        raise ValueError(text)
-    return port
+    if text.isdecimal() and 0 < int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"invalid port value: {text!r}")
 
 
-_port.__name__ = "port"
+# -- options of the server ------------------------------------------------------------------------------------------
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words after `serve` that are ours, and the options of the server.
+
+    A value that follows its option after a blank is joined to it with `=`. Nothing here knows the names of the
+    options: that would take loading Jupyter Server, which takes seconds.
+    """
+    ours: list[str] = []
+    options: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-") or _name(word) in _OURS:
+            ours.append(word)
+            ours += [rest.pop(0)] if word == "--port" and rest else []
+        else:
+            options.append(f"{word}={rest.pop(0)}" if rest and _has_value(word, rest[0]) else word)
+    return ours, options
+
+
+def names(options: Iterable[str]) -> str:
+    """The names of options, without their values, which may be secret."""
+    return ", ".join(map(_name, options))
+
+
+def _has_value(option: str, word: str) -> bool:
+    """Whether `word` is the value of `option`. An action may follow a flag (`--debug`), which has no dot."""
+    is_value = not word.startswith("-") or _NUMBER.fullmatch(word) is not None
+    return "=" not in option and is_value and ("." in option or word not in ACTIONS)
+
+
+def _name(option: str) -> str:
+    return option.partition("=")[0]

@@ -1,4 +1,4 @@
-"""`copilot-kernel sessions`: the conversations that there are, on disk and at the agent."""
+"""`copilot-kernel sessions`, and the index of sessions behind it: those on disk, and those that the agent lists."""
 
 from __future__ import annotations
 
@@ -6,58 +6,195 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from .. import config
 from ..acp.messages import SessionInfo
-from ..errors import CopilotError
+from ..chat import Chat
+from ..chat.agent import Retry
+from ..config import Settings
+from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
-from ..store.places import folders, stored
-from .exits import FAILED
-from .shelf import Shelved, is_here, listed, merged, where
+from ..store.sessions import StoredSession, folders, stored, summary
+from .error_text import FAILED
 
-LONGEST_TITLE, LONGEST_FOLDER = 60, 40
+MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
+MAX_NAMED = 5
+"""Sessions that an error message names."""
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
+DISK, AGENT = "disk", "agent"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSession:
+    """A session. `updated` is in seconds since the epoch, 0 if unknown; without a `log`, only the agent has it."""
+
+    id: str
+    title: str = ""
+    cwd: str = ""
+    updated: float = 0.0
+    sources: tuple[str, ...] = ()
+    log: StoredSession | None = None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List; 1 if there is no store and the agent could not be asked."""
-    settings = config.load()
-    if arguments.agent is not None:
-        settings = replace(settings, agent=arguments.agent.strip())
+    """List the sessions; 1 if there is no store and the agent could not be asked."""
+    settings = load_settings(arguments.agent)
     places = folders(os.environ, arguments.config_dir)
-    told: tuple[SessionInfo, ...] | CopilotError = ()
+    listed: tuple[SessionInfo, ...] = ()
+    problem = ""
     if not arguments.offline:
-        told = anyio.run(listed, settings, arguments.here)
-    failure = told if isinstance(told, CopilotError) else None
-    sessions = merged(stored(places), () if isinstance(told, CopilotError) else told)
+        try:
+            listed = list_by_agent(settings, arguments.here)
+        except CopilotError as error:
+            problem = f"The agent could not list its sessions: {error}"
+    sessions = session_index(stored(places), listed)
     if arguments.here:
-        sessions = [one for one in sessions if is_here(one, settings.folder)]
-    _show(sessions, failure, places, arguments.json)
-    return FAILED if failure and not any(map(Path.is_dir, places)) else 0
-
-
-def _show(sessions: Sequence[Shelved], failure: CopilotError | None, places: Sequence[Path], as_json: bool) -> None:
-    problem = f"The agent could not be asked: {failure}" if failure else ""
-    if as_json:
+        sessions = [session for session in sessions if _is_in(session, settings.folder)]
+    if arguments.json:
         print(json.dumps({"sessions": [*map(_json, sessions)], "looked_in": [*map(str, places)], "problem": problem}))
-        return
+    else:
+        _show(sessions, problem, places)
+    return FAILED if problem and not any(map(Path.is_dir, places)) else 0
+
+
+def load_settings(agent: str | None) -> Settings:
+    """The settings, with `agent` instead of theirs if it is given."""
+    settings = config.load()
+    return settings if agent is None else replace(settings, agent=agent.strip())
+
+
+# -- the index ------------------------------------------------------------------------------------------------------
+
+
+def session_index(logs: Iterable[StoredSession], infos: Iterable[SessionInfo]) -> list[IndexedSession]:
+    """Sessions by id, the most recently used first; the agent's title and folder take precedence."""
+    found = {log.id: _from_disk(log) for log in logs}
+    for info in infos:
+        known = found.get(info.id, IndexedSession(info.id))
+        found[info.id] = replace(
+            known,
+            title=info.title or known.title,
+            cwd=info.cwd or known.cwd,
+            updated=max(_seconds(info.updated_at), known.updated),
+            sources=(*known.sources, AGENT),
+        )
+    return sorted(found.values(), key=lambda session: (-session.updated, session.id))
+
+
+def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str) -> IndexedSession:
+    """The session whose id begins with `typed`, or the most recently used for `last`. Raises UsageError."""
+    if not sessions:
+        raise UsageError("There are no sessions.", looked_in)
+    if typed == "last":
+        return sessions[0]
+    exact = [session for session in sessions if session.id == typed]
+    matching = exact or [session for session in sessions if session.id.startswith(typed)]
+    if len(matching) > 1:
+        raise UsageError(f"{len(matching)} session ids begin with {typed}:", _names(matching))
+    if not matching:
+        raise UsageError(f"There is no session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
+    return matching[0]
+
+
+def where(places: Iterable[Path]) -> str:
+    """A line that says where logs were looked for."""
+    return f"Looked in {', '.join(map(str, places))}"
+
+
+def _from_disk(log: StoredSession) -> IndexedSession:
+    head = summary(log.path)
+    return IndexedSession(log.id, head.title, head.cwd, log.modified, (DISK,), log)
+
+
+def _is_in(session: IndexedSession, folder: str) -> bool:
+    """Whether it worked in this folder; an agent that was asked for those of a folder need not name it."""
+    if not session.cwd:
+        return AGENT in session.sources
+    return os.path.realpath(session.cwd) == os.path.realpath(folder)
+
+
+def _names(sessions: Sequence[IndexedSession]) -> str:
+    more = [f"and {len(sessions) - MAX_NAMED} more"] if len(sessions) > MAX_NAMED else []
+    return "\n".join(f"  {name}" for name in [*(session.id for session in sessions[:MAX_NAMED]), *more])
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError, OverflowError):
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    return 0.0
+
+
+# -- asking the agent -----------------------------------------------------------------------------------------------
+
+
+def list_by_agent(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
+    """The agent's sessions, within its start timeout; `here`: only those of its folder. Raises CopilotError."""
+    late = f"it did not answer within {settings.start_timeout:g} s"
+    return with_chat(settings, settings.start_timeout, late, lambda chat: chat.sessions(here))
+
+
+def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat], Awaitable[T]]) -> T:
+    """Start the agent, return what `use` returns, and end the agent. Nothing is tried again after a pause.
+
+    Raises CopilotError; AgentStartFailed with the text `late` after `seconds`.
+    """
+
+    async def no_pause(_: float) -> None:
+        await checkpoint()
+
+    async def outcome() -> T | CopilotError:
+        with anyio.move_on_after(seconds):
+            async with Chat(settings, retry=Retry(sleep=no_pause)) as chat:
+                try:
+                    return await use(chat)
+                except CopilotError as error:
+                    return error  # not raised here: a task group would wrap it in a group
+        return AgentStartFailed(late)
+
+    result = anyio.run(outcome)
+    if isinstance(result, CopilotError):
+        raise result
+    return result
+
+
+# -- output ---------------------------------------------------------------------------------------------------------
+
+
+def _show(sessions: Sequence[IndexedSession], problem: str, places: Sequence[Path]) -> None:
     if problem:
         print(clean(f"copilot-kernel: {problem}"), file=sys.stderr)
-    if sessions:
-        print("\n".join(_table([HEAD, *map(_row, sessions)])))
-    else:
+    if not sessions:
         print(clean(f"No sessions. {where(places)}"), file=sys.stderr)
+        return
+    rows = [HEAD, *map(_row, sessions)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _json(session: Shelved) -> dict[str, Any]:
-    log = {"path": str(session.log.path), "size": session.log.size} if session.log else {"path": "", "size": None}
+def _row(session: IndexedSession) -> tuple[str, ...]:
+    at = datetime.fromtimestamp(session.updated).strftime("%Y-%m-%d %H:%M") if session.updated else ""
+    title, folder = visible_line(session.title) or "(no title)", visible_line(session.cwd)
+    if len(title) > MAX_TITLE_CHARS:
+        title = f"{title[: MAX_TITLE_CHARS - 1]}…"
+    if len(folder) > MAX_FOLDER_CHARS:
+        folder = f"…{folder[1 - MAX_FOLDER_CHARS :]}"
+    return one_line(session.id), at, "+".join(session.sources), folder, title
+
+
+def _json(session: IndexedSession) -> dict[str, Any]:
     at = datetime.fromtimestamp(session.updated, UTC).isoformat(timespec="seconds") if session.updated else ""
     return {
         "id": session.id,
@@ -65,24 +202,6 @@ def _json(session: Shelved) -> dict[str, Any]:
         "cwd": session.cwd,
         "updated": at,
         "sources": [*session.sources],
-        **log,
+        "path": str(session.log.path) if session.log else "",
+        "size": session.log.size if session.log else None,
     }
-
-
-def _row(session: Shelved) -> tuple[str, ...]:
-    at = datetime.fromtimestamp(session.updated).strftime("%Y-%m-%d %H:%M") if session.updated else ""
-    title, folder = visible_line(session.title), visible_line(session.cwd)
-    return one_line(session.id), at, "+".join(session.sources), _end(folder), _beginning(title) or "(no title)"
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
-
-
-def _end(text: str) -> str:
-    return text if len(text) <= LONGEST_FOLDER else f"…{text[1 - LONGEST_FOLDER :]}"
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

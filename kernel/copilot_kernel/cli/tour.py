@@ -4,71 +4,84 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import zmq
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from ..rendering.plain import clean
-from .demo import can_encrypt, environment
-from .exits import CANCELLED, FAILED
+from .error_text import CANCELLED, FAILED
 
-CELL_LIMIT = 60
-"""Seconds that one cell may take."""
-
+CELL_SECONDS = 60
+"""How long one cell may take."""
 HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash"]'}
-"""Nobody is there to be asked, and what the demo agent touches is a copy."""
-
+"""There is no user to ask, and what the demo agent touches is a copy."""
 MAY_FAIL = "raises-exception"
 
+Print = Callable[[str], None]
 
-def execute(folder: Path, say: Callable[[str], None] = print) -> int:
+
+def execute(folder: Path, environ: Mapping[str, str], say: Print = print) -> int:
     """Run the notebooks of `folder` in the order of their names; 1 if a cell failed that should not."""
-    names = sorted(folder.glob("*.ipynb"))
+    files = sorted(folder.glob("*.ipynb"))
     try:
-        failures = [failure for name in names for failure in asyncio.run(_notebook(folder, name, say))]
+        failures = [failure for file in files for failure in asyncio.run(_run(file, environ, say))]
     except asyncio.CancelledError:
         return CANCELLED
     for failure in failures:
         say(f"FAILED {failure}")
-    ending = f"{len(failures)} failures" if failures else "no cell failed"
-    say(f"{len(names)} notebooks, {ending}; they are in {folder}")
-    return FAILED if failures or not names else 0
+    result = f"{len(failures)} failures" if failures else "no failures"
+    say(f"{len(files)} notebooks, {result}; see {folder}")
+    return FAILED if failures or not files else 0
 
 
-async def _notebook(folder: Path, file: Path, say: Callable[[str], None]) -> list[str]:
+def can_encrypt() -> bool:
+    """Whether messages to kernels can be encrypted here; ipykernel warns of kernels whose messages are not."""
+    return bool(zmq.has("curve")) and AsyncKernelManager.class_traits().get("transport_encryption") is not None
+
+
+async def _run(file: Path, environ: Mapping[str, str], say: Print) -> list[str]:
+    """Run one notebook in place; the cells that failed."""
     say(f"══ {file.name}")
     notebook: Any = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
-    client = _client(notebook, folder, say)
+    client = _client(notebook, file.parent, say)
     try:
-        await client.async_execute(env=environment(folder) | HEADLESS, cleanup_kc=True)
+        await client.async_execute(env={**environ, **HEADLESS}, cleanup_kc=True)
     except (CellTimeoutError, DeadKernelError) as error:
         if _this_task().cancelling():  # nbclient takes its own cancellation for the kernel's death
             raise asyncio.CancelledError from error
         return [f"{file.name}: {error}"]
     finally:
         nbformat.write(notebook, file)  # type: ignore[no-untyped-call]
-    _say_all(say, _above(notebook.cells, len(notebook.cells)))
+    _say_all(say, _above(notebook.cells))
     return [f"{file.name}: cell {index}" for index, cell in enumerate(notebook.cells) if _failed(cell)]
 
 
-def _client(notebook: Any, folder: Path, say: Callable[[str], None]) -> NotebookClient:
-    def shown(cell: Any, cell_index: int, **_: Any) -> None:
-        _say_all(say, [*_above(notebook.cells, cell_index), read_cell(cell)])
+def _client(notebook: Any, folder: Path, say: Print) -> NotebookClient:
+    """Its kernels are this one and the Python kernel of this very environment."""
 
+    def show(cell: Any, cell_index: int, **_: Any) -> None:
+        _say_all(say, [*_above(notebook.cells[:cell_index]), read_cell(cell)])
+
+    specs = KernelSpecManager(kernel_dirs=[str(folder / ".jupyter" / "kernels")])
+    kernel = notebook.metadata.get("kernelspec", {}).get("name", "copilot")
+    manager = AsyncKernelManager(kernel_name=kernel, kernel_spec_manager=specs)
+    if can_encrypt():
+        manager.transport_encryption = "auto"
     return NotebookClient(
         notebook,
-        km=_manager(folder, notebook.metadata.get("kernelspec", {}).get("name", "copilot")),
-        timeout=CELL_LIMIT,
+        km=manager,
+        timeout=CELL_SECONDS,
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
         on_notebook_start=_end_on_signal,
-        on_cell_executed=shown,
+        on_cell_executed=show,
     )
 
 
@@ -84,32 +97,21 @@ def _this_task() -> asyncio.Task[Any]:
     return task
 
 
-def _say_all(say: Callable[[str], None], texts: list[str]) -> None:
+def _say_all(say: Print, texts: Sequence[str]) -> None:
     for text in texts:
         say(f"\n{text}")
 
 
-def _manager(folder: Path, kernel: str) -> AsyncKernelManager:
-    """Besides ours there is the Python kernel of this very environment."""
-    specs = KernelSpecManager(kernel_dirs=[str(folder / ".jupyter" / "kernels")])
-    manager = AsyncKernelManager(kernel_name=kernel, kernel_spec_manager=specs)
-    if can_encrypt():
-        manager.transport_encryption = "auto"
-    return manager
-
-
-def _above(cells: Any, index: int) -> list[str]:
-    """The prose between the code cell before and this one."""
+def _above(cells: Sequence[Any]) -> list[str]:
+    """The prose after the last code cell of `cells`."""
     prose: list[str] = []
-    for cell in reversed(cells[:index]):
-        if cell.cell_type == "code":
-            break
-        prose.insert(0, cell.source)
+    for cell in cells:
+        prose = [] if cell.cell_type == "code" else [*prose, cell.source]
     return prose
 
 
 def read_cell(cell: Any) -> str:
-    """A code cell as text: the source behind a bar, then what each of its outputs says."""
+    """A code cell as text: the source behind a bar, then the text of each output."""
     source = "\n".join(f"┃ {line}" for line in cell.source.splitlines())
     return "\n".join([source, *(clean(text).rstrip("\n") for text in map(_output, cell.outputs) if text)])
 

@@ -1,1 +1,1 @@
-"""What was said: an update and a conversation in, the next conversation out."""
+"""The conversation with an agent as immutable values, and the reducer that builds it from updates."""

@@ -1,4 +1,4 @@
-"""One tool call: how an update, a question, an answer and the turn's end change it.
+"""How an update, a question, an answer and the end of the turn change a tool call.
 
 A status never goes backwards, and three things outrank what the agent reports: an open question, a "no", and a
 cancel. A call that was closed only because the turn ended still takes the agent's late `completed` or `failed`: that
@@ -7,48 +7,64 @@ is a fact about the world.
 
 from __future__ import annotations
 
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Literal, cast
 
-from ..acp.messages import Json, ToolCallUpdate
+from ..acp.messages import Diff, Json, ToolCallUpdate
 from .model import FINAL, Standing, Status, ToolCall
-from .titles import fuller
 
-TERMINAL_LIMIT = 200_000
-"""Characters of a terminal's output that are kept, the newest ones."""
+MAX_TERMINAL_CHARS = 200_000
+"""Of a terminal's output, the newest ones are kept."""
 
 _ORDER = {"pending": 0, "in_progress": 1}
 _LAST = len(_ORDER)
+_MAX_TEXTS = 100
+"""Of an input, searched for what a title may name."""
+_COMMANDS = frozenset({"command", "cmd"})
+_SPECIFIC = re.compile(r"[/\\.\s]")
+"""In paths and command lines, but not in a word that a title may hold by chance."""
+_PLAIN = ("title", "name", "kind", "content", "locations", "raw_input", "raw_output")
+_VERDICTS: dict[bool | None, Any] = {True: "", False: "rejected", None: "cancelled"}
 
 
 def merged(call: ToolCall, update: ToolCallUpdate) -> ToolCall:
-    """`call` with what `update` says; None means unchanged, content replaces. The same object if nothing changed."""
+    """`call` after `update`: None means unchanged, content replaces. The same object if nothing changed."""
     given = {name: value for name in _PLAIN if (value := getattr(update, name)) is not None}
     if update.meta is not None:
-        given["meta"] = _meta(call.meta, update.meta)
-    standing = replace(call.standing, reported=_further(call.standing.reported, update.status))
+        given["meta"] = _merged_meta(call.meta, update.meta)
+    standing = call.standing
+    if update.status and _ORDER.get(update.status, _LAST) > _ORDER.get(standing.reported, _LAST):
+        standing = replace(standing, reported=update.status)
     after = _standing(replace(call, **given), standing)
     after = replace(after, fuller_title=fuller(call.best_title, after))
     return call if _equal(call, after) else after
 
 
-def asked(call: ToolCall) -> ToolCall:
-    """`call` with one more open question; what an earlier answer said is over, and so is a reproach."""
+def with_question(call: ToolCall) -> ToolCall:
+    """`call` with one more open question; an earlier answer no longer counts, and neither does `unasked`."""
     standing = replace(call.standing, questions=call.standing.questions + 1, asked="open", verdict="")
     return _standing(replace(call, unasked=None), standing)
 
 
-def decided(call: ToolCall, allowed: bool | None, words: str) -> ToolCall:
-    """`call` with one question answered; None is cancelled. What is over stays as it ended."""
+def with_answer(call: ToolCall, allowed: bool | None, words: str) -> ToolCall:
+    """`call` with one question answered; None is cancelled. A final status stays."""
     verdict = call.standing.verdict if call.status in FINAL else _VERDICTS[allowed]
-    answer: Any = "allowed" if allowed else "refused"
-    standing = replace(call.standing, questions=max(0, call.standing.questions - 1), asked=answer, verdict=verdict)
+    standing = replace(
+        call.standing,
+        questions=max(0, call.standing.questions - 1),
+        asked="allowed" if allowed else "refused",
+        verdict=verdict,
+    )
     decision = call.decision if words in call.decision else "; ".join(filter(None, (call.decision, words)))
     return _standing(replace(call, decision=decision), standing)
 
 
-def closed(call: ToolCall, stop_reason: str) -> ToolCall:
-    """`call` at the end of a turn: many agents send no final status after a rejection or a cancel."""
+def at_turn_end(call: ToolCall, stop_reason: str) -> ToolCall:
+    """`call` at the end of a turn: many agents send no final status after a rejection or cancellation."""
     if call.status in FINAL:
         return call
     if not call.call_id and call.standing.asked == "allowed" and stop_reason != "cancelled":
@@ -57,17 +73,17 @@ def closed(call: ToolCall, stop_reason: str) -> ToolCall:
     return _standing(call, replace(call.standing, questions=0, verdict=cast(Any, verdict)))
 
 
-def ran_anyway(before: ToolCall, after: ToolCall) -> bool:
-    """The agent reports, just now, to have completed what was refused."""
+def completed_anyway(before: ToolCall, after: ToolCall) -> bool:
+    """The agent has just reported as completed what was refused."""
     refused = after.standing.verdict in ("rejected", "cancelled")
     return refused and after.standing.reported == "completed" != before.standing.reported
 
 
 def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
-    """Whether it was done without a question, or although it was refused.
+    """Whether it ran without a question, or although it was refused.
 
-    Some agents say that a call is in progress just before they ask about it: `perhaps`. One that the agent reports as
-    failed may be one that the agent itself did not permit.
+    `perhaps`: in progress, since some agents report that just before they ask. A failed call may be one that the agent
+    itself did not permit: `no`.
     """
     standing = call.standing
     completed = standing.reported == "completed"
@@ -80,10 +96,6 @@ def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
     if completed:
         return "unasked"
     return "perhaps" if standing.reported == "in_progress" else "no"
-
-
-_PLAIN = ("title", "name", "kind", "content", "locations", "raw_input", "raw_output")
-_VERDICTS: dict[bool | None, Any] = {True: "", False: "rejected", None: "cancelled"}
 
 
 def _standing(call: ToolCall, standing: Standing) -> ToolCall:
@@ -100,24 +112,20 @@ def _status(standing: Standing) -> Status:
     return cast(Status, standing.reported)
 
 
-def _further(reported: str, status: str | None) -> str:
-    return status if status and _ORDER.get(status, _LAST) > _ORDER.get(reported, _LAST) else reported
-
-
 def _equal(one: ToolCall, other: ToolCall) -> bool:
-    """JSON may be nested as deep as the stack allows to read it, and deeper than it allows to compare it."""
+    """Deeply nested JSON that could be parsed may still be too deep to compare."""
     try:
         return one == other
     except RecursionError:
         return False
 
 
-def _meta(old: Json, new: Json) -> Json:
+def _merged_meta(old: Json, new: Json) -> Json:
     meta = {**old, **new}
     delta = _output(meta.pop("terminal_output_delta", None))
     if delta:
         output = meta.get("terminal_output")
-        whole = (_output(output) + delta)[-TERMINAL_LIMIT:]
+        whole = (_output(output) + delta)[-MAX_TERMINAL_CHARS:]
         meta["terminal_output"] = {**(output if isinstance(output, dict) else {}), "data": whole}
     return meta
 
@@ -125,3 +133,40 @@ def _meta(old: Json, new: Json) -> Json:
 def _output(raw: Any) -> str:
     data = raw.get("data") if isinstance(raw, dict) else raw
     return data if isinstance(data, str) else ""
+
+
+# -- titles ----------------------------------------------------------------------------------------------------------
+
+
+def fuller(earlier: str, call: ToolCall) -> str:
+    """`earlier` if it names the file, command or server of `call` and `call.title` does not; otherwise empty.
+
+    Agents title one call several times: Copilot's permission request says "Create file" or "echo" of what it announced
+    as "Creating /project/new.py" or "lab-echo" (tool `echo` of the MCP server `lab`).
+    """
+    title = call.title
+    if not title or earlier == title:
+        return ""
+    if re.search(rf"[-_.:/]{re.escape(title)}\Z", earlier):
+        return earlier  # SERVER-TOOL, and then TOOL
+    subjects = list(islice(_subjects(call), _MAX_TEXTS))
+    return earlier if _names(earlier, subjects) and not _names(title, subjects) else ""
+
+
+def _names(title: str, subjects: list[str]) -> bool:
+    return any(each in title and re.search(rf"(?<!\w){re.escape(each)}(?!\w)", title) for each in subjects)
+
+
+def _subjects(call: ToolCall) -> Iterator[str]:
+    """Paths, with their last part alone too, and commands."""
+    paths = (*(place.path for place in call.locations), *(part.path for part in call.content if isinstance(part, Diff)))
+    for text in (*paths, *_texts(call.raw_input)):
+        yield from filter(re.compile(r"\w").search, (text, posixpath.basename(text)))
+
+
+def _texts(raw: Any) -> Iterator[str]:
+    members = raw.items() if isinstance(raw, Mapping) else ()
+    for name, value in islice(members, _MAX_TEXTS):
+        for text in islice(value, _MAX_TEXTS) if isinstance(value, list) else (value,):
+            if isinstance(text, str) and text and (name in _COMMANDS or _SPECIFIC.search(text)):
+                yield text

@@ -1,6 +1,6 @@
-"""The conversation as values that never change: one tuple of entries, in the order in which they began.
+"""The conversation as immutable values: one tuple of entries, in the order in which they began.
 
-An entry's `id` is its place in the tuple; `turn` is the number of the prompt (1, 2, …; 0 before the first) whose
+An entry's `id` is its index in the tuple; `turn` is the number of the prompt (1, 2, …; 0 before the first) whose
 cell owns it, so that a late update is drawn where it belongs.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..acp.messages import Block, Command, Location, PlanEntry, SessionState, Speaker, ToolContent, UsageUpdate
-from .text import Growing
+from ..acp.messages import AvailableCommand, Block, Location, PlanEntry, SessionState, Speaker, ToolContent, UsageUpdate
+from .text import GrowingText
 
 Status = Literal["pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled"]
 FINAL: frozenset[str] = frozenset({"completed", "failed", "rejected", "cancelled"})
@@ -18,18 +18,18 @@ FINAL: frozenset[str] = frozenset({"completed", "failed", "rejected", "cancelled
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What somebody said, as markdown. Anything but text in a message is an `Attachment` after it."""
+    """Text of one speaker, as markdown. Other content of a message is an `Attachment` after it."""
 
     id: int
     turn: int
     speaker: Speaker
-    text: Growing
+    text: GrowingText
     message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image, sound, link, resource or unknown block that somebody sent."""
+    """An image, sound, link, resource or unknown block of a message."""
 
     id: int
     turn: int
@@ -39,33 +39,33 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a tool call's status is made of; only the reducer looks at it."""
+    """What a tool call's status is computed from."""
 
     reported: str = "pending"
-    """How far the agent says that it is."""
+    """The status that the agent reported."""
     questions: int = 0
-    """Permission requests about it that are open."""
+    """Number of open permission requests."""
     asked: Literal["", "open", "allowed", "refused"] = ""
-    """What became of the newest permission request about it; empty: there was none."""
+    """State of the newest permission request; empty if there was none."""
     verdict: Literal["", "rejected", "cancelled", "closed"] = ""
-    """What we know better: somebody said no, it was cancelled, or the turn ended without a word about it."""
+    """What overrides the report: it was rejected or cancelled, or the turn ended without a final status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """A call went on without a question, or against the answer. `words` say so, or what of the user's covers it."""
+    """A call ran without a question, or against the answer. `words` say so, or name the user's rule that covers it."""
 
     words: str
     covered: bool = False
-    """The user's own rule, mode or earlier "always" allows it: nobody is accused."""
+    """The user's own rule, mode or earlier "always" allows it: not a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Something the agent does. `waiting`, `rejected` and `cancelled` are set by us, the other statuses by the agent.
+    """An action of the agent. `waiting`, `rejected` and `cancelled` are set by us, the other statuses by the agent.
 
-    `decision` says in words what was decided about it and by whom ("Allowed: Allow once (you)"); empty if nobody asked.
-    `unasked` is None as long as it did nothing that it should have asked about.
+    `decision` says what was decided about it and by whom ("Allowed: Allow once (you)"); empty if never asked about.
+    `unasked` is None as long as the call did nothing that it should have asked about.
     """
 
     id: int
@@ -104,7 +104,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the user; severity info, warning, error or unknown. `raw` is JSON that we could not read.
+    """A line for the user; severity info, warning, error or unknown. `raw` is JSON that could not be interpreted.
 
     Notices about one thing share a line: `about` names the thing, `count` says how often it came.
     """
@@ -124,21 +124,21 @@ Entry = Message | Attachment | ToolCall | Plan | Notice
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Everything said so far in one session, and the session's present state."""
+    """All entries of one session, and the session's current state."""
 
     entries: tuple[Entry, ...] = ()
     turn: int = 0
     live: bool = False
-    """A turn is running: text from the user is then an echo of the prompt, and not shown."""
+    """A turn is running; text from the user is then an echo of the prompt and not shown."""
     state: SessionState | None = None
-    commands: tuple[Command, ...] = ()
+    commands: tuple[AvailableCommand, ...] = ()
     title: str = ""
     usage: UsageUpdate | None = None
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
-        """The entries that turn `turn` owns."""
+        """The entries of turn `turn`."""
         return tuple(entry for entry in self.entries if entry.turn == turn)
 
     def with_entry(self, entry: Entry) -> Conversation:
-        """This conversation with `entry` in the place that its id names: replaced, or added at the end."""
+        """This conversation with `entry` at the index that is its id: replaced, or added at the end."""
         return replace(self, entries=(*self.entries[: entry.id], entry, *self.entries[entry.id + 1 :]))

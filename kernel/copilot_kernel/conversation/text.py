@@ -1,7 +1,7 @@
-"""A text that grows at its end without being copied.
+"""Text that can be appended to without copying it.
 
-Two texts may share one list of parts; each knows how many of them are its own. Appending to the newest is O(1), and an
-older value still reads as it was.
+Values share one list of parts, and each knows how many of them are its own. Appending to the newest is O(1); older
+values stay as they were.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 
-class Growing:
-    """An immutable-looking text. `parts(start)` reads only what came after the first `start` parts."""
+class GrowingText:
+    """Text that behaves like an immutable value; `parts(start)` yields only what came after the first `start` parts."""
 
     __slots__ = ("_count", "_length", "_parts")
 
@@ -19,9 +19,9 @@ class Growing:
         self._count = len(self._parts)
         self._length = len(text)
 
-    def append(self, text: str) -> Growing:
-        """A text with `text` at its end; this one stays as it is."""
-        grown = Growing()
+    def append(self, text: str) -> GrowingText:
+        """A new value with `text` at its end."""
+        grown = GrowingText()
         shared = self._parts if len(self._parts) == self._count else self._parts[: self._count]
         shared.append(text)
         grown._parts, grown._count, grown._length = shared, self._count + 1, self._length + len(text)
@@ -34,7 +34,7 @@ class Growing:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """Number of parts."""
         return self._count
 
     @property
@@ -49,10 +49,10 @@ class Growing:
         return "".join(self._parts[: self._count])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Growing | str) and str(self) == str(other)
+        return isinstance(other, GrowingText | str) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(str(self))
 
     def __repr__(self) -> str:
-        return f"Growing({str(self)!r})"
+        return f"GrowingText({str(self)!r})"

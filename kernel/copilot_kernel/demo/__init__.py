@@ -1,1 +1,1 @@
-"""The guest: a scripted agent, for demonstrations, notebooks and tests. It is never presented as Copilot."""
+"""The demo agent: a scripted ACP agent for the tour and for first tries. It is never presented as Copilot."""

@@ -1,168 +1,250 @@
-"""The demo agent's side of one connection: its methods, and the prompts that run."""
+"""The demo agent's side of one connection: its methods, its sessions, and the prompts that run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
 
-from ..acp.connection import Connection
-from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed, method_not_found
+from copilot_kernel import __version__
+
+from ..acp.connection import RpcConnection
+from ..acp.jsonrpc import INVALID_PARAMS, NOT_FOUND, RequestFailed, method_not_found
 from ..acp.transport import Transport
 from ..errors import AgentExited
-from . import protocol
-from .dialects import dialect
-from .directives import perform
-from .journal import title
-from .options import Menu
-from .protocol import Json
+from . import session as saved
+from .directives import DIRECTIVES, ScriptError, find_script, perform
 from .scenes import play
-from .script import ScriptError, find_script
-from .session import Session
-from .sessions import Sessions
-from .signin import SignIn
-from .stage import Rejected, Stage, TurnEnded
-from .switches import Switches, trips
+from .session import Json, Menu, Past, Session, usual_menu
+from .stage import Client, Directive, Rejected, Stage, TurnEnded
 
-AFTERWARDS = 0.05
-"""Seconds after a prompt's answer until what comes after it is sent."""
+AFTERWARDS_SECONDS = 0.05
+"""From a prompt's answer until what comes after it is sent."""
+
+INITIALIZED: Json = {
+    "protocolVersion": 1,
+    "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
+    "agentCapabilities": {
+        "loadSession": True,
+        "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+        "mcpCapabilities": {"http": False, "sse": False},
+        "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+    },
+    "authMethods": [],
+}
+"""The answer to `initialize`."""
+
+COMMANDS: Json = {
+    "sessionUpdate": "available_commands_update",
+    "availableCommands": [
+        {"name": "help", "description": "What the demo agent is, and what to ask it"},
+        {
+            "name": "tour",
+            "description": "Show one part of the tour",
+            "input": {"hint": "plan, edit, tests or trouble"},
+        },
+    ],
+}
+"""The update with the slash commands."""
 
 Answer = Coroutine[Any, Any, Any]
 Method = Callable[[Json], Answer]
 
 
-async def serve(transport: Transport, switches: Switches | None = None) -> None:
-    """Be the agent of one client until it closes the connection."""
-    async with anyio.create_task_group() as tasks:
-        agent = Agent(transport, tasks, switches or {})
-        try:
-            async with agent.connection as connection:
-                await connection.closed.wait()
-        finally:
-            agent.sessions.end()
-        tasks.cancel_scope.cancel()
+class Handler(Protocol):
+    """An agent for one connection, as `serve` runs it."""
+
+    def on_notification(self, method: str, params: Any) -> None: ...
+
+    def on_request(self, method: str, params: Any) -> Answer: ...
+
+    def close(self) -> None: ...
 
 
 class Agent:
-    """What the `switches` mean is said in `switches.py`."""
+    """The demo agent for one client.
 
-    def __init__(self, transport: Transport, tasks: TaskGroup, switches: Switches) -> None:
-        self.connection = Connection(transport, on_notification=self.hear, on_request=self.accept)
-        self.sessions = Sessions(switches, self._tell, self._cancel)
-        self._transport, self._tasks, self._switches = transport, tasks, switches
-        self._sign_in, self._dialect = SignIn(switches), dialect(switches)
-        self._client: Json = {}
+    `directives` are what a script may name, `menu` is what sessions offer to choose: a program that adds to the demo
+    agent passes its own.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        tasks: TaskGroup,
+        *,
+        directives: Mapping[str, Directive] = DIRECTIVES,
+        menu: Menu = usual_menu,
+    ) -> None:
+        self.sessions: dict[str, Session] = {}
+        self._client, self._tasks = client, tasks
+        self._directives, self._menu = directives, menu
         self._running: dict[str, anyio.CancelScope] = {}
+        self._methods: dict[str, Method] = {
+            "initialize": self._initialize,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/list": self._list,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/prompt": self._prompt,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_option,
+        }
 
-    def hear(self, method: str, params: Any) -> None:
+    def on_notification(self, method: str, params: Any) -> None:
         """A notification of the client's."""
         if method == "session/cancel" and isinstance(params, dict):
             self._cancel(str(params.get("sessionId")))
 
-    def accept(self, method: str, params: Any) -> Answer:
+    def on_request(self, method: str, params: Any) -> Answer:
         """A request of the client's. Raises RequestFailed."""
-        if "never-answers" in self._switches:
-            return self._never()
-        serve = self._methods().get(method)
-        if serve is None or not self._has(method):
+        if method not in self._methods:
             raise method_not_found(method)
         if not isinstance(params, dict):
             raise _invalid("params must be an object")
-        return serve(params)
+        return self._methods[method](params)
 
-    def _methods(self) -> Mapping[str, Method]:
-        sessions = self.sessions
-        return {
-            "initialize": self._initialize,
-            "authenticate": self._sign_in.authenticate,
-            "logout": self._sign_in.logout,
-            "session/new": self._session(sessions.new),
-            "session/load": self._session(sessions.load),
-            "session/resume": self._session(sessions.resume),
-            "session/list": sessions.list,
-            "session/close": sessions.close,
-            "session/delete": sessions.delete,
-            "session/prompt": self._prompt,
-            "session/set_mode": sessions.set_mode,
-            "session/set_model": sessions.set_model,
-            "session/set_config_option": sessions.set_option,
-        }
-
-    def _has(self, method: str) -> bool:
-        """A method that is not advertised is not there either."""
-        chooses = {"set_mode": "modes", "set_model": "models", "set_config_option": "configOptions"}
-        name = method.rpartition("/")[2]
-        return f"no-{name}" not in self._switches and (name not in chooses or self.sessions.menu.offers(chooses[name]))
-
-    def _session(self, method: Method) -> Method:
-        """`method`, which begins a session, and so needs a sign-in."""
-
-        async def gated(params: Json) -> Any:
-            self._sign_in.require()
-            return self._dialect.session(await method(params))
-
-        return gated
-
-    async def _never(self) -> Json:
-        await anyio.sleep_forever()
-        raise AssertionError("unreachable")
+    def close(self) -> None:
+        """The connection has ended."""
+        for session in self.sessions.values():
+            session.close()
 
     async def _initialize(self, params: Json) -> Json:
-        if trips(self._switches, "hangs-initialize"):
-            await anyio.sleep_forever()
-        self._client = params.get("clientCapabilities") or {}
-        self.sessions.menu = Menu(self._switches, self._client)
-        version = 2 if "protocol-2" in self._switches else 1
-        answer = protocol.initialized(version, self._switches, self._sign_in.offered(self._client))
-        return self._dialect.initialized(answer)
+        return INITIALIZED
+
+    # -- sessions -------------------------------------------------------------------------------------------------
+
+    async def _new(self, params: Json) -> Json:
+        session = Session(str(uuid4()), _folder(params), self._menu, servers=_servers(params))
+        self.sessions[session.id] = session
+        await self._send(session, COMMANDS)
+        return {"sessionId": session.id, **session.described()}
+
+    async def _load(self, params: Json) -> Json:
+        past, session = self._restore(params, _servers(params))
+        for update in past.replay():
+            await self._send(session, update)
+        await self._send(session, session.mode_update())
+        await self._send(session, COMMANDS)
+        return session.described()
+
+    async def _resume(self, params: Json) -> Json:
+        _, session = self._restore(params, params.get("mcpServers") or [])
+        await self._send(session, COMMANDS)
+        return session.described()
+
+    def _restore(self, params: Json, servers: list[Any]) -> tuple[Past, Session]:
+        cwd = _folder(params)
+        past = saved.load(params.get("sessionId")) or Past(self._find(params).id)
+        self._leave(past.id)
+        session = self.sessions[past.id] = Session.restored(past, cwd, self._menu)
+        session.servers = servers
+        return past, session
+
+    async def _list(self, params: Json) -> Json:
+        """All sessions with a prompt, newest first. Others go on meanwhile."""
+        found = await anyio.to_thread.run_sync(saved.list_saved)
+        return {"sessions": [session for session in found if params.get("cwd") in (None, session["cwd"])]}
+
+    async def _close(self, params: Json) -> Json:
+        self._leave(self._find(params).id)
+        return {}
+
+    async def _delete(self, params: Json) -> Json:
+        """Deleting what is not there is no mistake."""
+        if isinstance(id := params.get("sessionId"), str):
+            self._leave(id)
+            saved.delete(id)
+        return {}
+
+    async def _set_mode(self, params: Json) -> Json:
+        await self._choose(self._find(params), "mode", params.get("modeId"))
+        return {}
+
+    async def _set_option(self, params: Json) -> Json:
+        session = self._find(params)
+        await self._choose(session, params.get("configId"), params.get("value"))
+        return {"configOptions": session.config_options()}
+
+    async def _choose(self, session: Session, id: Any, value: Any) -> None:
+        try:
+            updates = session.choose(id, value)
+        except ValueError as error:
+            raise _invalid(str(error)) from None
+        for update in updates:
+            await self._send(session, update)
+
+    def _find(self, params: Json, code: int = NOT_FOUND) -> Session:
+        """The open session that `params` names. Raises RequestFailed with `code`."""
+        try:
+            return self.sessions[params["sessionId"]]
+        except (KeyError, TypeError):
+            raise RequestFailed(code, "demo agent: there is no such session") from None
+
+    def _leave(self, id: str) -> None:
+        self._cancel(id)
+        if id in self.sessions:
+            self.sessions.pop(id).close()
+
+    async def _send(self, session: Session, update: Json) -> None:
+        """An update that is no part of a turn."""
+        with suppress(AgentExited):
+            await self._client.notify("session/update", {"sessionId": session.id, "update": update})
 
     # -- prompts --------------------------------------------------------------------------------------------------
 
     def _prompt(self, params: Json) -> Answer:
         """A plain function, so that a cancel that follows at once finds the prompt. A second prompt ends the first."""
-        session, blocks = self.sessions.find(params, INVALID_PARAMS), params.get("prompt")
+        session, blocks = self._find(params, INVALID_PARAMS), params.get("prompt")
         if not isinstance(blocks, list):
             raise _invalid("prompt must be a list of content blocks")
-        if unwanted := protocol.unwanted(blocks, self._switches):
-            raise _invalid(f"demo agent: I did not say that I take {', '.join(unwanted)}")
         self._cancel(session.id)
-        session.hear(blocks)
+        session.add_prompt(blocks)
         scope = self._running[session.id] = anyio.CancelScope()
-        stage = Stage(
-            self.connection, self._transport, session, blocks, self.sessions.menu, self._client, self._dialect
-        )
-        return self._turn(stage, scope)
+        return self._turn(Stage(self._client, session, blocks, self._directives), scope)
 
     async def _turn(self, stage: Stage, scope: anyio.CancelScope) -> Json:
-        stop_reason = "cancelled"
+        session, stop_reason = stage.session, "cancelled"
         try:
             with scope, suppress(AgentExited):
                 stop_reason = await _act(stage)
-                await stage.send(protocol.usage(1000 * len(stage.session.prompts)))
+                await stage.usage(1000 * len(session.prompts))
         finally:
-            if self._running.get(stage.session.id) is scope:
-                del self._running[stage.session.id]
-        self._tasks.start_soon(self._afterwards, stage)
-        return self._dialect.ended({"stopReason": stop_reason}, stage.session.id, "".join(stage.said))
-
-    async def _afterwards(self, stage: Stage) -> None:
-        await anyio.sleep(AFTERWARDS)
-        for update in stage.late:
-            await stage.send_quietly(update)
-        if len(stage.session.prompts) == 1:
-            await stage.send_quietly({"sessionUpdate": "session_info_update", "title": title(stage.session.prompts)})
+            if self._running.get(session.id) is scope:
+                del self._running[session.id]
+        if len(session.prompts) == 1:
+            stage.afterwards.append({"sessionUpdate": "session_info_update", "title": saved.title(session.prompts)})
+        self._tasks.start_soon(_send_afterwards, stage)
+        return {"stopReason": stop_reason}
 
     def _cancel(self, session_id: str) -> None:
         if session_id in self._running:
             self._running.pop(session_id).cancel()
 
-    async def _tell(self, session: Session, update: Json) -> None:
-        if (spoken := self._dialect.update(update)) is not None:
-            with suppress(AgentExited):
-                await self.connection.notify("session/update", {"sessionId": session.id, "update": spoken})
+
+async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup], Handler] = Agent) -> None:
+    """Be the agent of one client until it closes the connection. `build` makes the agent."""
+    async with anyio.create_task_group() as tasks:
+        connection = RpcConnection(
+            transport,
+            on_notification=lambda method, params: agent.on_notification(method, params),
+            on_request=lambda method, params: agent.on_request(method, params),
+        )
+        agent = build(connection, tasks)
+        try:
+            async with connection:
+                await connection.closed.wait()
+        finally:
+            agent.close()
+        tasks.cancel_scope.cancel()
 
 
 async def _act(stage: Stage) -> str:
@@ -178,6 +260,27 @@ async def _act(stage: Stage) -> str:
     except ScriptError as error:
         raise _invalid(str(error)) from None
     return "end_turn"
+
+
+async def _send_afterwards(stage: Stage) -> None:
+    await anyio.sleep(AFTERWARDS_SECONDS)
+    with suppress(AgentExited):
+        for update in stage.afterwards:
+            await stage.send(update)
+
+
+def _folder(params: Json) -> Path:
+    cwd = params.get("cwd")
+    if not isinstance(cwd, str) or not os.path.isabs(cwd):
+        raise _invalid("cwd must be an absolute path")
+    return Path(cwd)
+
+
+def _servers(params: Json) -> list[Any]:
+    servers = params.get("mcpServers")
+    if not isinstance(servers, list):
+        raise _invalid("mcpServers must be a list")
+    return servers
 
 
 def _invalid(message: str) -> RequestFailed:

@@ -47,19 +47,19 @@ sys.exit(1 if failed else 0)
 }
 
 
-class NotOurs(Exception):
-    """There is a `demo-project` that somebody else made."""
+class NotOursError(Exception):
+    """There is a `demo-project` that the demo agent did not make."""
 
 
 def reset(cwd: Path, *names: str) -> None:
-    """Write `names` (all, without names) in `cwd` as they are at first. Raises NotOurs and OSError."""
+    """Write `names` (all, without names) in `cwd` as they are at first. Raises NotOursError and OSError."""
     folder = cwd / FOLDER
     if folder.is_symlink() or (folder.exists() and not (folder / MARKER).is_file()):
-        raise NotOurs(f"there is already a `{FOLDER}` here that I did not make, so I leave everything as it is")
+        raise NotOursError(f"there is already a `{FOLDER}` here that I did not make, so I leave everything as it is")
     folder.mkdir(exist_ok=True)
     (folder / MARKER).touch()
     for name in names or FILES:
         path = cwd / name
         if path.is_symlink():
-            raise NotOurs(f"`{name}` is a link, so I leave everything as it is")
+            raise NotOursError(f"`{name}` is a link, so I leave everything as it is")
         path.write_text(FILES[name])

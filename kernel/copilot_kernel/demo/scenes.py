@@ -6,23 +6,37 @@ resets; so a notebook gives the same answers when it is run again.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Awaitable, Callable
 
 import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
-from . import files, media, project, protocol, saying
+from . import files, project
 from .directives import together
-from .script import texts
-from .shell import shell
-from .stage import Stage, TurnEnded, die
-from .words import CRASH, EXPLAINED, FAILING, FIXED, GONE, HELP, OVERVIEW_THOUGHT, PASSING, PLANNED, READ, REFUSED
+from .session import texts
+from .stage import Stage, TurnEnded, chunk
+from .words import (
+    CRASH,
+    EXPLAINED,
+    FAILING,
+    FIXED,
+    GONE,
+    HELP,
+    OVERVIEW_THOUGHT,
+    PASSING,
+    PICTURE,
+    PLANNED,
+    READ,
+    REFUSED,
+)
 
 Scene = Callable[[Stage], Awaitable[None]]
 
 PLAN = ("Read the code", "Read its tests", "Choose the arguments", "Write the plan down")
-THINKING = 0.3
+STEP_SECONDS = 0.3
 """Seconds between two steps of a plan."""
 
 
@@ -31,11 +45,11 @@ async def play(stage: Stage) -> None:
     prompt = (texts(stage.blocks) or [""])[-1]
     scene = choose(prompt)
     try:
-        if scene in PROJECT_SCENES and stage.session.fresh:
+        if scene in PROJECT_SCENES and stage.session.uses_new_project:
             project.reset(stage.session.cwd)
-            stage.session.fresh = False
+            stage.session.uses_new_project = False
         await scene(stage)
-    except (project.NotOurs, OSError) as error:
+    except (project.NotOursError, OSError) as error:
         await stage.say(f"demo agent: {error}.")
 
 
@@ -64,10 +78,10 @@ async def explain(stage: Stage) -> None:
 async def make_plan(stage: Stage) -> None:
     """A plan whose steps get done one by one."""
     for done in range(len(PLAN) + 1):
-        await stage.send(protocol.plan(PLAN, done))
+        await stage.plan(PLAN, done)
         if done < 2:
             await files.read(stage, (project.CODE, project.TESTS)[done])
-        await anyio.sleep(THINKING)
+        await anyio.sleep(STEP_SECONDS)
     await stage.stream(PLANNED)
 
 
@@ -80,12 +94,13 @@ async def read_notes(stage: Stage) -> None:
 async def picture(stage: Stage) -> None:
     """A picture."""
     await stage.stream("Five bars, drawn by the demo agent:")
-    await media.image(stage, "")
+    await stage.send(chunk({"type": "image", "mimeType": "image/png", "data": PICTURE}))
 
 
 async def remember(stage: Stage) -> None:
-    """What was said before."""
-    await saying.remember(stage, "")
+    """How many prompts the session has had, and the first."""
+    prompts = stage.session.prompts
+    await stage.say(f"This is prompt {len(prompts)} of this session; the first was {prompts[0]!r}.")
 
 
 # -- the second notebook: questions, diffs, commands -------------------------------------------------------------
@@ -103,7 +118,7 @@ async def fix(stage: Stage) -> None:
 
 async def run_tests(stage: Stage) -> None:
     """A command that is asked for, with its output and exit code."""
-    code = await shell(stage, f"cd {project.FOLDER} && python3 test_fibonacci.py", "Run the tests")
+    code = await files.shell(stage, f"cd {project.FOLDER} && python3 test_fibonacci.py", "Run the tests")
     await stage.stream(FAILING if code else PASSING)
 
 
@@ -132,11 +147,13 @@ async def fail(stage: Stage) -> None:
 async def crash(stage: Stage) -> None:
     """The process ends in the middle of an answer."""
     await stage.stream(CRASH)
-    die(1)
+    sys.stderr.write("demo agent: ending now, as I was asked to (exit code 1)\n")
+    sys.stderr.flush()
+    os._exit(1)
 
 
 async def refuse(stage: Stage) -> None:
-    """The agent does not want to."""
+    """The agent refuses."""
     await stage.stream(REFUSED)
     raise TurnEnded("refusal")
 

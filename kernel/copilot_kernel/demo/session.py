@@ -1,50 +1,291 @@
-"""What the demo agent knows of one session while it is open."""
+"""The demo agent's sessions: what one knows while it is open, and the journal that outlives it.
+
+A journal is a JSONL file with a line for each thing that happens, written at once, so that `kill -9` loses nothing.
+A session has none before its first prompt.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from .journal import Journal, Past
 from .project import FOLDER
-from .script import texts
+
+Json = dict[str, Any]
+
+REPLAYED = frozenset({"agent_message_chunk", "tool_call", "tool_call_update"})
+"""The updates that a loaded session shows again; neither thoughts nor plans, as with Copilot."""
+TAIL_BYTES = 65_536
+"""Bytes at the end of a journal in which the time of its last record is looked for."""
+_ID = re.compile(r"[0-9a-f-]{36}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A config option of a session: a choice of one of `values`, which maps ids to names."""
+
+    id: str
+    name: str
+    category: str
+    values: Mapping[str, str]
+
+    @property
+    def default(self) -> Any:
+        return next(iter(self.values))
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.values
+
+    def described(self, current: Any) -> Json:
+        """The option as the protocol has it, set to `current`."""
+        head = {"id": self.id, "name": self.name, "category": self.category}
+        return {**head, "type": "select", "currentValue": current, "options": self.options()}
+
+    def options(self) -> list[Json]:
+        return [{"value": value, "name": name} for value, name in self.values.items()]
+
+
+Menu = Callable[[Mapping[str, Any]], Sequence[Choice]]
+"""What a session offers to choose, given what is chosen so far. The first choice is the mode."""
+
+CHOICES = (
+    Choice("mode", "Mode", "mode", {"agent": "Agent: does what you ask", "plan": "Plan: thinks first"}),
+    Choice("model", "Model", "model", {"scripted": "Scripted", "scripted-large": "Scripted, large"}),
+)
+
+
+def usual_menu(chosen: Mapping[str, Any]) -> Sequence[Choice]:
+    """The demo agent's own menu: a mode and a model."""
+    return CHOICES
 
 
 @dataclass(slots=True)
 class Session:
-    """`allowed` holds what was allowed for ever, `calls` counts tool calls."""
+    """An open session. `chosen` maps the ids of the menu's choices to values; `allowed` is what is always allowed."""
 
     id: str
     cwd: Path
-    chosen: dict[str, Any]
-    journal: Journal
+    menu: Menu
+    chosen: Json = field(default_factory=dict)
     servers: Sequence[Any] = ()
     prompts: list[str] = field(default_factory=list)
     calls: Iterator[int] = field(default_factory=lambda: count(1))
     allowed: set[tuple[str, str]] = field(default_factory=set)
-    fresh: bool = True
-    """The scratch project of the natural prompts has not been used in this session."""
+    uses_new_project: bool = True
+    """The scratch project has to be made, or reset, before the first scene that uses it."""
+    _journal: FileIO | None = None
 
-    def hear(self, blocks: Sequence[Any]) -> None:
-        """A prompt, which is remembered from now on."""
-        self.journal.begin(self.id, str(self.cwd), self.chosen)
+    def __post_init__(self) -> None:
+        self.chosen = self._valid(self.chosen)
+
+    @classmethod
+    def restored(cls, past: Past, cwd: Path, menu: Menu) -> Session:
+        """A session that continues `past`."""
+        session = cls(past.id, cwd, menu, past.chosen, prompts=past.prompts)
+        if past.prompts:
+            begun = sum(update.get("sessionUpdate") == "tool_call" for update in past.updates())
+            session.calls = count(begun + 1)
+            session.uses_new_project = not (cwd / FOLDER).exists()
+            session.open_journal()
+        return session
+
+    # -- what is chosen -------------------------------------------------------------------------------------------
+
+    def choose(self, id: Any, value: Any) -> list[Json]:
+        """Set an option; the updates that report it. Raises ValueError."""
+        choice = next((choice for choice in self.menu(self.chosen) if choice.id == id), None)
+        if choice is None:
+            raise ValueError(f"demo agent: there is no option {id!r}")
+        if not choice.accepts(value):
+            raise ValueError(f"demo agent: {id} cannot be {value!r}")
+        self.chosen = self._valid({**self.chosen, choice.id: value})
+        self.record(chosen=self.chosen)
+        changed: Json = {"sessionUpdate": "config_option_update", "configOptions": self.config_options()}
+        return [changed, self.mode_update()] if id == "mode" else [changed]
+
+    def config_options(self) -> list[Json]:
+        return [choice.described(self.chosen[choice.id]) for choice in self.menu(self.chosen)]
+
+    def mode_update(self) -> Json:
+        return {"sessionUpdate": "current_mode_update", "currentModeId": self.chosen["mode"]}
+
+    def described(self) -> Json:
+        """What the answers to `session/new`, `session/load` and `session/resume` say of it."""
+        modes = [{"id": id, "name": name} for id, name in self.menu(self.chosen)[0].values.items()]
+        return {
+            "modes": {"currentModeId": self.chosen["mode"], "availableModes": modes},
+            "configOptions": self.config_options(),
+        }
+
+    def _valid(self, chosen: Mapping[str, Any]) -> Json:
+        """`chosen`, with defaults for what is missing or no longer offered."""
+        valid: Json = {}
+        for choice in self.menu(chosen):
+            value = chosen.get(choice.id)
+            valid[choice.id] = value if choice.accepts(value) else choice.default
+        return valid
+
+    # -- the journal ----------------------------------------------------------------------------------------------
+
+    def add_prompt(self, blocks: Sequence[Any]) -> None:
+        if self._journal is None and not self.prompts:
+            self.open_journal()
         self.prompts.append("\n".join(texts(blocks)))
-        self.journal.write(prompt=blocks)
+        self.record(prompt=blocks)
 
-    def choose(self, chosen: dict[str, Any]) -> None:
-        self.chosen = chosen
-        self.journal.write(chosen=chosen)
+    def open_journal(self) -> None:
+        """Keep from now on what happens. Where nothing can be written, such as in a read-only home, nothing is kept."""
+        try:
+            path = _path(self.id)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._journal = FileIO(path, "ab", opener=_open_private)
+            if path.stat().st_size:
+                self._journal.write(b"\n")  # the line before this may have been cut off
+        except OSError as error:
+            return self._stop_recording(error)
+        self.record(session=self.id, cwd=str(self.cwd), chosen=self.chosen)
 
-    def restore(self, past: Past) -> None:
-        """What is known of its past; it goes on in the same journal."""
-        self.prompts = past.prompts
-        self.calls = count(1 + sum(_begins(record.get("update")) for record in past.records))
-        self.fresh = not (self.cwd / FOLDER).exists()
-        self.journal.begin(self.id, str(self.cwd), self.chosen)
+    def record(self, **event: Any) -> None:
+        """Write to the journal, if there is one."""
+        if self._journal is not None:
+            line = json.dumps({"at": datetime.now(UTC).isoformat(), **event}) + "\n"
+            try:
+                self._journal.write(line.encode())
+            except OSError as error:
+                self._stop_recording(error)
+
+    def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        self._journal = None
+
+    def _stop_recording(self, error: OSError) -> None:
+        self.close()
+        sys.stderr.write(f"demo agent: sessions are not kept: {error}\n")
 
 
-def _begins(update: Any) -> bool:
-    return isinstance(update, dict) and update.get("sessionUpdate") == "tool_call"
+def texts(blocks: Sequence[Any]) -> list[str]:
+    """The texts among a prompt's content blocks."""
+    return [str(block.get("text", "")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+
+
+# -- saved sessions -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Past:
+    """A saved session; `records` are the lines of its journal."""
+
+    id: str
+    cwd: str = ""
+    chosen: Json = field(default_factory=dict)
+    prompts: list[str] = field(default_factory=list)
+    records: list[Json] = field(default_factory=list)
+
+    def add(self, record: Json) -> None:
+        self.cwd = record.get("cwd", self.cwd)
+        self.chosen |= record.get("chosen", {})
+        if "prompt" in record:
+            self.prompts.append("\n".join(texts(record["prompt"])))
+        self.records.append(record)
+
+    def updates(self) -> Iterator[Json]:
+        for record in self.records:
+            if isinstance(update := record.get("update"), dict):
+                yield update
+
+    def replay(self) -> Iterator[Json]:
+        """The updates that show the conversation again."""
+        for record in self.records:
+            for block in record.get("prompt", ()):
+                if isinstance(block, dict) and block.get("type") not in ("image", "audio"):
+                    yield {"sessionUpdate": "user_message_chunk", "content": block}
+            update = record.get("update")
+            if isinstance(update, dict) and update.get("sessionUpdate") in REPLAYED:
+                yield update
+
+
+def title(prompts: Sequence[str]) -> str:
+    """What a session with these prompts is called."""
+    first_line = prompts[0].strip().partition("\n")[0]
+    return f"Demo: {first_line[:50]}"
+
+
+def load(id: Any) -> Past | None:
+    """The saved session `id`; None if there is none with a prompt."""
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        return None
+    past = Past(id)
+    with suppress(FileNotFoundError, NotADirectoryError), _path(id).open("rb") as lines:
+        for record in _records(lines):
+            past.add(record)
+    return past if past.prompts else None
+
+
+def list_saved() -> list[Json]:
+    """All saved sessions, the newest first, as `session/list` describes them."""
+    found = filter(None, map(_summary, _folder().glob("*.jsonl")))
+    return sorted(found, key=lambda session: (session["updatedAt"], session["sessionId"]), reverse=True)
+
+
+def delete(id: Any) -> None:
+    """Delete the saved session `id`, if there is one."""
+    if isinstance(id, str) and _ID.fullmatch(id):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            _path(id).unlink()
+
+
+def home() -> Path:
+    """Where the demo agent keeps sessions: `COPILOT_KERNEL_DEMO_HOME`, or a folder in the user's state folder."""
+    if chosen := os.environ.get("COPILOT_KERNEL_DEMO_HOME"):
+        return Path(chosen)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "copilot-kernel-demo"
+
+
+def _summary(path: Path) -> Json | None:
+    """Reads only the two ends of the file. None if there is no prompt in it."""
+    past = Past(path.stem)
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        for record in _records(file):
+            past.add(record)
+            if past.prompts:
+                updated = _last_time(file) or record["at"]
+                return {"sessionId": past.id, "cwd": past.cwd, "title": title(past.prompts), "updatedAt": updated}
+    return None
+
+
+def _last_time(file: Any) -> str:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+    return max((record["at"] for record in _records(file)), default="")
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[Json]:
+    """The records of a journal, without lines that were cut off."""
+    for line in lines:
+        with suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict) and "at" in record:
+                yield record
+
+
+def _path(id: str) -> Path:
+    return _folder() / f"{id}.jsonl"
+
+
+def _folder() -> Path:
+    return home() / "sessions"
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -1,30 +1,38 @@
-"""One running prompt of the demo agent: what it may say, and whom it may ask."""
+"""What a scene or a directive acts on: one running prompt, with all that it may send to the client and ask."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import signal
-import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Protocol
 
 import anyio
 
-from ..acp.connection import Connection
-from ..acp.transport import Transport
-from ..errors import AgentExited, AgentRefused
-from . import protocol
-from .dialects import Dialect
-from .options import Menu
-from .protocol import Json
-from .session import Session
+from ..errors import AgentRefused
+from .session import Json, Session
 
-PACE = 0.012
-"""Seconds between two words of a streamed text."""
+WORD_SECONDS = 0.012
+"""Seconds between two words of a streamed text; the environment variable `COPILOT_DEMO_PACE` overrides it."""
+CONTEXT_TOKENS = 32_000
+
+OPTION_NAMES = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Deny",
+    "reject_always": "Always deny",
+}
+
+
+class Client(Protocol):
+    """What an agent needs of its connection to the client; an `acp.connection.Connection` has it."""
+
+    async def notify(self, method: str, params: Json) -> None:
+        """Send a notification. Raises AgentExited."""
+
+    async def request(self, method: str, params: Json, *, cancel: bool = True) -> Any:
+        """Send a request; its result. `cancel`: tell the client if this call is cancelled. Raises AgentRefused."""
 
 
 class TurnEnded(Exception):
@@ -36,120 +44,126 @@ class TurnEnded(Exception):
 
 
 class Rejected(TurnEnded):
-    """The person said no: the tool call has failed, and the turn ends."""
+    """The user said no: the tool call has failed, and the turn ends."""
 
     def __init__(self) -> None:
         super().__init__("end_turn")
 
 
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def chunk(block: Json, speaker: str = "message") -> Json:
+    """The update with a piece of the agent's `message` or `thought`."""
+    return {"sessionUpdate": f"agent_{speaker}_chunk", "content": block}
+
+
+def content(text: str) -> list[Json]:
+    """The content of a tool call that is one text."""
+    return [{"type": "content", "content": text_block(text)}]
+
+
+def options(kinds: Sequence[str]) -> list[Json]:
+    """Permission options from `kind` or `kind=Name`; a kind that comes again gets an id of its own (`allow_once_2`)."""
+    made: list[Json] = []
+    for kind, _, name in (item.strip().partition("=") for item in kinds):
+        times = 1 + sum(option["kind"] == kind for option in made)
+        id = kind if times == 1 else f"{kind}_{times}"
+        made.append({"optionId": id, "kind": kind, "name": name or OPTION_NAMES.get(kind, kind)})
+    return made
+
+
+def chosen(answer: Any, offered: Sequence[Json]) -> tuple[str, str]:
+    """Id and kind of the option that was chosen; the kind may be `cancelled`, or `invalid` for what was not offered."""
+    match answer:
+        case {"outcome": {"outcome": "cancelled"}}:
+            return "", "cancelled"
+        case {"outcome": {"outcome": "selected", "optionId": str(id)}}:
+            return id, next((str(option["kind"]) for option in offered if option["optionId"] == id), "invalid")
+    return "no option", "invalid"
+
+
 @dataclass(slots=True)
 class Stage:
-    """What a directive or a scene acts on. Next questions offer `options`; `late` is sent after the end.
+    """One running prompt. Questions offer `options`; the updates in `afterwards` are sent after the prompt's answer."""
 
-    `client` are the client's capabilities; `said` are the texts of the answer, where the dialect repeats them.
-    """
-
-    connection: Connection
-    transport: Transport
+    client: Client
     session: Session
     blocks: Sequence[Any]
-    menu: Menu
-    client: Json
-    dialect: Dialect
-    said: list[str] = field(default_factory=list)
-    options: list[Json] = field(default_factory=lambda: protocol.USUAL_OPTIONS)
-    late: list[Json] = field(default_factory=list)
+    directives: Mapping[str, Directive]
+    options: list[Json] = field(default_factory=lambda: options(["allow_once", "allow_always", "reject_once"]))
+    afterwards: list[Json] = field(default_factory=list)
 
     async def send(self, update: Any) -> None:
-        """Any `session/update`; it is remembered first."""
-        self.session.journal.write(update=update)
-        if self._is_kept_back(update) or (spoken := self.dialect.update(update)) is None:
-            return
-        await self.connection.notify("session/update", {"sessionId": self.session.id, "update": spoken})
-
-    def _is_kept_back(self, update: Any) -> bool:
-        match update:
-            case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}} if self.dialect.repeats:
-                self.said.append(text)
-                return not self.dialect.streams
-        return False
-
-    async def send_quietly(self, update: Any) -> None:
-        """The same, though nobody may be listening any more."""
-        with suppress(AgentExited):
-            await self.send(update)
+        """Send any `session/update`, after it was recorded."""
+        self.session.record(update=update)
+        await self.client.notify("session/update", {"sessionId": self.session.id, "update": update})
 
     async def say(self, text: str) -> None:
-        """One piece of the answer."""
-        await self.send(protocol.chunk(protocol.text_block(text)))
+        """Send one piece of the answer."""
+        await self.send(chunk(text_block(text)))
 
     async def think(self, text: str) -> None:
-        """One piece of a thought."""
-        await self.send(protocol.chunk(protocol.text_block(text), "thought"))
+        """Send one piece of a thought."""
+        await self.send(chunk(text_block(text), "thought"))
 
     async def stream(self, text: str) -> None:
-        """The answer, word by word."""
+        """Send the answer word by word."""
+        seconds = float(os.environ.get("COPILOT_DEMO_PACE") or WORD_SECONDS)
         for word in re.findall(r"\s*\S+\s*", text):
             await self.say(word)
-            await anyio.sleep(PACE)
+            await anyio.sleep(seconds)
+
+    async def plan(self, steps: Sequence[str], done: int = 0) -> None:
+        """Send a plan of which the first `done` steps are completed and the next is in progress."""
+        statuses = ["completed" if n < done else "in_progress" if n == done else "pending" for n in range(len(steps))]
+        entries = [
+            {"content": step, "priority": "medium", "status": status}
+            for step, status in zip(steps, statuses, strict=True)
+        ]
+        await self.send({"sessionUpdate": "plan", "entries": entries})
+
+    async def usage(self, used: int, size: int = CONTEXT_TOKENS) -> None:
+        """Send how much of the context is used, in tokens."""
+        await self.send({"sessionUpdate": "usage_update", "used": used, "size": size})
 
     async def begin(self, kind: str, title: str, raw_input: Any, **more: Any) -> str:
-        """A new tool call; `more` are other members of it. Returns its id."""
+        """Begin a tool call; `more` are other members of it. Returns its id."""
         id = f"call_{next(self.session.calls)}"
         call = {"toolCallId": id, "title": title, "kind": kind, "status": "pending", "rawInput": raw_input}
         await self.send({"sessionUpdate": "tool_call", **call, **more})
         return id
 
     async def change(self, id: str, **members: Any) -> None:
-        """What is new about a tool call."""
+        """Send what is new about a tool call."""
         await self.send({"sessionUpdate": "tool_call_update", "toolCallId": id, **members})
 
     async def ask(self, id: str, subject: tuple[str, str], question: Json, *, withdraws: bool = False) -> str:
-        """Ask whether tool call `id` may go on, unless `subject` was always allowed. Returns the chosen option's id.
+        """Ask whether tool call `id` may proceed, unless `subject` is always allowed. Returns the chosen option's id.
 
         `withdraws`: when this is cancelled, the question is taken back (`$/cancel_request`). Raises Rejected, and
         TurnEnded when the question was answered with `cancelled`.
         """
         if subject in self.session.allowed:
             return "allow_always"
-        option, kind = await self._answer({**question, "toolCallId": id, "status": "pending"}, withdraws)
+        tool_call = {**question, "toolCallId": id, "status": "pending"}
+        params = {"sessionId": self.session.id, "toolCall": tool_call, "options": self.options}
+        try:
+            answer = await self.client.request("session/request_permission", params, cancel=withdraws)
+            option, kind = chosen(answer, self.options)
+        except AgentRefused as error:
+            option, kind = f"error {error.code}", "invalid"
         if kind == "allow_always":
             self.session.allowed.add(subject)
         elif kind == "cancelled":
             raise TurnEnded("cancelled")
         elif kind != "allow_once":
-            await self._reject(id, option)
+            output = {"message": f"This was rejected ({option}).", "code": "rejected"}
+            await self.change(id, status="failed", rawOutput=output)
+            raise Rejected
         return option
 
-    async def _answer(self, tool_call: Json, withdraws: bool) -> tuple[str, str]:
-        params = {"sessionId": self.session.id, "toolCall": tool_call, "options": self.options}
-        try:
-            answer = await self._put(params, withdraws)
-        except AgentRefused as error:
-            return f"error {error.code}", "invalid"
-        if self.dialect.tells:
-            await self.say(f"I was answered {json.dumps(answer)}.\n")
-        return protocol.chosen(self.dialect.answered(answer), self.options)
 
-    async def _put(self, params: Json, withdraws: bool) -> Any:
-        question = self.dialect.question(params)
-        return await self.connection.request("session/request_permission", question, cancel=withdraws)
-
-    async def _reject(self, id: str, option: str) -> NoReturn:
-        output = {"message": f"This was rejected ({option}).", "code": "rejected"}
-        await self.change(id, status="failed", rawOutput=output)
-        raise Rejected
-
-
-Directive = Callable[[Stage, str], Awaitable[None]]
+Directive = Callable[[Stage, str], Awaitable[object]]
 """What a line of a script does; the text is the line without the directive's name."""
-
-
-def die(how: int | signal.Signals) -> NoReturn:
-    """End this process, after a line on stderr: by a signal, or with an exit code."""
-    name = how.name if isinstance(how, signal.Signals) else f"exit code {how}"
-    sys.stderr.write(f"demo agent: ending now, as I was asked to ({name})\n")
-    sys.stderr.flush()
-    if isinstance(how, signal.Signals):
-        os.kill(os.getpid(), how)
-    os._exit(how)

@@ -1,4 +1,4 @@
-"""What the demo agent says in its scenes."""
+"""What the demo agent says and shows in its scenes."""
 
 from __future__ import annotations
 
@@ -75,3 +75,9 @@ GONE = "The old notes are gone."
 CRASH = "This is the demo agent. In the middle of this sentence my process"
 
 REFUSED = "The demo agent does not want to do this, and says so by ending its turn with a refusal."
+
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAHgAAABQAgMAAACv9VkaAAAADFBMVEX///+CUN8fiD1XYGpovBpbAAAAAXRSTlMAQObYZgAAADZJ"
+    "REFUeNpjYBgFULAKCEalB700ktiIlmYNDQ0NGJUelNIQxhCXxmCOSo9KDxPp/3gBIekBBADJTfdsVf+qkQAAAABJRU5ErkJggg=="
+)
+"""A small PNG (base64): five bars."""

@@ -1,93 +1,94 @@
-"""A question is put to whoever can answer it: buttons in the cell, a line of input, or nobody, and then it is rejected.
+"""Ask for permission: buttons in the cell, or a line of input; in a batch run the request is rejected.
 
-Where the question stands in the cell, and what replaces it afterwards, is `display.py`'s business.
+An answer that allows is guarded: for a moment after the buttons appeared, or after something moved under the pointer,
+no click on it counts. A no counts at once.
 """
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
+from ..acp.messages import PermissionOption
 from ..permissions import policy
-from ..permissions.question import Answer, Question
-from ..rendering.question import question_html, question_text, render_question
-from ..rendering.reasons import NO_BUTTONS, settings_for
-from ..rendering.typed import prompt, typed_answer
-from .card import Card
+from ..permissions.question import PermissionAnswer, Question
+from ..rendering.plain import visible_text
+from ..rendering.question import (
+    STANDING,
+    is_alarming,
+    line_prompt,
+    question_html,
+    question_text,
+    remark,
+    render_question,
+    settings_for,
+    typed_answer,
+)
+from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
-from .first import first
-from .presence import UNSEEN, while_shown
-from .slots import OpenQuestion
 
-Show = Callable[[OpenQuestion], None]
-"""Takes what is to stand in the cell while a question is open."""
+if TYPE_CHECKING:
+    from copilot_widgets.button import AnswerButton
+    from copilot_widgets.permission import PermissionQuestion, TextEntry
 
+GUARD_SECONDS = 0.7
+"""Long enough to see that something else stands there now, shorter than reading it takes."""
 
-ATTEMPTS = 10
-"""So many answers may be none of the options before a typed question counts as not answered."""
+CALM_SECONDS = 1.5
+"""After a guard, until what shifts the card guards it again; twice as long each time, so that it can be answered even
+below an output that never stops."""
 
 NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
-_NOT_ANSWERED = Answer(None, "cancel", "no answer was given")
-
-_log = logging.getLogger(__name__)
+_UNSEEN = PermissionAnswer(None, "cancel", UNSEEN)
+_NOT_ANSWERED = PermissionAnswer(None, "cancel", "no answer was given")
+_HINTS = {
+    "allow_once": "allows this once",
+    "allow_always": "allows this and what the agent takes for the same from now on",
+    "reject_once": "does not allow this",
+    "reject_always": "does not allow this, nor what the agent takes for the same from now on",
+}
+_SAVE = "Save & allow"
+_MAX_ONE_LINE = 36
+"""Characters that a narrow field shows whole."""
+_KEEP = ("for this notebook's session", "in my settings")
 
 
 class Asking:
-    """The questions of one cell. `root` is the agent's folder, which is the project's."""
+    """The permission questions of one cell.
 
-    def __init__(self, cell: Cell, root: str = "") -> None:
-        self._cell = cell
+    `root` is the agent's folder, which is the project's; `guard_seconds` is given where clicks need no guard: in tests.
+    """
+
+    def __init__(self, cell: Cell, root: str = "", guard_seconds: float | None = None) -> None:
+        self._cell, self._guard_seconds = cell, guard_seconds
         self._root = root or os.getcwd()
         self._cards: set[Card] = set()
 
-    async def ask(self, question: Question, show: Show) -> Answer:
+    async def ask(self, question: Question, show: Show) -> PermissionAnswer:
         """The one answer to `question`. Cancelling it withdraws the question."""
         if not question.options:
-            return Answer(None, "cancel", "the agent offered no answer")
+            return PermissionAnswer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
-            return nobody(question)
-        card = self._card(question) if self._cell.widgets else None
-        if card is None:
-            show(OpenQuestion(self._static(question), _nothing))
-            return await self._typed(question)
-        buttons = {**card.bundle(), "text/plain": NO_BUTTONS}
-        show(OpenQuestion(self._static(question), card.close, buttons, card.shifted))
-        self._opened(card)
-        answer = while_shown(self._cell, card, card.answer, Answer(None, "cancel", UNSEEN))
-        if self._cell.widgets_seen:
-            return await answer
-        return await first(answer, self._typed(question), decides=_decides)
+            return rejected_unasked(question)
+        return await answer_in_cell(
+            self._cell,
+            show,
+            static=self._static(question),
+            make_widgets=lambda: Card(self._cell, question, self._root, self._cards, self._guard_seconds),
+            typed=partial(self._typed, question),
+            unseen=_UNSEEN,
+            undecided=_NOT_ANSWERED,
+        )
 
-    def _card(self, question: Question) -> Card | None:
-        """None where ipywidgets does not work."""
-        try:
-            return Card(self._cell, question, self._root, self._guard)
-        except Exception:
-            _log.exception("no buttons, the question is asked in words")
-            return None
-
-    def _opened(self, card: Card) -> None:
-        """When it is decided the others move up, under a pointer that has just clicked."""
-
-        def decided(_: object) -> None:
-            self._cards.discard(card)
-            self._guard()
-
-        self._cards.add(card)
-        card.answer.add_done_callback(decided)
-        card.guard()
-
-    def _guard(self) -> None:
-        for card in self._cards:
-            card.guard()
-
-    async def _typed(self, question: Question) -> Answer:
+    async def _typed(self, question: Question) -> PermissionAnswer:
         """At the end of input the question counts as not answered."""
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             try:
-                line = await self._cell.input(prompt(question))
+                line = await self._cell.input(line_prompt(question))
             except EOFError:
                 break
             if (answer := typed_answer(line, question)) is not None:
@@ -101,20 +102,162 @@ class Asking:
         return render_question(question, self._root)
 
 
-def nobody(question: Question) -> Answer:
-    """The answer where nobody can be asked, with the narrowest settings that would allow it.
+def rejected_unasked(question: Question) -> PermissionAnswer:
+    """The answer in a batch run, with the narrowest settings that would allow it.
 
-    Never the mode that allows everything: what is allowed here, nobody sees before it is done.
+    Never the mode that allows everything: what is allowed here is done unseen.
     """
     ways = " or ".join(settings_for(question.rules))
     how = f"; to allow it, set {ways}" if ways else NO_RULE
-    return Answer(policy.reject(question.options), "nobody", f"nobody can be asked here{how}")
+    return PermissionAnswer(policy.reject(question.options), "nobody", f"nobody can be asked here{how}")
 
 
-def _decides(answer: Answer) -> bool:
-    """Not the end of input: the buttons are still there."""
-    return answer is not _NOT_ANSWERED
+class Card(AnswerWidgets[PermissionAnswer]):
+    """The buttons of one question. `others` are the cards that are open in the cell; this one adds itself to them."""
+
+    widget: PermissionQuestion
+
+    def __init__(
+        self, cell: Cell, question: Question, root: str, others: set[Card], guard_seconds: float | None = None
+    ) -> None:
+        self._question, self._root, self._others, self._seconds = question, root, others, guard_seconds
+        self._doubted = ""
+        """The rule that was doubted last; pressed again, it is saved."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._calm, self._calm_until = CALM_SECONDS, 0.0
+        super().__init__(cell, self._make)
+
+    def opened(self) -> None:
+        """Guard this card; when it is decided, the others move up, under a pointer that has just clicked."""
+
+        def decided(_: object) -> None:
+            self._others.discard(self)
+            self._guard_all()
+
+        self._others.add(self)
+        self.answer.add_done_callback(decided)
+        self.guard()
+
+    def guard(self) -> None:
+        """Let no click on an answer that allows count for a moment."""
+        self._stop_timer()
+        with self._cell.owning():
+            self.widget.hold()
+        self._timer = self._loop.call_later(self._guard_seconds, self._release)
+
+    def shifted(self) -> None:
+        """Guard it, but only so often that it can be answered."""
+        now = self._loop.time()
+        if now >= self._calm_until:
+            self._calm_until = now + self._guard_seconds + self._calm
+            self._calm *= 2
+            self.guard()
+
+    def close(self) -> None:
+        """Take it out of the cell."""
+        self._stop_timer()
+        super().close()
+
+    @property
+    def _guard_seconds(self) -> float:
+        return GUARD_SECONDS if self._seconds is None else self._seconds
+
+    def _moved(self) -> None:
+        self._loop.call_soon_threadsafe(self._guard_all)
+
+    def _guard_all(self) -> None:
+        for card in self._others:
+            card.guard()
+
+    def _release(self) -> None:
+        with self._cell.owning():
+            self.widget.release()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _make(self, settle: Callable[[PermissionAnswer], None]) -> PermissionQuestion:
+        from copilot_widgets.permission import PermissionQuestion
+
+        options = self._question.options
+        primary = "" if is_alarming(self._question, self._root) else "primary"
+        return PermissionQuestion(
+            [_choice(option, primary) for option in options],
+            lambda number: settle(PermissionAnswer(options[number], "you")),
+            list(self._entries()),
+            self._moved,
+        )
+
+    def _entries(self) -> list[TextEntry]:
+        """The ways to answer that take some text."""
+        question = self._question
+        allow = next((option for option in question.options if option.kind == "allow_once"), None)
+        reject = policy.reject(question.options)
+        rule = [self._rule(allow)] if allow and question.suggestion else []
+        return [*rule, self._reason(reject)] if reject else rule
+
+    def _rule(self, allow: PermissionOption) -> TextEntry:
+        from copilot_widgets.button import AnswerButton
+        from copilot_widgets.permission import TextEntry
+
+        def save(text: str, place: int) -> str:
+            rule = text.strip()
+            complaint = self._complaint(rule)
+            if not complaint:
+                self.settle(PermissionAnswer(allow, "you", rule=rule, keep="settings" if place else "session"))
+            return visible_text(complaint)
+
+        return TextEntry(
+            opens=AnswerButton("Always allow by a rule…", "a rule that you can change before it is saved", quiet=True),
+            label="Rule",
+            submit=AnswerButton(_SAVE, "saves the rule, and allows this once", "primary", guarded=True),
+            on_submit=save,
+            hint="You will not be asked about calls that it covers.",
+            value=visible_text(self._question.suggestion),
+            lines=1 if len(self._question.suggestion) <= _MAX_ONE_LINE else 2,
+            places=_KEEP,
+        )
+
+    def _complaint(self, rule: str) -> str:
+        """Why `rule` is not saved. A doubtful one is saved when it is submitted again, an unparsable one never."""
+        if problem := policy.rule_problem(rule):
+            return problem
+        doubt = policy.rule_doubt(rule, self._question, self._root, os.path.expanduser("~"))
+        if not doubt or rule == self._doubted:
+            return ""
+        self._doubted = rule
+        return f"{doubt} Press “{_SAVE}” again to save it all the same."
+
+    def _reason(self, reject: PermissionOption) -> TextEntry:
+        from copilot_widgets.button import AnswerButton
+        from copilot_widgets.permission import TextEntry
+
+        def send(text: str, _: int) -> str:
+            if not text.strip():
+                return "Write a reason, or go back and reject without one."
+            self.settle(PermissionAnswer(reject, "you", feedback=text.strip()))
+            return ""
+
+        return TextEntry(
+            opens=AnswerButton("Reject with a reason…", "does not allow this, and tells the agent why", quiet=True),
+            label="Tell the agent why",
+            submit=AnswerButton("Reject & tell", "does not allow this, and tells the agent why"),
+            on_submit=send,
+            hint="It is sent as your next prompt.",
+            lines=3,
+        )
 
 
-def _nothing() -> None:
-    """There are no widgets to close."""
+def _choice(option: PermissionOption, primary: str) -> AnswerButton:
+    """Whatever is not a no is guarded: an unknown kind may allow. What the agent keeps stands back."""
+    from copilot_widgets.button import AnswerButton
+
+    return AnswerButton(
+        name=visible_text(option.name),
+        hint=_HINTS.get(option.kind, ""),
+        style=primary if option.kind == "allow_once" else "",
+        guarded=option.kind not in ("reject_once", "reject_always"),
+        quiet=option.kind in STANDING,
+        remark=remark(option),
+    )

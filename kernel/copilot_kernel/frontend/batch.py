@@ -1,7 +1,7 @@
-"""A cell's output where nobody watches (nbclient, papermill, nbval): each display is sent once, when it is over.
+"""A cell's output in a batch run (nbclient, papermill, nbval): each display is sent once, when it is complete.
 
-When it is sent depends on the order of what was said, never on time, so that a run can be compared with another; and
-a long run shows how far it is. nbval does not see updates: what changed after it was sent is told again at the end.
+When it is sent depends on the order of updates, never on time, so that a run can be compared with another; and
+a long run shows how far it is. nbval does not see updates: what changed after it was sent is sent again at the end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import Any
 
 from ..conversation.model import FINAL, Entry, Notice, ToolCall
 from .cell import Bundle, Cell
-from .picture import picture
-from .slots import Item, OpenQuestion, Slot, Slots
-from .streaming import Stream
+from .slot_items import Item, Stream, picture
+from .slots import OpenQuestion, Slot, Slots
 
 
 class Batch:

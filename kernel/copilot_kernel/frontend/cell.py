@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol
 
 import zmq
 
-from .clean import clean
-from .owner import Message, owned_by
-from .presence import Clients
+from ..rendering.plain import whole
 
+Message = dict[str, Any]
 Bundle = dict[str, Any]
+
+MAX_DEPTH = 64
+"""Of containers in a message."""
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
+
+
+_owner: ContextVar[Message | None] = ContextVar("owner", default=None)
+"""The request that a widget's messages belong to, whatever message is being handled when they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,42 @@ class Request:
     parent: Message
 
 
-class Seen(Protocol):
-    """What knows of the front ends' widgets."""
+class Clients:
+    """How often each client with widgets has connected to the kernel, by `session`. A page connects when it loads."""
+
+    def __init__(self) -> None:
+        self._connections: Counter[str] = Counter()
+        self._waiting: set[Callable[[], None]] = set()
+
+    def connected(self, session: str) -> None:
+        """Count one connection. May be called on another thread than those that wait for it."""
+        self._connections[session] += 1
+        for wake in tuple(self._waiting):
+            wake()
+
+    def others(self, session: str) -> int:
+        """Connections of clients with another session."""
+        return self._connections.total() - self._connections[session]
+
+    async def another(self, session: str, known: int) -> int:
+        """Wait until there are more than `known` connections of others; how many."""
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(woken.set)
+
+        self._waiting.add(wake)
+        try:
+            while self.others(session) <= known:
+                await woken.wait()
+                woken.clear()
+        finally:
+            self._waiting.discard(wake)
+        return self.others(session)
+
+
+class WidgetClients(Protocol):
+    """What is known of the front ends' widgets."""
 
     widgets_seen: bool
     clients: Clients
@@ -43,7 +87,7 @@ class Kernel(Protocol):
     stdin_socket: Any
 
     @property
-    def comm_manager(self) -> Seen: ...
+    def comm_manager(self) -> WidgetClients: ...
 
     @property
     def widgets_work(self) -> bool: ...
@@ -54,15 +98,17 @@ class Kernel(Protocol):
 class Cell:
     """One `execute_request`.
 
-    `live`: somebody is watching and can be asked; False in batch (nbclient, nbval, papermill). `cell_id`: the notebook
-    cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
+    `live`: a user is watching and can be asked; False in a batch run (nbclient, nbval, papermill). `cell_id`: the
+    notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
+
+    command_prefix = "%"
 
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self._request = kernel, request
         self._asking = asyncio.Lock()
-        self._owed = 0
-        """Questions that were withdrawn while somebody may have been typing: so many answers may be for those."""
+        self._outdated = 0
+        """Questions that were withdrawn while the user may have been typing: so many answers may be for those."""
         self.live, self.cell_id = live, cell_id
         self.widgets = live and cell_id is not None and kernel.widgets_work
         self.others_before = self.clients.others(self.session)
@@ -100,17 +146,20 @@ class Cell:
         self._send("error", {"ename": ename, "evalue": evalue, "traceback": traceback})
 
     def busy(self) -> None:
-        """Send the kernel's status once more: a message that nobody sees, but that counts as activity."""
+        """Send the kernel's status once more: a message that is not shown, but counts as activity."""
         self._send("status", {"execution_state": "busy"})
 
     @contextmanager
     def owning(self) -> Iterator[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""
-        with owned_by(self._request.parent):
+        token = _owner.set(self._request.parent)
+        try:
             yield
+        finally:
+            _owner.reset(token)
 
     async def input(self, prompt: str) -> str:
-        """Ask for a line of text, one at a time; raises EOFError if there is nobody to ask, or at the end of input."""
+        """Ask for a line of text, one at a time; raises EOFError in a batch run, and at the end of input."""
         if not self.live:
             raise EOFError("this front end does not support input requests")
         async with self._asking:
@@ -118,36 +167,36 @@ class Cell:
 
     async def _answer(self, prompt: str) -> str:
         kernel, socket = self._kernel, self._kernel.stdin_socket
-        self._owed = max(0, self._owed - _purge(socket))
+        self._outdated = max(0, self._outdated - _purge(socket))
         content = clean({"prompt": prompt, "password": False})
         sent = kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
         try:
             while (value := self._received(sent["header"]["msg_id"])) is None:
                 await asyncio.sleep(_POLL_SECONDS)
         except asyncio.CancelledError:
-            self._owed += 1
+            self._outdated += 1
             raise
         if value == _END_OF_INPUT:
             raise EOFError("the end of input")
         return value
 
-    def _received(self, asked: str) -> str | None:
+    def _received(self, request_id: str) -> str | None:
         """The reply, if it is there. One that cannot be read, or belongs to another question, counts as none."""
         try:
             _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
         except ValueError:
             return None
-        if not reply or self._is_late(reply["parent_header"].get("msg_id"), asked):
+        if not reply or self._is_late(reply["parent_header"].get("msg_id"), request_id):
             return None
         value = reply["content"].get("value")
         return value if isinstance(value, str) else None
 
-    def _is_late(self, answered: str | None, asked: str) -> bool:
+    def _is_late(self, answered: str | None, request_id: str) -> bool:
         """It answers a question that was withdrawn, or may do so: consoles do not say what they answer."""
-        if answered == asked:
+        if answered == request_id:
             return False
-        owed, self._owed = self._owed, max(0, self._owed - 1)
-        return answered is not None or owed > 0
+        outdated, self._outdated = self._outdated, max(0, self._outdated - 1)
+        return answered is not None or outdated > 0
 
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         kernel = self._kernel
@@ -168,3 +217,32 @@ def _purge(socket: zmq.Socket[bytes]) -> int:
             socket.recv_multipart(zmq.NOBLOCK)
             count += 1
     return count
+
+
+def owner() -> Message | None:
+    """The request of the cell that widgets belong to here; None outside of `Cell.owning`."""
+    return _owner.get()
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """`value` for a Jupyter message: valid JSON and valid UTF-8.
+
+    NaN becomes null, a lone surrogate U+FFFD, bytes base64, what is nested deeper than `MAX_DEPTH` "…".
+    """
+    match value:
+        case str():
+            return whole(value)
+        case None | bool() | int():
+            return value
+        case float():
+            return value if isfinite(value) else None
+        case bytes():
+            return b64encode(value).decode("ascii")
+        case Mapping() | list() | tuple() | set() | frozenset() if depth >= MAX_DEPTH:
+            return "…"
+        case Mapping():
+            return {whole(str(key)): clean(item, depth + 1) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [clean(item, depth + 1) for item in value]
+        case _:
+            return whole(str(value))

@@ -1,4 +1,4 @@
-"""Where the chat lives: in a task of its own on the kernel's loop, from the first prompt until the kernel ends."""
+"""Runs the chat in a task of its own on the kernel's loop, from the first prompt until the kernel ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A choice is put to whoever can make it: a picker in the cell, or a line of input, while the cell waits.
+"""Commands in a cell: what they show, and a choice by a picker or a line of input, while the cell waits.
 
 Afterwards a line stands where the picker stood.
 """
@@ -6,146 +6,147 @@ Afterwards a line stands where the picker stood.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
-from copilot_widgets.field import Field, Picks
+from copilot_widgets.field import PickerField, Picks
 
 from ..conversation.model import Notice
 from ..errors import CopilotError
-from ..rendering.notice import render_notice
-from ..rendering.typed import named
-from .asking import ATTEMPTS, Show
+from ..rendering.entry import render_notice
+from ..rendering.question import find_option
+from .answering import MAX_ATTEMPTS, AnswerWidgets, answer_in_cell
 from .cell import Bundle, Cell
-from .first import first
-from .output_area import Page
-from .presence import while_shown
+from .command_output import Apply, CommandOutput, Menu, rendered
+from .output_area import OutputArea
 from .slots import OpenQuestion
 
 if TYPE_CHECKING:
     from copilot_widgets.picker import Picker
 
-T = TypeVar("T")
+    from .display import Display
 
-Apply = Callable[[Picks], Awaitable[str]]
-"""Does what was chosen and says what was done; nothing if it was not done."""
-
-KEPT = "Everything is as it was."
+UNCHANGED = "Nothing changed."
 FAILED = "This could not be set, or not all of it."
-UNSURE = "It was interrupted while the choice was told to the agent."
-LEAVE = "an empty line leaves everything as it is"
-
-_log = logging.getLogger(__name__)
+UNSURE = "Interrupted while applying the choice; it may have taken effect."
+LEAVE = "leave empty to change nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Menu:
-    """What is asked: `button` says what choosing does, `static` is shown where there are no widgets."""
+class Picked:
+    """For each field what was picked; None changes nothing."""
 
-    fields: tuple[Field, ...]
-    button: str
-    static: Bundle
+    picks: Picks | None = None
 
 
-Outcome = tuple[bool, T | None]
-"""Whether it was decided, and what; None leaves everything as it is."""
+_LEFT, _UNDECIDED = Picked(), Picked()
+
+
+class CellOutput(CommandOutput):
+    """The `CommandOutput` of a notebook cell, or of a cell in a console."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell, self.live = cell, cell.live
+
+    def display(self, data: Bundle, /) -> None:
+        """Show one more thing."""
+        self._cell.display(data)
+
+    def stream(self, text: str, name: str = "stdout") -> None:
+        """Show plain text; `name` is stdout or stderr."""
+        self._cell.stream(text, name)
+
+    async def choose(self, menu: Menu, apply: Apply) -> None:
+        """Let the user choose, and apply it; in a batch run, show the list. Raises what `apply` raises."""
+        if self._cell.widgets or (self._cell.live and not menu.by_button_only):
+            await choose(self._cell, menu, apply)
+        else:
+            self.show(menu.static)
+
+    @contextmanager
+    def replay(self, folder: str) -> Iterator[Display]:
+        """A view that shows an earlier conversation; paths in `folder` are shown relative to it."""
+        from .asking import Asking
+        from .display import Display
+
+        display = Display(self._cell, Asking(self._cell, folder), cwd=folder, replays=True)
+        try:
+            yield display
+        finally:
+            display.close()
 
 
 async def choose(cell: Cell, menu: Menu, apply: Apply) -> None:
-    """Let somebody choose, and apply it. `cell` must be live. Raises what `apply` raises."""
-    page = Page(cell, asyncio.get_running_loop())
+    """Let the user choose, and apply it. `cell` must be live. Raises what `apply` raises."""
+    area = OutputArea(cell, asyncio.get_running_loop())
     closing: list[Callable[[Notice], None]] = []
 
-    def put(question: OpenQuestion) -> None:
-        closing.append(page.open_question(-1, question))
+    def show(question: OpenQuestion) -> None:
+        if question.buttons is None:
+            cell.display(question.bundle)
+        else:
+            both = {**question.buttons, **question.bundle}
+            closing.append(area.open_question(-1, OpenQuestion(both, question.withdraw)))
 
-    said = KEPT
+    result = UNCHANGED
     try:
-        _, picks = await _outcome(cell, menu, put)
-        if picks is not None:
-            said = UNSURE
-            said = await apply(picks) or KEPT
+        choice = await answer_in_cell(
+            cell,
+            show,
+            static=rendered(menu.static),
+            make_widgets=lambda: AnswerWidgets(cell, partial(_picker, menu)),
+            typed=partial(_typed, cell, menu.fields),
+            unseen=_LEFT,
+            undecided=_UNDECIDED,
+        )
+        if choice.picks is not None:
+            result = UNSURE
+            result = await apply(choice.picks) or UNCHANGED
     except CopilotError:
-        said = FAILED
+        result = FAILED
         raise
     finally:
-        line = Notice(-1, 0, "info", said)
+        line = Notice(-1, 0, "info", result)
         for close in closing:
             close(line)
-        page.settle()
+        area.settle()
         if not closing:
             cell.display(render_notice(line))
 
 
-async def _outcome(cell: Cell, menu: Menu, put: Show) -> Outcome[Picks]:
-    clicked = _clicked(cell, menu, put) if cell.widgets else None
-    if clicked is None:
-        cell.display(menu.static)
-        return await _typed(cell, menu.fields)
-    if cell.widgets_seen:
-        return await clicked
-    return await first(clicked, _typed(cell, menu.fields), decides=lambda outcome: outcome[0])
-
-
-def _clicked(cell: Cell, menu: Menu, put: Show) -> Awaitable[Outcome[Picks]] | None:
-    """Show the picker: what is awaited is the click. None where ipywidgets does not work."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[Outcome[Picks]] = loop.create_future()
-
-    def settle(picks: Picks | None) -> None:
-        if not outcome.done():
-            outcome.set_result((True, picks))
-
-    def done(picks: Picks | None) -> None:
-        loop.call_soon_threadsafe(settle, picks)
-
-    try:
-        widget = _widget(cell, menu, done)
-    except Exception:
-        _log.exception("no picker, the choice is asked in words")
-        return None
-
-    def close() -> None:
-        with cell.owning():
-            widget.close()
-
-    put(OpenQuestion({**menu.static, **widget.bundle()}, close))
-    nothing: Outcome[Picks] = (True, None)
-    return while_shown(cell, widget, outcome, nothing)
-
-
-def _widget(cell: Cell, menu: Menu, done: Callable[[Picks | None], None]) -> Picker:
+def _picker(menu: Menu, settle: Callable[[Picked], None]) -> Picker:
     from copilot_widgets.picker import Picker
 
-    with cell.owning():
-        return Picker(menu.fields, menu.button, done)
+    return Picker(menu.fields, menu.button, lambda picks: settle(Picked(picks)))
 
 
-async def _typed(cell: Cell, fields: Sequence[Field]) -> Outcome[Picks]:
-    """Of several fields, first which one; the others stay."""
-    decided, chosen = (True, 0) if len(fields) == 1 else await _line(cell, [field.label for field in fields])
-    if not decided or chosen is None:
-        return decided, None
-    decided, number = await _line(cell, fields[chosen].names, fields[chosen].words)
-    if not decided or number is None:
-        return decided, None
-    return True, tuple(number if place == chosen else field.current for place, field in enumerate(fields))
+async def _typed(cell: Cell, fields: Sequence[PickerField]) -> Picked:
+    """Of several fields, first which one; the others stay. At the end of input nothing is decided."""
+    try:
+        place = 0 if len(fields) == 1 else await _line(cell, [field.label for field in fields])
+        number = None if place is None else await _line(cell, fields[place].names, fields[place].words)
+    except EOFError:
+        return _UNDECIDED
+    if number is None:
+        return _LEFT
+    return Picked(tuple(number if each == place else field.current for each, field in enumerate(fields)))
 
 
-async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> Outcome[int]:
-    """The number whose name or word, or which itself, was typed. At the end of input nothing is decided."""
+async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> int | None:
+    """The index whose name, word or number was typed; None for an empty line.
+
+    Raises EOFError at the end of input, and after too many lines that are none of these.
+    """
     names = [" ".join(name.split()) for name in names]
     prompt = "  ".join(f"{number}) {name}" for number, name in enumerate(names, 1))
-    for _ in range(ATTEMPTS):
-        try:
-            typed = await cell.input(f"{prompt}  ({LEAVE}): ")
-        except EOFError:
-            break
+    for _ in range(MAX_ATTEMPTS):
+        typed = await cell.input(f"{prompt}  ({LEAVE}): ")
         if not typed.strip():
-            return True, None
+            return None
         for known in (names, words):
-            if (number := named(typed, known, range(len(known)))) is not None:
-                return True, number
-    return False, None
+            if (index := find_option(typed, known, range(len(known)))) is not None:
+                return index
+    raise EOFError("no choice was typed")

@@ -1,129 +1,278 @@
-"""Our commands in cells: what each one asks of the chat, and what the cell then shows."""
+"""Our `%commands`: what a cell asks for, and the table of commands, which also makes help, completion and the docs.
+
+A new command is a function in one of the `…_commands` modules and a row of `TABLE`.
+"""
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Callable, Coroutine
+import re
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
+from ..chat.choices import Choice, models, modes
 from ..errors import CopilotError, UsageError
-from . import permission_commands, report, session_commands, setting_commands
-from .cell import Cell
-from .chat_runner import CLOSE_LIMIT
-from .context import CommandContext, show, tell
-from .parse import Command, Prompt, parse, slash_name
-from .table import TABLE, unknown
+from . import agent_commands, permission_commands, session_commands
+from .command_context import CommandContext, Completions, Situation
+from .command_output import CommandOutput, Report
 
-Run = Callable[[CommandContext, Cell, str], Coroutine[Any, Any, None]]
+BEFORE_A_PROMPT = "attach"
 
-LINES = 100
-"""Of the wire's log, unless a number is given."""
+_OURS = re.compile(r"%+([A-Za-z]\w*)[ \t]*(.*)")
+_EITHER = re.compile(r"/([A-Za-z]\w*)(?:[ \t]+(.*))?")
+_ELSEWHERE = "Put the rest into a cell of its own."
 
 
-async def read(command_context: CommandContext, code: str) -> tuple[Command | Prompt, ...]:
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Text for the agent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The name of one of our commands, and what was typed after it."""
+
+    name: str
+    rest: str = ""
+
+
+def _words(words: Callable[[Situation], Sequence[Choice]]) -> Callable[[Situation, str], Completions]:
+    """Completions of one word after a command's name."""
+    return lambda now, typed: (0, words(now))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """A row of `TABLE`.
+
+    `run` does it; `summary` is one line, `details` what it leaves out; `arguments` is empty if nothing may stand after
+    the name, and `complete` gets what was typed there.
+    """
+
+    name: str
+    run: Callable[[CommandContext, CommandOutput, str], Coroutine[Any, Any, None]]
+    summary: str
+    arguments: str = ""
+    details: str = ""
+    complete: Callable[[Situation, str], Completions] = lambda now, typed: (0, ())
+
+    @property
+    def usage(self) -> str:
+        """How it is typed."""
+        return f"%{self.name} {self.arguments}".rstrip()
+
+
+async def read(context: CommandContext, code: str) -> tuple[Command | Prompt, ...]:
     """See `parse`. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
-    if slash_name(code) and command_context.state is None:
+    if slash_name(code) and context.state is None:
         with suppress(CopilotError):
-            await command_context.ready()
-    return parse(code, [command.name for command in command_context.situation().conversation.commands])
+            await context.ready()
+    return parse(code, [command.name for command in context.situation().conversation.commands])
 
 
-async def run(command_context: CommandContext, cell: Cell, command: Command) -> None:
-    """Do what `command` says and show it in `cell`. Raises CopilotError."""
-    await RUNS[command.name](command_context, cell, command.rest)
-
-
-async def _help(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    name = rest.lstrip("%/")
-    if name and name not in TABLE:
-        raise unknown(name)
-    show(cell, report.one_command(TABLE[name]) if name else report.all_commands())
-
-
-async def _status(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    show(cell, report.status(command_context.situation(cell.live)))
-
-
-async def _mcp(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    from ..acp.locate import locate
-    from ..acp.mcp import offer
-
-    now = command_context.situation(cell.live)
-    servers, info = now.settings.mcp_servers, now.info
-    show(cell, report.mcp(now, offer(servers, info, locate(now.settings.agent, os.environ)) if info else None))
-
-
-async def _log(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    from ..rendering.report import render_lines
-
-    if rest and not (rest.isascii() and rest.isdigit() and 0 < len(rest) < 7):
-        raise UsageError(f"{rest} is no number of lines.", f"Type {TABLE['log'].usage}.")
-    lines = command_context.home.chat.log() if command_context.home.chat else []
-    cell.display(render_lines("The last turn on the wire", lines[-int(rest or LINES) :]))
-
-
-async def _agent(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    from ..acp.locate import locate
-
-    if not rest:
-        show(cell, report.agent(command_context.situation(cell.live)))
-        return
-    launch, settings = locate(rest, os.environ), command_context.situation().settings
-    await command_context.home.reopen(CLOSE_LIMIT)
-    command_context.sessions = ()
-    command_context.settings = replace(settings, agent=rest, origins={**settings.origins, "agent": "%agent"})
-    tell(cell, f"The next prompt starts {launch.label}.")
-
-
-async def _attach(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    if paths := _words(rest):
-        await command_context.attach(paths)
-    show(cell, report.attached(command_context.situation().attached))
-
-
-async def _login(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    await command_context.do(lambda chat: chat.authenticate(rest))
-    tell(cell, "Signed in.")
-
-
-async def _logout(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    await command_context.do(lambda chat: chat.logout())
-    tell(cell, "Signed out.")
-
-
-async def _restart(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    await command_context.do(lambda chat: chat.restart())
-    tell(cell, "The agent is ended; the next prompt starts it again.")
-
-
-def _words(rest: str) -> list[str]:
+async def run(context: CommandContext, output: CommandOutput, command: Command) -> None:
+    """Do what `command` says and show it in `output`. Raises CopilotError."""
+    spec = TABLE[command.name]
     try:
-        return shlex.split(rest)
-    except ValueError as error:
-        raise UsageError(f"The names of the files cannot be read: {error}.", "Check the quotes.") from error
+        await spec.run(context, output, command.rest)
+    except UsageError as error:
+        error.hint = error.hint or f"Usage: {spec.usage}"
+        raise
 
 
-RUNS: dict[str, Run] = {
-    "help": _help,
-    "status": _status,
-    "sessions": session_commands.sessions,
-    "resume": session_commands.resume,
-    "new": session_commands.new,
-    "close": session_commands.close,
-    "delete": session_commands.delete,
-    "mode": setting_commands.mode,
-    "model": setting_commands.model,
-    "options": setting_commands.options,
-    "permissions": permission_commands.permissions,
-    "agent": _agent,
-    "attach": _attach,
-    "mcp": _mcp,
-    "login": _login,
-    "logout": _logout,
-    "log": _log,
-    "restart": _restart,
-}
-"""What each command of `TABLE` does."""
+def complete(name: str, typed: str, now: Situation) -> Completions:
+    """What may be typed next, if `typed` stands between the name of a command and the cursor."""
+    return TABLE[name].complete(now, typed) if name in TABLE else (0, ())
+
+
+def parse(cell: str, advertised: Iterable[str] = ()) -> tuple[Command | Prompt, ...]:
+    """What the cell asks for, in order; `advertised` are the agent's own commands, without the `/`.
+
+    Raises UsageError for a `%name` that is not a command, since it must not reach the agent by mistake, and for lines
+    after a command that cannot belong to it.
+    """
+    text, found = cell.strip(), list[Command | Prompt]()
+    while command := _command(text, advertised):
+        text = text.partition("\n")[2].strip()
+        _check(command, bool(found), text)
+        found.append(command)
+    return (*found, Prompt(text)) if text else tuple(found)
+
+
+def slash_name(cell: str) -> str:
+    """The name of ours that the cell begins with after a `/`: it is ours only if the agent does not know it."""
+    match = _EITHER.fullmatch(cell.strip().partition("\n")[0])
+    return match[1] if match and match[1] in TABLE else ""
+
+
+def unknown(name: str) -> UsageError:
+    """The error for a name that is not in `TABLE`: it names the one that was probably meant."""
+    near = get_close_matches(name.lower(), TABLE, n=1)
+    hint = f"Did you mean %{near[0]}?" if near else "%help lists the commands; a prompt must not begin with %."
+    return UsageError(f"No such command: %{name}", hint)
+
+
+def _command(text: str, advertised: Iterable[str]) -> Command | None:
+    line = text.partition("\n")[0]
+    if match := _OURS.fullmatch(line):
+        if match[1] not in TABLE:
+            raise unknown(match[1])
+        return Command(match[1], match[2].strip())
+    name = slash_name(line)
+    if not name or any(_begins_with(line, each) for each in advertised):
+        return None
+    return Command(name, line.removeprefix(f"/{name}").strip())
+
+
+def _begins_with(line: str, name: str) -> bool:
+    """Agents' names may hold spaces."""
+    after = line.removeprefix(f"/{name}")
+    return after != line and (not after or after[0].isspace())
+
+
+def _check(command: Command, is_late: bool, after: str) -> None:
+    name = command.name
+    if command.rest and not TABLE[name].arguments:
+        raise UsageError(f"%{name} takes no arguments.", _ELSEWHERE)
+    if name == BEFORE_A_PROMPT:
+        return
+    if is_late:
+        raise UsageError(f"%{name} cannot follow %{BEFORE_A_PROMPT}.", f"Put %{name} into a cell of its own.")
+    if after:
+        raise UsageError(f"%{name} is one line, and more follows it in this cell.", _ELSEWHERE)
+
+
+async def _help(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    name = rest.lstrip("%/")
+    if not name:
+        note = "Anything else is a prompt to the agent; /NAME is a command of the agent's, if it has one of that name."
+        output.show(Report("Commands", ("Type", "to"), tuple((e.usage, e.summary) for e in TABLE.values()), note))
+    elif name in TABLE:
+        spec = TABLE[name]
+        output.show(Report(spec.usage, note=f"{spec.summary} {spec.details}".rstrip()))
+    else:
+        raise unknown(name)
+
+
+_PICK = "Without {}, you choose from a list; in a batch run, the list is printed."
+
+_SPECS = (
+    CommandSpec(
+        "help",
+        _help,
+        "List the commands, or explain one.",
+        "[COMMAND]",
+        complete=_words(lambda now: [Choice(spec.name, spec.name, about=spec.summary) for spec in TABLE.values()]),
+    ),
+    CommandSpec(
+        "status",
+        agent_commands.status,
+        "Show the agent, its session, and what is set.",
+        details="Also the context in use, what may be done without asking, and what goes with the next prompt.",
+    ),
+    CommandSpec(
+        "sessions",
+        session_commands.sessions,
+        "List the conversations of this folder, and resume one.",
+        "[all]",
+        "With all, those of other folders too. Needs an agent that lists its sessions.",
+        _words(lambda now: [Choice("all", "all", about="those of other folders, too")]),
+    ),
+    CommandSpec(
+        "resume",
+        session_commands.resume,
+        "Resume an earlier conversation.",
+        "[ID | last]",
+        f"The beginning of an ID is enough; last is the one used last. {_PICK.format('ID')}",
+        session_commands.resumable,
+    ),
+    CommandSpec("new", session_commands.new, "Begin a new conversation with the next prompt."),
+    CommandSpec(
+        "close",
+        session_commands.close,
+        "Close the conversation at the agent; it can be resumed if the agent keeps it.",
+    ),
+    CommandSpec(
+        "delete",
+        session_commands.delete,
+        "Delete a conversation at the agent, for good.",
+        "ID",
+        "The beginning of an ID is enough.",
+        session_commands.session_ids,
+    ),
+    CommandSpec(
+        "mode",
+        agent_commands.mode,
+        "Show or change the agent's mode.",
+        "[NAME]",
+        f"What a mode means is up to the agent; %permissions is ours. {_PICK.format('NAME')}",
+        _words(lambda now: modes(now.state).choices),
+    ),
+    CommandSpec(
+        "model",
+        agent_commands.model,
+        "Show or change the agent's model.",
+        "[NAME]",
+        _PICK.format("NAME"),
+        _words(lambda now: models(now.state).choices),
+    ),
+    CommandSpec(
+        "options",
+        agent_commands.options,
+        "Show or change what else the agent lets you set.",
+        "[OPTION VALUE]",
+        _PICK.format("OPTION"),
+        agent_commands.option_values,
+    ),
+    CommandSpec(
+        "permissions",
+        permission_commands.permissions,
+        "Show what is allowed, asked about and denied, and what was decided; or change it.",
+        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
+        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, "
+        "for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. Deny "
+        "rules win over ask rules, and these over allow rules. With --save at the end, a rule is also kept in your "
+        "config file. GitHub Copilot CLI itself gets the deny rules when it starts: use %restart after a change.",
+        permission_commands.complete,
+    ),
+    CommandSpec(
+        "agent",
+        agent_commands.agent,
+        "Show the agent's command line, or change to another agent.",
+        "[COMMAND]",
+        "A command line, tcp://HOST:PORT, or demo; until this kernel ends. Ends the agent that is running.",
+        _words(lambda now: [Choice("demo", "demo", about="the demo agent: no account, no network")]),
+    ),
+    CommandSpec(
+        "attach",
+        agent_commands.attach,
+        "Attach files to the next prompt.",
+        "[FILE…]",
+        "Such lines may stand above a prompt. Quote names with blanks. Without FILE, it shows what is attached.",
+    ),
+    CommandSpec("mcp", agent_commands.mcp, "Show the MCP servers that the agent is given."),
+    CommandSpec(
+        "login",
+        agent_commands.login,
+        "Sign in to the agent.",
+        "[METHOD]",
+        "METHOD is one of the agent's; without it, the first.",
+        agent_commands.logins,
+    ),
+    CommandSpec("logout", agent_commands.logout, "Sign out of the agent."),
+    CommandSpec(
+        "log",
+        agent_commands.log,
+        "Show what went over the wire in the last turn, without secrets.",
+        "[LINES]",
+        "The last LINES lines; 100 without a number.",
+    ),
+    CommandSpec("restart", agent_commands.restart, "End the agent; the next prompt starts it again."),
+)
+
+TABLE: dict[str, CommandSpec] = {spec.name: spec for spec in _SPECS}
+"""By name, without the `%`, in the order of the documentation."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from ..conversation.model import FINAL, Entry, Message, Notice, Plan, ToolCall
+from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..rendering.entry import render
 from .cell import Bundle, Cell
 from .slots import OpenQuestion
@@ -45,7 +45,7 @@ class Console:
                 self._print(entry)
 
     def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
-        """Print a question. What was decided is said by the tool call itself, if there is one, else by a line."""
+        """Print a question. Its tool call shows the decision, or, if there is none, a line does."""
         self._display(question.bundle)
         return self.put if entry_id < 0 else lambda line: None
 
@@ -102,7 +102,11 @@ class Console:
 
 
 def _is_over(entry: Entry) -> bool:
-    """Nothing that matters will be added to it."""
-    if isinstance(entry, ToolCall):
-        return entry.status in FINAL
-    return not isinstance(entry, Message | Plan)
+    """Nothing that matters will be added to it. mypy reports a kind of entry that is missing here."""
+    match entry:
+        case ToolCall():
+            return entry.status in FINAL
+        case Message() | Plan():
+            return False
+        case Attachment() | Notice():
+            return True

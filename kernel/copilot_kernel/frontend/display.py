@@ -1,7 +1,7 @@
-"""What a cell shows of its turn: entries go to its page, questions to whoever can answer them.
+"""What a cell shows of its turn: entries go to its output, questions to the user.
 
-A page is a notebook's (`page.py`: slots that are drawn again), a console's (`console.py`: lines that are printed) or
-that of a run without a reader (`batch.py`: slots that are sent once).
+The output is a notebook's (`output_area.py`: displays that are updated), a console's (`console.py`: lines that are
+printed) or that of a batch run (`batch.py`: displays that are sent once).
 """
 
 from __future__ import annotations
@@ -9,33 +9,35 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..errors import trace
-from ..permissions.question import Answer, Question
+from ..permissions.question import PermissionAnswer, Question
 from ..rendering.elicitation import answer_line
-from ..rendering.footer import render_footer
 from ..rendering.plain import one_line, visible_line, visible_text
-from .activity import kept_active
+from ..rendering.report import Footer, render_footer
+from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
 from .cell import Cell
 from .console import Console
-from .eliciting import Eliciting
-from .output_area import Page
-from .presence import UNSEEN
-from .slots import MOST_QUESTIONS, OpenQuestion
+from .eliciting import elicit
+from .output_area import OutputArea
+from .slots import MAX_QUESTIONS, OpenQuestion
 
 if TYPE_CHECKING:
     from ..chat import Turn
 
-_LONGEST_TITLE = 200
+A = TypeVar("A", PermissionAnswer, ElicitationAnswer)
+
+_MAX_TITLE_CHARS = 200
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +45,8 @@ _log = logging.getLogger(__name__)
 class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
-    `replays`: the cell shows what was said before, by both. `activity_timeout`: so many seconds a question counts as
-    activity.
+    `replays`: the cell shows an earlier conversation, with the prompts. `activity_timeout`: for so many seconds
+    a question counts as activity of the kernel.
     """
 
     def __init__(
@@ -58,104 +60,106 @@ class Display:
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._replays = replays
-        self._cell, self._asking, self._eliciting = cell, asking, Eliciting(cell)
+        self._cell, self._asking = cell, asking
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
-        self._page = _page(cell, self._loop, cwd or os.getcwd())
-        self._seats = anyio.Semaphore(MOST_QUESTIONS)
-        self._places = count(-1, -1)
-        """What is no entry of the conversation has a negative number."""
+        self._output = _output(cell, self._loop, cwd or os.getcwd())
+        self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
+        self._ids = count(-1, -1)
+        """For notices, which are no entries of the conversation: negative numbers."""
         self.unseen: list[str] = []
         """What was asked in questions that were cancelled because no client showed them."""
 
     def show(self, entry: Entry) -> None:
-        """`entry` is new or changed; what the user said is the cell itself, but for a replay."""
+        """`entry` is new or changed; prompts are shown in a replay only: else the cell is the prompt."""
         if isinstance(entry, Message | Attachment) and entry.speaker == "user" and not self._replays:
             return
         try:
-            self._page.put(entry)
+            self._output.put(entry)
         # A bug in drawing one entry must not end the turn, nor the connection that the entry came by.
         except Exception as error:
             _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 
     def status(self, words: str) -> None:
-        """A passing line, for whoever watches."""
-        self._page.status(words)
+        """A passing line, not shown in a batch run."""
+        self._output.status(words)
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
-        async with self._seats:
-            with kept_active(self._cell, self._loop, self._activity_timeout):
-                return await self._ask(question)
+        call = question.call
 
-    async def _ask(self, question: Question) -> Answer:
-        answer = Answer(None, "cancel", "withdrawn")
-        closing: list[Callable[[Notice], None]] = []
+        def line(answer: PermissionAnswer) -> Notice:
+            return Notice(-question.key, call.turn, "info", answer.words, visible_line(call.best_title))
 
-        def put(opened: OpenQuestion) -> None:
-            closing.append(self._page.open_question(question.call.id, opened))
-
-        try:
-            answer = await self._asking.ask(question, put)
-            return answer
-        finally:
-            self._check(answer.reason, question.call.best_title)
-            line = Notice(
-                -question.key, question.call.turn, "info", answer.words, visible_line(question.call.best_title)
-            )
-            for close in closing:
-                close(line)
+        wait = partial(self._asking.ask, question)
+        return await self._wait(call.id, call.best_title, wait, line, PermissionAnswer(None, "cancel", "withdrawn"))
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
-        async with self._seats:
+        id = next(self._ids)
+
+        def line(answer: ElicitationAnswer) -> Notice:
+            return Notice(id, 0, "info", answer_line(request, answer), request.message)
+
+        wait = partial(elicit, self._cell, request)
+        withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
+        return await self._wait(id, request.message, wait, line, withdrawn, self._output.put)
+
+    async def _wait(
+        self,
+        entry_id: int,
+        title: str,
+        wait: Callable[[Show], Awaitable[A]],
+        line: Callable[[A], Notice],
+        answer: A,
+        unasked: Callable[[Notice], None] | None = None,
+    ) -> A:
+        """Put a question beside its entry, and then a line; `unasked` takes the line if the question was not shown.
+
+        `answer` is the one of a question that was withdrawn.
+        """
+        close = unasked
+
+        def show(question: OpenQuestion) -> None:
+            nonlocal close
+            close = self._output.open_question(entry_id, question)
+
+        async with self._open_questions:
             with kept_active(self._cell, self._loop, self._activity_timeout):
-                return await self._elicit(request)
-
-    async def _elicit(self, request: Elicitation) -> ElicitationAnswer:
-        answer, place = ElicitationAnswer("cancel", reason="withdrawn"), next(self._places)
-        closing: list[Callable[[Notice], None]] = []
-
-        def put(opened: OpenQuestion) -> None:
-            closing.append(self._page.open_question(place, opened))
-
-        try:
-            answer = await self._eliciting.elicit(request, put)
-            return answer
-        finally:
-            self._check(answer.reason, request.message)
-            line = Notice(place, 0, "info", answer_line(request, answer), request.message)
-            for close in closing or [self._page.put]:
-                close(line)
-
-    def _check(self, reason: str, title: str) -> None:
-        if reason == UNSEEN:
-            self.unseen.append(visible_text(one_line(title)[:_LONGEST_TITLE]))
+                try:
+                    answer = await wait(show)
+                    return answer
+                finally:
+                    if answer.reason == UNSEEN:
+                        self.unseen.append(visible_text(one_line(title)[:_MAX_TITLE_CHARS]))
+                    if close is not None:
+                        close(line(answer))
 
     def finish(self, turn: Turn) -> None:
         """The turn is over: send what waits, and the footer, if there is anything to say."""
-        self._page.settle()
+        self._output.settle()
         used, size = (turn.context.used, turn.context.size) if turn.context else (None, None)
         footer = render_footer(
-            agent=turn.agent,
-            model=turn.model,
-            mode=turn.mode,
-            permission_mode=turn.permission_mode,
-            unasked=turn.unasked,
-            stop_reason=turn.stop_reason,
-            used=used,
-            size=size,
-            seconds=turn.seconds,
-            person_present=self._cell.live,
+            Footer(
+                agent=turn.agent,
+                model=turn.model,
+                mode=turn.mode,
+                permission_mode=turn.permission_mode,
+                unasked=turn.unasked,
+                stop_reason=turn.stop_reason,
+                used=used,
+                size=size,
+                seconds=turn.seconds if self._cell.live else None,
+            )
         )
         if footer is not None:
-            self._page.add(footer, {"part": "footer"})
+            self._output.add(footer, {"part": "footer"})
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""
-        self._page.settle()
+        self._output.settle()
 
 
-def _page(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Console | Page:
+def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Console | OutputArea:
     if not cell.live:
         return Batch(cell, cwd)
-    return Console(cell, loop, cwd) if cell.cell_id is None else Page(cell, loop, cwd)
+    return Console(cell, loop, cwd) if cell.cell_id is None else OutputArea(cell, loop, cwd)

@@ -1,4 +1,4 @@
-"""What lies behind the door of a kernel: the chat, the desk, one prompt, and what is to be said of the settings."""
+"""A kernel's chat: one prompt from its cell to its end, and what the next cell has to report besides."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .cell import Cell
 from .chat_runner import ChatRunner
-from .context import CommandContext
-from .presence import NOTICE
+from .command_context import CommandContext
 
 if TYPE_CHECKING:
     from ..chat import Chat, Handover, Turn
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
     from .display import Display
 
 
+NOTICE = (
+    "A question was cancelled because no open page showed it: {}\n"
+    "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
+)
+"""For the next cell: the page with the one that asked is gone."""
 EXPOSED = (
     "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
     "it. Let the kernel start the agent instead, with its command line: %agent copilot --acp\n"
@@ -31,33 +35,34 @@ class MakeDisplay(Protocol):
 
 
 class KernelSession:
-    """One for a kernel. `watched`: somebody watches the cell that ran last.
+    """One for a kernel. `watched`: the cell that ran last was not a batch run's.
 
-    `before` is where an earlier hall of this process, which has ended, was left: this one goes on there.
+    `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
+    see `asking.GUARD_SECONDS`.
     """
 
-    def __init__(self, before: Handover | None = None) -> None:
-        self._before = before
+    def __init__(self, before: Handover | None = None, guard_seconds: float | None = None) -> None:
+        self._before, self._guard_seconds = before, guard_seconds
         self.home = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.home, self._load_settings)
         self.watched = False
         self.notices: list[str] = []
-        """Lines that the next cell tells, whoever watches."""
+        """Lines that the next cell reports, also in a batch run."""
         self._unseen: list[tuple[str, str]] = []
         """The session of a client that has gone, and a question that it alone showed: for a cell of another client."""
         self._checked = ""
-        """The agent that was last looked at for who else can use it."""
+        """The agent whose exposure was checked last."""
         self._warnings: list[str] = []
-        """Rules that mean more than they seem to: for the first who watches a cell, nobody else can heed them."""
+        """Rules that mean more than they seem to: for the next cell that is not a batch run's."""
 
     @property
     def left(self) -> Handover | None:
-        """What a later hall may go on with."""
-        return self.home.chat.left if self.home.chat else self._before
+        """What a later session of this process may go on with."""
+        return self.home.chat.handover if self.home.chat else self._before
 
     async def prompt(self, cell: Cell, text: str, make_display: MakeDisplay) -> Turn:
         """One turn with the agent, to its end. Raises CopilotError."""
-        from ..acp.messages import Text
+        from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from .asking import Asking
 
@@ -65,18 +70,19 @@ class KernelSession:
         folder = settings.folder
         if cell.live:
             await self._check_exposure()
-        self.tell_notices(cell)
-        display = make_display(cell, Asking(cell, folder), cwd=folder, activity_timeout=settings.activity_timeout)
+        self.report_notices(cell)
+        asking = Asking(cell, folder, self._guard_seconds)
+        display = make_display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout)
         try:
-            turn = await self.home.ask([Text(text), *mentions(text, folder)], display)
+            turn = await self.home.ask([TextBlock(text), *mentions(text, folder)], display)
             display.finish(turn)
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]
         return turn
 
-    def tell_notices(self, cell: Cell) -> None:
-        """Tell each once, on the cell's stderr."""
+    def report_notices(self, cell: Cell) -> None:
+        """Report each once, on the cell's stderr."""
         notices, self.notices = [*self.notices, *self._take_unseen(cell)], []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
@@ -84,20 +90,20 @@ class KernelSession:
             cell.stream(notice, "stderr")
 
     async def _check_exposure(self) -> None:
-        """Only where somebody watches: the outputs of a run in batch do not depend on the machine."""
+        """Not in a batch run: its outputs must not depend on the machine."""
         agent = self.command_context.settings.agent
         if agent == self._checked:
             return
         self._checked = agent
-        from ..acp.exposure import exposed_to
+        from ..acp.tcp import exposed_to
 
         if others := await asyncio.to_thread(exposed_to, agent):
             self.notices.append(EXPOSED.format(agent, others))
 
     def _take_unseen(self, cell: Cell) -> list[str]:
-        told = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
+        notices = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
         self._unseen = [each for each in self._unseen if each[0] == cell.session]
-        return told
+        return notices
 
     def _make_chat(self) -> Chat:
         from ..chat import Chat

@@ -1,6 +1,6 @@
-"""A cell's output in a notebook that somebody looks at: slots that are drawn a little after they changed.
+"""A cell's output in a notebook: slots that are drawn a little after they changed.
 
-The first change is drawn at once, then at most `MOST_PER_SECOND` displays go out, and a large one more rarely than a
+The first change is drawn at once, then at most `MAX_PER_SECOND` displays go out, and a large one more rarely than a
 small one.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 from ..conversation.model import Entry, Notice
 from .cell import Bundle, Cell
-from .picture import picture
+from .slot_items import picture
 from .slots import OpenQuestion, Slot, Slots
 
-MOST_PER_SECOND = 20
+MAX_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 4e-6
-"""Of a display's text/plain and text/html: bounds what is sent per byte that the agent said."""
+"""Of a display's text/plain and text/html: bounds what is sent per byte of the agent's text."""
 AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
 REST_PER_WORK = 4.0
@@ -27,7 +27,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 BLANK: Bundle = {"text/plain": "", "text/html": ""}
 
 
-class Page:
+class OutputArea:
     """Everything that one cell shows. `put` costs what is new; it may be called thousands of times a second."""
 
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
@@ -46,12 +46,12 @@ class Page:
 
     def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
-        asked = self._slots.open_question(entry_id, question)
-        self._wake(*asked.slots, after=0.0)
+        place = self._slots.open_question(entry_id, question)
+        self._wake(*place.slots, after=0.0)
 
         def close(line: Notice) -> None:
-            self._slots.close_question(asked, line)
-            self._wake(*asked.slots, after=AFTER_ANSWER)
+            self._slots.close_question(place, line)
+            self._wake(*place.slots, after=AFTER_ANSWER)
 
         return close
 
@@ -68,7 +68,7 @@ class Page:
         self._wake(slot)
 
     def settle(self) -> None:
-        """Send everything that waits; as far as anybody knows, nothing more is said, and nothing asked."""
+        """Send everything that waits, and take open questions away: probably nothing follows."""
         self._slots.end_streams()
         self._slots.close_questions()
         self._draw(everything=True)
@@ -106,7 +106,7 @@ class Page:
             self._timer = None
         now = self._loop.time()
         sent = [self._send(slot) for slot in self._slots if slot.dirty and (everything or slot.rest <= now)]
-        self._rest = now + sum(sent) / MOST_PER_SECOND
+        self._rest = now + sum(sent) / MAX_PER_SECOND
         waiting = [slot.rest for slot in self._slots if slot.dirty]
         if waiting:
             self._sleep_until(max(self._rest, min(waiting)))
@@ -129,7 +129,7 @@ class Page:
     def _rest_after(self, bundle: Bundle, began: float) -> float:
         """When to send it again: what is large on the wire, or slow to draw, must not take up the kernel."""
         now = self._loop.time()
-        return now + max(1 / MOST_PER_SECOND, _size(bundle) * SECONDS_PER_CHARACTER, (now - began) * REST_PER_WORK)
+        return now + max(1 / MAX_PER_SECOND, _size(bundle) * SECONDS_PER_CHARACTER, (now - began) * REST_PER_WORK)
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
         if slot.shown is None:
@@ -150,7 +150,7 @@ class Page:
 
 
 def _height(bundle: Bundle) -> tuple[bool, int]:
-    """What tells that it becomes higher or lower: in lines of text, as far as they follow from it."""
+    """An estimate of its height, in lines of text."""
     return WIDGET_VIEW in bundle, len(str(bundle.get("text/plain", "")).splitlines())
 
 

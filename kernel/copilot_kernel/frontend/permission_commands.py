@@ -1,96 +1,165 @@
-"""The command about permissions: show them, and change them."""
+"""`%permissions`: show the mode, the rules and what was decided; change mode and rules."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..chat.choices import Choice, Setting, find
+from ..chat.choices import Choice
 from ..config import PERMISSION_MODES
 from ..errors import UsageError
-from .allowed import permissions as report
-from .cell import Cell
-from .context import CommandContext, show, tell
-from .modes import SAVE
-from .table import TABLE
+from .command_context import CommandContext, Completions, Situation
+from .command_output import CommandOutput, Report, show_done
 
 if TYPE_CHECKING:
     from ..chat import Chat
     from ..permissions.rulebook import Kind
 
+SAVE = "--save"
+BYPASSING = (
+    "You will not be asked: everything is allowed except what an ask or deny rule matches. "
+    "%permissions mode default ends this."
+)
+MODES = {
+    "default": "you are asked about every request, unless a rule answers it",
+    "acceptEdits": "files of the project may be changed, moved and deleted without asking; the rest is asked about",
+    "bypassPermissions": "you are not asked: everything is allowed except what an ask or deny rule matches",
+    "plan": "nothing is done and you are not asked: every request of the agent is rejected",
+}
+ACTIONS = {
+    "mode": "change what is allowed without asking",
+    "allow": "allow what a rule matches, without asking",
+    "ask": "always ask about what a rule matches",
+    "deny": "reject what a rule matches, without asking",
+    "remove": "take a rule back",
+}
+RULES = {
+    "Read": "reading files of the project; Read(docs/**) of a folder",
+    "Grep": "searching in files of the project",
+    "Edit": "changing, deleting and moving files of the project; Edit(src/**) of a folder",
+    "Bash(": "a command, word for word, such as Bash(git status); with * at the end, whatever follows",
+    "WebFetch(domain:": "addresses of one host, such as WebFetch(domain:example.com)",
+    "mcp__": "a tool of an MCP server, such as mcp__server__tool",
+}
 
-async def permissions(command_context: CommandContext, cell: Cell, rest: str) -> None:
+_ON_UNASKED = {"badge": "mark it", "cancel": "mark it, and cancel the turn"}
+_CHANGE = "%permissions allow|ask|deny RULE adds one for this conversation, %permissions remove RULE takes it back."
+
+
+async def permissions(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]`."""
-    word, _, what = rest.partition(" ")
-    match word:
+    action, _, operand = rest.partition(" ")
+    match action:
         case "":
-            _show(command_context, cell)
+            for report in overview(context.situation(output.live)):
+                output.show(report)
         case "mode":
-            await _mode(command_context, cell, what.strip())
+            await _mode(context, output, operand.strip())
         case "allow" | "ask" | "deny":
-            await _add(command_context, cell, word, what.strip())
+            await _add(context, output, action, operand.strip())
         case "remove":
-            await _remove(command_context, cell, what.strip())
+            await _remove(context, output, operand.strip())
         case _:
-            raise UsageError(f"%permissions {word} means nothing.", f"Type {TABLE['permissions'].usage}.")
+            raise UsageError(f'Unknown argument "{action}".')
 
 
-def _show(command_context: CommandContext, cell: Cell) -> None:
-    for said in report(command_context.situation(cell.live)):
-        show(cell, said)
+def complete(now: Situation, typed: str) -> Completions:
+    """Completions after `%permissions`."""
+    action, blank, operand = typed.partition(" ")
+    if not blank:
+        return 0, _choices(ACTIONS)
+    start = len(action) + 1
+    match action:
+        case "mode":
+            return start, _choices(MODES)
+        case "remove":
+            return start, [Choice(each.text, each.text, each.kind) for each in now.in_force.stated]
+        case "allow" | "ask" | "deny" if " " not in operand:
+            return start, _choices(RULES)
+        case "allow" | "ask" | "deny":
+            return typed.rindex(" ") + 1, _choices({SAVE: "from now on, in your config file"})
+    return 0, ()
 
 
-async def _mode(command_context: CommandContext, cell: Cell, name: str) -> None:
+def overview(now: Situation) -> tuple[Report, ...]:
+    """The mode, the rules, and what was decided, if anything was."""
+    return (_mode_report(now), _rules_report(now), *([_decisions_report(now)] if now.decisions else ()))
+
+
+def _choices(words: dict[str, str]) -> list[Choice]:
+    return [Choice(word, word, about=about) for word, about in words.items()]
+
+
+async def _mode(context: CommandContext, output: CommandOutput, name: str) -> None:
     if name:
-        modes = Setting("permission mode", "Mode", tuple(Choice(mode, mode) for mode in PERMISSION_MODES))
-        mode = _known(name, modes)
+        mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), "")
+        if not mode:
+            hint = f"Choose one of: {', '.join(PERMISSION_MODES)}."
+            raise UsageError(f'Unknown permission mode "{name}".', hint)
 
         async def work(chat: Chat) -> None:
             chat.set_permission_mode(mode)
 
-        await command_context.do(work)
-    show(cell, report(command_context.situation(cell.live))[0])
+        await context.do(work)
+    output.show(_mode_report(context.situation(output.live)))
 
 
-def _known(name: str, modes: Setting) -> str:
-    try:
-        return str(find(modes, name).value)
-    except UsageError as error:
-        hint = f"Choose one of: {', '.join(PERMISSION_MODES)}."
-        raise UsageError(f'Unknown permission mode "{name}".', hint) from error
-
-
-async def _add(command_context: CommandContext, cell: Cell, kind: Kind, typed: str) -> None:
-    """What it means is told after it was done: a rule that means everything may be meant so."""
+async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed: str) -> None:
+    """A rule that allows everything may be meant so: add it, then warn."""
     from ..permissions.rulebook import check
 
     rule = typed.removesuffix(SAVE).strip()
     _require(rule, kind)
     warning = check(rule) if kind == "allow" else ""
-    said = await command_context.do(lambda chat: chat.add_rule(kind, rule, to_settings=typed.endswith(SAVE)))
-    tell(cell, said)
+    show_done(output, await context.do(lambda chat: chat.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
     if warning:
-        cell.stream(f"Careful: {rule}: {warning}\n", "stderr")
+        output.stream(f"Careful: {rule}: {warning}\n", "stderr")
 
 
-async def _remove(command_context: CommandContext, cell: Cell, rule: str) -> None:
+async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
+    from ..permissions.rulebook import HERE
+
     _require(rule, "remove")
-    origins = {each.origin for each in command_context.situation().in_force.stated if each.text == rule}
+    origins = {each.origin for each in context.situation().in_force.stated if each.text == rule}
 
     async def work(chat: Chat) -> None:
         chat.remove_rule(rule)
 
-    await command_context.do(work)
-    tell(cell, f"No longer in force in this conversation: {rule}{_elsewhere(origins)}")
-
-
-def _elsewhere(origins: set[str]) -> str:
-    """Where it still stands for other conversations."""
-    from ..permissions.rulebook import HERE
-
+    await context.do(work)
     places = ", ".join(sorted(origins - {HERE}))
-    return f". It still stands in: {places}" if places else ""
+    elsewhere = f". It is still in: {places}" if places else ""
+    show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")
 
 
-def _require(rule: str, word: str) -> None:
+def _require(rule: str, action: str) -> None:
     if not rule:
-        raise UsageError(f"%permissions {word} needs a rule.", f"For example: %permissions {word} Bash(git status)")
+        raise UsageError(f"%permissions {action} needs a rule.", f"For example: %permissions {action} Bash(git status)")
+
+
+def _mode_report(now: Situation) -> Report:
+    book = now.in_force
+    rows = (
+        ("Mode", book.mode),
+        ("Set by", book.mode_origin),
+        ("If the agent acts without asking", _ON_UNASKED.get(now.settings.on_unasked, now.settings.on_unasked)),
+    )
+    if book.mode == "bypassPermissions":
+        return Report("Permissions", rows=rows, note=BYPASSING, alarms=True)
+    meaning = MODES.get(book.mode, "")
+    note = f"{meaning[:1].upper()}{meaning[1:]}. %permissions mode NAME changes it for this conversation."
+    return Report("Permissions", rows=rows, note=note)
+
+
+def _rules_report(now: Situation) -> Report:
+    book = now.in_force
+    rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
+    if not rows:
+        return Report("Rules", note=f"There are none. {_CHANGE}")
+    doubts = " ".join((*book.problems, *book.warnings))
+    return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))
+
+
+def _decisions_report(now: Situation) -> Report:
+    rows = tuple((str(each.number), each.what, each.outcome, each.by, each.rule, each.reason) for each in now.decisions)
+    missing = now.decisions[0].number - 1
+    note = f"The first {missing} are no longer kept." if missing else ""
+    return Report("Decisions", ("", "About", "Decision", "By", "Rule", "Why"), rows, note)

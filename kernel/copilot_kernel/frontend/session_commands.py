@@ -1,108 +1,160 @@
-"""Commands about the agent's sessions: list them, go on with one, begin a new one."""
+"""Commands about the agent's sessions: list, resume, begin, close and delete them. Ids may be abbreviated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from copilot_widgets.field import PickerField, Picks
+
 from ..acp.messages import SessionInfo
+from ..chat.choices import Choice
 from ..errors import UsageError
 from ..rendering.plain import visible_line, visible_text
-from . import report
-from .cell import Cell
-from .context import CommandContext, drawn, show, tell
-from .sessions import LAST, find_session, short_ids
-from .table import TABLE
+from .command_context import CommandContext, Completions, Situation
+from .command_output import CommandOutput, Menu, Report, doing, show_done
 
-ALL = "all"
+MIN_ID_CHARS = 8
+"""Characters of an id that are shown, if they suffice to tell it from the others."""
+ALL, LAST = "all", "last"
+
+_LISTS = "%sessions lists those of this folder, %sessions all lists all."
 
 
-async def sessions(command_context: CommandContext, cell: Cell, rest: str) -> None:
+async def sessions(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%sessions [all]`."""
     if rest not in ("", ALL):
-        raise UsageError(f"%sessions {rest} means nothing.", f"Type {TABLE['sessions'].usage}.")
-    await command_context.list_sessions(here=rest != ALL)
-    await _offer(command_context, cell, cell.widgets)
+        raise UsageError(f'Unknown argument "{rest}".')
+    await context.list_sessions(here=rest != ALL)
+    await _choose(context, output, by_button_only=True)
 
 
-async def resume(command_context: CommandContext, cell: Cell, rest: str) -> None:
+async def resume(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%resume [ID | last]`."""
     if rest:
-        await _go_on(command_context, cell, await _find(command_context, rest))
+        await _resume(context, output, await find_by_id(context, rest))
     else:
-        await command_context.list_sessions(here=True)
-        await _offer(command_context, cell, cell.live)
+        await context.list_sessions(here=True)
+        await _choose(context, output, by_button_only=False)
 
 
-async def new(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    """`%new`."""
-    await command_context.do(lambda chat: chat.new())
-    tell(cell, "The next prompt begins a new conversation.")
+new = doing(lambda chat, _: chat.new(), "The next prompt begins a new conversation.")
+close = doing(lambda chat, _: chat.close_session(), "The conversation is closed; the next prompt begins a new one.")
 
 
-async def close(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    """`%close`."""
-    await command_context.do(lambda chat: chat.close_session())
-    tell(cell, "The conversation is closed; the next prompt begins a new one.")
-
-
-async def delete(command_context: CommandContext, cell: Cell, rest: str) -> None:
-    """`%delete ID`: `last` would be too easy to be wrong about."""
+async def delete(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%delete ID`; not `%delete last`, with which it is too easy to delete the wrong one."""
     if rest in ("", LAST):
-        raise UsageError("Say which conversation is to be deleted.", f"Type {TABLE['delete'].usage}.")
-    session = await _find(command_context, rest)
-    await command_context.do(lambda chat: chat.delete(session.id))
-    tell(cell, f"Deleted: {_name(session)}")
+        raise UsageError("Which conversation?")
+    session = await find_by_id(context, rest)
+    await context.do(lambda chat: chat.delete(session.id))
+    show_done(output, f"Deleted: {_name(session)}")
 
 
-async def _find(command_context: CommandContext, typed: str) -> SessionInfo:
-    """An agent that does not list its sessions may still know one by its whole id."""
+def session_ids(now: Situation, typed: str) -> Completions:
+    """Completions of an id."""
+    shorts = short_ids(now.sessions)
+    return 0, [Choice(each.id, shorts[each.id], each.title, each.updated_at) for each in now.sessions]
+
+
+def resumable(now: Situation, typed: str) -> Completions:
+    """Completions after `%resume`."""
+    return 0, [Choice(LAST, LAST, about="the one used last"), *session_ids(now, typed)[1]]
+
+
+async def find_by_id(context: CommandContext, typed: str) -> SessionInfo:
+    """The session that `typed` names; an agent that lists none may know it by its whole id. Raises UsageError."""
     try:
-        found = await command_context.list_sessions(here=typed == LAST)
+        found = await context.list_sessions(here=typed == LAST)
     except UsageError:
         if typed == LAST:
             raise
         return SessionInfo(typed)
-    return find_session(found, typed, command_context.state.id if command_context.state else "")
+    return find_session(found, typed, context.state.id if context.state else "")
 
 
-async def _offer(command_context: CommandContext, cell: Cell, can_choose: bool) -> None:
-    if not (can_choose and command_context.sessions):
-        show(cell, report.sessions(command_context.situation(cell.live)))
-    elif (session := await _choose(command_context, cell)) is not None:
-        await _go_on(command_context, cell, session)
+def find_session(sessions: Sequence[SessionInfo], typed: str, current: str = "") -> SessionInfo:
+    """The session whose id begins as typed; `last` is the newest but `current`. Raises UsageError.
+
+    `sessions` come newest first.
+    """
+    if typed == LAST:
+        earlier = [session for session in sessions if session.id != current]
+        if not earlier:
+            raise UsageError("There is no earlier session in this folder.", _LISTS)
+        return earlier[0]
+    found = [session for session in sessions if session.id == typed]
+    found = found or [session for session in sessions if session.id.startswith(typed)]
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} sessions begin with {typed}.", f"Type more of the ID. {_LISTS}")
+    if not found:
+        raise UsageError(f"There is no session {typed}.", _LISTS)
+    return found[0]
 
 
-async def _choose(command_context: CommandContext, cell: Cell) -> SessionInfo | None:
-    from copilot_widgets.field import Field
-
-    from .choosing import Menu, choose
-
-    found, shorts, chosen = command_context.sessions, short_ids(command_context.sessions), list[SessionInfo]()
-    here = command_context.state.id if command_context.state else ""
-    told = [(_name(each), report.when(each.updated_at), shorts[each.id], "open" * (each.id == here)) for each in found]
-    names = [visible_text(" · ".join(filter(None, parts))) for parts in told]
-
-    async def apply(picks: tuple[int | None, ...]) -> str:
-        chosen.extend(found[number] for number in picks if number is not None)
-        return f"Going on with: {_name(chosen[0])}" if chosen else ""
-
-    field = Field("Session", tuple(names), words=tuple(shorts[each.id] for each in found), tall=True)
-    await choose(cell, Menu((field,), "Resume", drawn(report.sessions(command_context.situation()))), apply)
-    return chosen[0] if chosen else None
+def short_ids(sessions: Iterable[SessionInfo]) -> dict[str, str]:
+    """The beginning of each id, long enough to tell them apart."""
+    ids = {session.id for session in sessions}
+    length = MIN_ID_CHARS
+    while len({id[:length] for id in ids}) < len(ids):
+        length += 1
+    return {id: id[:length] for id in ids}
 
 
-async def _go_on(command_context: CommandContext, cell: Cell, session: SessionInfo) -> None:
-    from .asking import Asking
-    from .display import Display
+def listed(now: Situation) -> Report:
+    """The sessions; ids and times not in a batch run."""
+    shorts, here = short_ids(now.sessions), now.state.id if now.state else ""
+    if not now.sessions:
+        return Report("Sessions", note="The agent has none.")
+    if not now.live:
+        return Report("Sessions", ("Title",), tuple((_title(each),) for each in now.sessions))
+    rows = [
+        (shorts[each.id], _title(each), each.cwd, _when(each), "open" if each.id == here else "")
+        for each in now.sessions
+    ]
+    return Report("Sessions", ("ID", "Title", "Folder", "Last used", ""), tuple(rows), "%resume ID resumes one.")
 
-    folder = command_context.settings.folder
-    display = Display(cell, Asking(cell, folder), cwd=folder, replays=True)
-    try:
-        turn = await command_context.do(lambda chat: chat.resume(session.id, display))
-        display.finish(turn)
-    finally:
-        display.close()
+
+async def _choose(context: CommandContext, output: CommandOutput, *, by_button_only: bool) -> None:
+    now, chosen = context.situation(output.live), list[SessionInfo]()
+    if not now.sessions:
+        output.show(listed(now))
+        return
+
+    async def apply(picks: Picks) -> str:
+        chosen.extend(now.sessions[index] for index in picks if index is not None)
+        return f"Resuming: {_name(chosen[0])}" if chosen else ""
+
+    await output.choose(Menu((_field(now),), "Resume", listed(now), by_button_only), apply)
+    if chosen:
+        await _resume(context, output, chosen[0])
+
+
+def _field(now: Situation) -> PickerField:
+    shorts, here = short_ids(now.sessions), now.state.id if now.state else ""
+    names = [
+        " · ".join(filter(None, (_name(each), _when(each), shorts[each.id], "open" if each.id == here else "")))
+        for each in now.sessions
+    ]
+    words = tuple(shorts[each.id] for each in now.sessions)
+    return PickerField("Session", tuple(map(visible_text, names)), words=words, tall=True)
+
+
+async def _resume(context: CommandContext, output: CommandOutput, session: SessionInfo) -> None:
+    with output.replay(context.settings.folder) as view:
+        turn = await context.do(lambda chat: chat.resume(session.id, view))
+        view.finish(turn)
     if turn.session_id == session.id:
-        tell(cell, f"Resumed: {_name(session)}")
+        show_done(output, f"Resumed: {_name(session)}")
 
 
 def _name(session: SessionInfo) -> str:
     return visible_line(session.title) or session.id
+
+
+def _title(session: SessionInfo) -> str:
+    return session.title or "(no title)"
+
+
+def _when(session: SessionInfo) -> str:
+    """To the minute."""
+    return session.updated_at[:16].replace("T", " ")

@@ -1,8 +1,8 @@
 """Which display of a cell shows what: entries in a row share one, so that a cell stays under 50 outputs.
 
-JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when a slot
-is sent, and how often, is `page.py`'s business. What an open question says stands in one display and its buttons in
-the next one, so that a notebook that was saved meanwhile tells what was asked, though its buttons are dead.
+JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when and
+how often a slot is sent is up to `output_area.py`. What an open question says stands in one display and its buttons in
+the next one, so that a notebook that was saved meanwhile shows what was asked, though its buttons are dead.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from itertools import chain
 from typing import TypeGuard
 from uuid import uuid4
 
-from ..acp.messages import Image
+from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..rendering.markup import Bundle
-from .streaming import Piece, Stream
+from .slot_items import Item, Stream
 
-Item = Entry | Stream | Piece
-
-MOST = 34
+MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
-MOST_QUESTIONS = 6
+MAX_QUESTIONS = 6
 """Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
 
 
@@ -80,7 +78,7 @@ class OpenQuestion:
     """What is to stand in a cell while a question is open."""
 
     bundle: Bundle
-    withdraw: Callable[[], None]
+    withdraw: Callable[[], None] = lambda: None
     """To be called when it no longer does."""
     buttons: Bundle | None = None
     """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
@@ -89,7 +87,7 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionSlot:
     """Where a question stands: the slot that says it, and the one directly below that has its buttons, if any."""
 
     slot: Slot
@@ -120,7 +118,7 @@ class Slots:
         """For questions, each with the one directly below it."""
         self.status: Slot | None = None
         """Where a passing line stands, until something that stays takes its place."""
-        self._homes: dict[int, Slot] = {}
+        self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
         self._growing: set[int] = set()
 
@@ -129,24 +127,24 @@ class Slots:
 
     def put(self, entry: Entry) -> Slot | None:
         """Show `entry` in its slot: the one that it has, the last one, or a new one. None: nothing to see yet."""
-        if entry.id not in self._homes and entry.id not in self._streams:
+        if entry.id not in self._slot_of and entry.id not in self._streams:
             self.end_streams()
         if isinstance(entry, Message) and entry.speaker == "agent":
             self._put_text(entry)
         else:
-            self._home(entry.id, alone=_is_image(entry)).put(entry.id, entry)
-        return self._homes.get(entry.id)
+            self._slot_for(entry.id, alone=_is_image(entry)).put(entry.id, entry)
+        return self._slot_of.get(entry.id)
 
     def end_streams(self) -> None:
-        """The messages are complete, as far as anybody knows: their last pieces are rendered as a whole."""
+        """The messages are probably complete: their last pieces are rendered as a whole."""
         for entry_id in self._growing:
             stream = self._streams[entry_id]
-            self._homes[entry_id].put((entry_id, stream.number), stream.last)
+            self._slot_of[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> Asked:
+    def open_question(self, entry_id: int, question: OpenQuestion) -> QuestionSlot:
         """A question stands where its entry does, and moves what came after; or it stands apart, at the end."""
-        home = self._homes.get(entry_id)
+        home = self._slot_of.get(entry_id)
         is_first = home is not None and home.question is None
         after = self._after(home, entry_id)
         slot = self._place_of_question(home, entry_id)
@@ -156,14 +154,14 @@ class Slots:
             below.ask(question.buttons, question.withdraw, question.shifted)
         if home and after:
             self._move(after, home, self._new())
-        return Asked(slot, question.bundle, is_first, below, question.buttons)
+        return QuestionSlot(slot, question.bundle, is_first, below, question.buttons)
 
-    def close_question(self, asked: Asked, line: Notice) -> None:
+    def close_question(self, place: QuestionSlot, line: Notice) -> None:
         """The question is decided: what it was about says so, or `line` does where nothing else would."""
-        asked.close()
-        if not asked.is_first:
-            asked.slot.put(object(), line)
-        asked.slot.lent = True
+        place.close()
+        if not place.is_first:
+            place.slot.put(object(), line)
+        place.slot.lent = True
 
     def close_questions(self) -> None:
         """Nobody can answer any more; what was decided comes with `close_question`."""
@@ -188,24 +186,24 @@ class Slots:
         stream = self._streams.setdefault(entry.id, Stream())
         before, pieces = stream.number, stream.feed(entry.text)
         for number, piece in enumerate(pieces, before):
-            self._home(entry.id, alone=True).put((entry.id, number), piece)
-            del self._homes[entry.id]
+            self._slot_for(entry.id, alone=True).put((entry.id, number), piece)
+            del self._slot_of[entry.id]
         self._growing.discard(entry.id)
         if not stream.is_blank:
-            self._home(entry.id, alone=True).put((entry.id, stream.number), stream)
+            self._slot_for(entry.id, alone=True).put((entry.id, stream.number), stream)
             self._growing.add(entry.id)
 
-    def _home(self, entry_id: int, alone: bool) -> Slot:
-        if entry_id not in self._homes:
-            self._homes[entry_id] = self._open_slot(alone)
-        return self._homes[entry_id]
+    def _slot_for(self, entry_id: int, alone: bool) -> Slot:
+        if entry_id not in self._slot_of:
+            self._slot_of[entry_id] = self._open_slot(alone)
+        return self._slot_of[entry_id]
 
     def _open_slot(self, alone: bool = False) -> Slot:
         """The last slot, if it may be joined or there can be no other; else a new one."""
         last = self._slots[-1] if self._slots else None
         if last is None or last.is_vacant:
             return self._new(alone)
-        is_full = len(self._slots) == MOST
+        is_full = len(self._slots) == MAX_SLOTS
         return last if is_full or not (alone or last.alone or last.question) else self._new(alone)
 
     def _new(self, alone: bool = False) -> Slot:
@@ -217,7 +215,7 @@ class Slots:
     @property
     def _has_room(self) -> bool:
         """For a question, its buttons and what moves; the last possible slot is not for questions."""
-        return len(self._slots) + 3 < MOST
+        return len(self._slots) + 3 < MAX_SLOTS
 
     def _stays(self, home: Slot | None) -> TypeGuard[Slot]:
         """A question may stand where its entry does: something can be put below."""
@@ -248,11 +246,11 @@ class Slots:
         for key in keys:
             new.put(key, old.take(key))
             if isinstance(key, int):
-                self._homes[key] = new
+                self._slot_of[key] = new
 
     def _spare_one(self) -> Slot:
         free = [slot for slot, _ in self._spare if slot.question is None]
-        if not free or len(self._spare) < MOST_QUESTIONS:
+        if not free or len(self._spare) < MAX_QUESTIONS:
             self._spare.append((Slot(), Slot()))
             return self._spare[-1][0]
         return self._reused(free[0])
@@ -265,4 +263,4 @@ class Slots:
 
 
 def _is_image(entry: Entry) -> bool:
-    return isinstance(entry, Attachment) and isinstance(entry.block, Image)
+    return isinstance(entry, Attachment) and isinstance(entry.block, ImageBlock)

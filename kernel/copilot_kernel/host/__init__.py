@@ -1,13 +1,12 @@
-"""What the agent may ask of us: files of the project, and commands in terminals.
+"""Client services for the agent: files of the project, and commands in terminals (`fs/*`, `terminal/*`).
 
-Both work in two steps, so that a person or a rule judges what will really happen: `Files.locate` and `prepare` say
-what is meant, `Files.read`, `Files.write` and `Terminals.create` do it. What cannot be done raises a `HostError`.
-Nothing here asks for permission, and nothing knows the wire.
+Both take two steps, so that the user or a rule judges what will really happen: `Files.locate` and `prepare` resolve a
+request, `Files.read`, `Files.write` and `Terminals.create` carry it out. Failures are `HostError`s. Nothing here asks
+for permission or knows the protocol.
 """
 
-from .command import Command, prepare
-from .files import Files
-from .places import Place
-from .terminals import Exit, Terminals
+from .command import CommandSpec, prepare
+from .files import Files, ProjectPath
+from .terminals import ExitStatus, Terminals
 
-__all__ = ["Command", "Exit", "Files", "Place", "Terminals", "prepare"]
+__all__ = ["CommandSpec", "ExitStatus", "Files", "ProjectPath", "Terminals", "prepare"]

@@ -1,85 +1,187 @@
-"""Reading and writing text files, only inside one folder: `fs/read_text_file` and `fs/write_text_file`.
+"""Read and write text files inside one folder: `fs/read_text_file` and `fs/write_text_file`.
 
-The work is done in threads, so that a slow disk holds up nobody.
+A path is resolved once, links and all, and must end inside the root. The resulting `ProjectPath` is what is shown,
+judged and opened: each folder on the way and the file itself are opened by descriptor and never through a link, so that
+nothing swapped in afterwards leads elsewhere. The work is done in threads, so that a slow disk blocks nobody else.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from anyio import CapacityLimiter, to_thread
 
-from ..errors import HostRefused
-from ..permissions.paths import is_never_written
-from . import places
-from .places import FILE, Place, check_regular, opened_folder, translating
+from ..errors import HostError, HostMissing, HostRefused
+from ..permissions.paths import is_never_written, protection
 
-MAX_TEXT = 10 * 1024 * 1024
-"""Bytes that one answer or one written file may have."""
-MAX_SCAN = 1024 * 1024 * 1024
-"""Bytes that are looked at to find a line."""
-PIECE = 64 * 1024
+MAX_PATH_BYTES = 4096
+"""As on Linux."""
+MAX_TEXT_BYTES = 10 * 1024 * 1024
+"""Of one answer, or of one file that is written."""
+MAX_SCAN_BYTES = 1024 * 1024 * 1024
+"""Read to find a line."""
+PIECE_BYTES = 64 * 1024
 THREADS = 4
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+_SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EINVAL)
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO, errno.ETXTBSY)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPath:
+    """A path inside `root` without links in it. `sensitive` is the reason why no rule may allow it, mostly empty."""
+
+    root: str
+    parts: tuple[str, ...]
+    sensitive: str = ""
+
+    @property
+    def path(self) -> str:
+        """The whole path, as the user must see it."""
+        return os.path.join(self.root, *self.parts)
+
+
+def locate(root: str, path: str) -> ProjectPath:
+    """Resolve `path`, which need not exist; `root` is a real path. Raises HostRefused."""
+    _check(path)
+    with translating(path):
+        real = PurePosixPath(os.path.realpath(path))
+    if not real.is_relative_to(root):
+        raise HostRefused(f"{path} is outside {root}")
+    parts = real.relative_to(root).parts
+    if not parts:
+        raise HostRefused(f"{path} is a folder")
+    return ProjectPath(root, parts, protection(parts, changes=False) or "")
+
+
+@contextmanager
+def opened_folder(place: ProjectPath, *, create: bool = False) -> Iterator[int]:
+    """A descriptor of the folder that holds the file. Raises OSError."""
+    folder = os.open(place.root, FOLDER)
+    try:
+        for name in place.parts[:-1]:
+            inner = _enter(folder, name, create)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def check_regular(found: os.stat_result, place: ProjectPath) -> None:
+    """Raises HostRefused for folders, links, devices, pipes, sockets."""
+    if not stat.S_ISREG(found.st_mode):
+        raise HostRefused(f"{place.path} is not a regular file")
+
+
+@contextmanager
+def translating(path: str) -> Iterator[None]:
+    """Turn an OSError about a path into a HostError."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise HostMissing(f"{path} does not exist") from error
+    except OSError as error:
+        if error.errno in _SWAPPED:
+            raise HostRefused(
+                f"{path}: part of it is not a folder, or is a link that cannot be followed safely"
+            ) from error
+        kind = HostRefused if error.errno in _REFUSED else HostError
+        raise kind(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise HostRefused(f"{path}: too many links") from error
+
+
+def _check(path: str) -> None:
+    try:
+        length = len(path.encode())
+    except UnicodeEncodeError as error:
+        raise HostRefused(f"{path!r} is not a valid file name") from error
+    if "\0" in path or length > MAX_PATH_BYTES:
+        raise HostRefused(f"{path[:100]!r} is not a valid path: it is too long or has a null character")
+    if not path.startswith("/"):
+        raise HostRefused(f"{path!r} is not absolute")
+    if path.rpartition("/")[2] in ("", ".", ".."):
+        raise HostRefused(f"{path} is a folder")
+
+
+def _enter(folder: int, name: str, create: bool) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        if not create:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=folder)
+    return os.open(name, FOLDER, dir_fd=folder)
+
+
+# -- reading and writing ---------------------------------------------------------------------------------------------
 
 
 class Files:
-    """The files under `root`, a folder. What is under one of the paths in `protected` is never written."""
+    """The files under the folder `root`. Nothing under the `protected` paths is ever written."""
 
     def __init__(self, root: str | os.PathLike[str], protected: Sequence[str | os.PathLike[str]] = ()) -> None:
         self.root = os.path.realpath(root)
         self._protected = [os.path.realpath(path) for path in protected]
         self._threads = CapacityLimiter(THREADS)
 
-    async def locate(self, path: str, *, to_write: bool = False) -> Place:
-        """What an absolute path means, links followed; it need not exist. Raises HostRefused."""
-        place = await to_thread.run_sync(places.locate, self.root, path, limiter=self._threads)
+    async def locate(self, path: str, *, to_write: bool = False) -> ProjectPath:
+        """Resolve an absolute path, which need not exist. Raises HostRefused."""
+        place = await to_thread.run_sync(locate, self.root, path, limiter=self._threads)
         if to_write:
             self._check_writable(place)
         return place
 
-    async def read(self, place: Place, line: int | None = None, limit: int | None = None) -> str:
-        """The text as it is, from `line` (1-based) on, at most `limit` lines; past the end it is empty.
+    async def read(self, place: ProjectPath, line: int | None = None, limit: int | None = None) -> str:
+        """The text from `line` (1-based) on, at most `limit` lines with their line feeds; empty past the end.
 
-        Lines end with a line feed, which belongs to them. Raises HostMissing, HostRefused, HostError.
+        Raises HostMissing, HostRefused, HostError.
         """
         if (line or 0) < 0 or (limit or 0) < 0:
             raise HostRefused("line and limit must not be negative")
         return await to_thread.run_sync(_read, place, line or 1, limit, abandon_on_cancel=True, limiter=self._threads)
 
-    async def write(self, place: Place, content: str) -> None:
-        """Replace the file, or create it with the folders it needs: wholly, or not at all.
+    async def write(self, place: ProjectPath, content: str) -> None:
+        """Replace the file atomically, or create it with the folders it needs.
 
-        A write that has begun is not cancelled. Raises HostRefused, HostError.
+        A write that has begun cannot be cancelled. Raises HostRefused, HostError.
         """
         self._check_writable(place)
         await to_thread.run_sync(_write, place, _encoded(place, content), limiter=self._threads)
 
-    def _check_writable(self, place: Place) -> None:
+    def _check_writable(self, place: ProjectPath) -> None:
         ours = any(PurePosixPath(place.path).is_relative_to(path) for path in self._protected)
         if ours or is_never_written(place.parts):
-            raise HostRefused(f"{place.path} is not written for agents", "Change it yourself.")
+            raise HostRefused(f"Agents may not write {place.path}", "Change it yourself.")
 
 
 # -- in a thread ----------------------------------------------------------------------------------------------------
 
 
-def _read(place: Place, line: int, limit: int | None) -> str:
+def _read(place: ProjectPath, line: int, limit: int | None) -> str:
     with translating(place.path), _opened(place) as descriptor:
         data = _window(_pieces(descriptor, place), line - 1, limit, place)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise HostRefused(f"{place.path} is no text in UTF-8 (byte {error.start} of what was asked for)") from error
+        raise HostRefused(f"{place.path} is not UTF-8 text (byte {error.start} of the requested part)") from error
 
 
 @contextmanager
-def _opened(place: Place) -> Iterator[int]:
-    """Looked at before it is opened, since opening a device may do something, and again after."""
+def _opened(place: ProjectPath) -> Iterator[int]:
+    """Checked before it is opened, since opening a device may have effects, and again after."""
     with opened_folder(place) as folder:
         name = place.parts[-1]
         check_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), place)
@@ -91,16 +193,16 @@ def _opened(place: Place) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _pieces(descriptor: int, place: Place) -> Iterator[bytes]:
-    """What a file claims to be its size is not asked: it may grow, or lie."""
-    for _ in range(MAX_SCAN // PIECE):
-        if not (piece := os.read(descriptor, PIECE)):
+def _pieces(descriptor: int, place: ProjectPath) -> Iterator[bytes]:
+    """Does not trust the size that the file system reports: files grow, and some lie."""
+    for _ in range(MAX_SCAN_BYTES // PIECE_BYTES):
+        if not (piece := os.read(descriptor, PIECE_BYTES)):
             return
         yield piece
-    raise HostRefused(f"{place.path} is larger than {MAX_SCAN} bytes")
+    raise HostRefused(f"{place.path} is larger than {MAX_SCAN_BYTES} bytes")
 
 
-def _window(pieces: Iterator[bytes], skip: int, limit: int | None, place: Place) -> bytes:
+def _window(pieces: Iterator[bytes], skip: int, limit: int | None, place: ProjectPath) -> bytes:
     kept = bytearray()
     for piece in pieces:
         lines = piece.count(b"\n")
@@ -111,13 +213,13 @@ def _window(pieces: Iterator[bytes], skip: int, limit: int | None, place: Place)
         if limit is not None and (limit := limit - (lines - skip)) <= 0:
             break
         skip = 0
-        if len(kept) > MAX_TEXT:
-            raise HostRefused(f"{place.path}: that is more than {MAX_TEXT} bytes", "Ask for fewer lines at a time.")
+        if len(kept) > MAX_TEXT_BYTES:
+            raise HostRefused(f"{place.path}: more than {MAX_TEXT_BYTES} bytes", "Ask for fewer lines at a time.")
     return bytes(kept)
 
 
 def _start(piece: bytes, line: int) -> int:
-    """Where a line, counted from 0, begins; the end of the piece if it has fewer."""
+    """Where a line, counted from 0, begins; the end of the piece if it has fewer lines."""
     start = 0
     for _ in range(line):
         if not (start := piece.find(b"\n", start) + 1):
@@ -125,17 +227,17 @@ def _start(piece: bytes, line: int) -> int:
     return start
 
 
-def _encoded(place: Place, content: str) -> bytes:
+def _encoded(place: ProjectPath, content: str) -> bytes:
     try:
         data = content.encode()
     except UnicodeEncodeError as error:
-        raise HostRefused(f"{place.path}: the content is no text that can be written in UTF-8") from error
-    if len(data) > MAX_TEXT:
-        raise HostRefused(f"{place.path}: the content has more than {MAX_TEXT} bytes")
+        raise HostRefused(f"{place.path}: the content cannot be encoded in UTF-8") from error
+    if len(data) > MAX_TEXT_BYTES:
+        raise HostRefused(f"{place.path}: the content is more than {MAX_TEXT_BYTES} bytes")
     return data
 
 
-def _write(place: Place, data: bytes) -> None:
+def _write(place: ProjectPath, data: bytes) -> None:
     with translating(place.path), opened_folder(place, create=True) as folder:
         before = _replaceable(place, folder)
         beside = f".copilot-kernel-{secrets.token_hex(8)}"
@@ -150,8 +252,8 @@ def _write(place: Place, data: bytes) -> None:
             os.fsync(folder)
 
 
-def _replaceable(place: Place, folder: int) -> os.stat_result | None:
-    """What is there now. A replacement needs no right to write the file, but who took it away meant something."""
+def _replaceable(place: ProjectPath, folder: int) -> os.stat_result | None:
+    """The present file. Replacing it needs no write permission, but a read-only file is meant to stay."""
     name = place.parts[-1]
     try:
         before = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -175,7 +277,7 @@ def _fill(name: str, folder: int, data: bytes, before: os.stat_result | None) ->
 
 
 def _keep_rights(descriptor: int, before: os.stat_result) -> None:
-    """Owner, group and mode, as far as we may; nobody gets a right that they did not have."""
+    """Keep owner, group and mode as far as possible; nobody gains a permission."""
     for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
         with suppress(PermissionError):
             os.fchown(descriptor, owner, group)

@@ -1,12 +1,13 @@
-"""Commands that the agent runs through us (`terminal/*`): started, heard, waited for, ended without leftovers.
+"""Commands that the agent runs through us (`terminal/*`), and the end of their output.
 
-A command leads a session of its own. Its end, however it comes, is the end of everything in that session: a server
-in the background ends with the shell that started it, so it belongs into a terminal that stays open. Only what calls
-`setsid` itself, as daemons do, gets away. Output and errors share one pipe, so that they keep their order.
+A command leads a session of its own. Its end, however it comes, is the end of everything in that session: a background
+server ends with the shell that started it, so it belongs into a terminal that stays open. Only a process that calls
+`setsid` itself, as daemons do, escapes. Output and errors share one pipe to keep their order.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import secrets
 import signal
@@ -21,56 +22,50 @@ import anyio
 from anyio.abc import Process
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from ..acp import reaper
+from ..acp.child_processes import Graces, unwatch, watch
 from ..acp.posix_session import signal_session
 from ..errors import HostError, HostMissing, HostRefused
-from .command import Command, environment
-from .tail import Tail
+from .command import CommandSpec, environment
 
 MAX_TERMINALS = 128
-PIECE = 64 * 1024
-PAUSE = 0.002
-"""Seconds between two looks at a command's output: a flood leaves the loop to the others."""
-LINGER = 0.5
-"""Seconds of silence, after the command's end, for what still holds its output."""
-TERM_GRACE, KILL_GRACE = 1.0, 1.5
-"""Seconds that the end may take after SIGTERM, after SIGKILL."""
+PIECE_BYTES = 64 * 1024
+PAUSE_SECONDS = 0.002
+"""Between two reads of a command's output, so that a flood leaves the event loop to others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
-    """How a command ended: `code`, or the name of the `signal`; neither is known of one that could not be ended."""
+class ExitStatus:
+    """How a command ended: `code` or the name of the `signal`; neither if it could not be ended."""
 
     code: int | None = None
     signal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """What is kept of a command's output, and how it ended, if it did."""
+class TerminalOutput:
+    """The end of a command's output, and how the command ended, if it did."""
 
     text: str
     truncated: bool
-    exit: Exit | None
+    exit: ExitStatus | None
 
 
-OnOutput = Callable[[str, str, Exit | None], None]
-"""Called with a terminal's id and the text that came, in order, and once at the end with how it ended. Must not
-raise."""
+OnOutput = Callable[[str, str, ExitStatus | None], None]
+"""Called with a terminal's id and each new piece of text, and once at the end with the exit status. Must not raise."""
 
 
 class Terminals:
     """`async with Terminals(on_output) as terminals`: the commands of one agent, which end with the block."""
 
-    def __init__(self, on_output: OnOutput) -> None:
-        self._on_output = on_output
-        self._home = anyio.create_task_group()
+    def __init__(self, on_output: OnOutput, graces: Graces | None = None) -> None:
+        self._on_output, self._graces = on_output, graces or Graces()
+        self._tasks = anyio.create_task_group()
         self._open: dict[str, _Terminal] = {}
         self._starting = anyio.Lock()
         self._closed = False
 
     async def __aenter__(self) -> Self:
-        await self._home.__aenter__()
+        await self._tasks.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
@@ -79,18 +74,18 @@ class Terminals:
                 self._closed = True
         await self.kill_all()
         self._open.clear()
-        self._home.cancel_scope.cancel()
-        return await self._home.__aexit__(*error)
+        self._tasks.cancel_scope.cancel()
+        return await self._tasks.__aexit__(*error)
 
-    async def create(self, command: Command) -> str:
+    async def create(self, command: CommandSpec) -> str:
         """Start a command and return the id of its terminal. Raises HostRefused, HostError."""
         id = f"terminal-{secrets.token_hex(4)}"
         async with self._starting:
             self._check_free()
             with anyio.CancelScope(shield=True):
                 process, pipe = await _start(command)
-            self._open[id] = _Terminal(process, pipe, command.limit, partial(self._on_output, id))
-            self._home.start_soon(self._open[id].attend)
+            self._open[id] = _Terminal(process, pipe, Tail(command.limit), partial(self._on_output, id), self._graces)
+            self._tasks.start_soon(self._open[id].attend)
         try:
             await checkpoint_if_cancelled()
         except BaseException:
@@ -98,18 +93,18 @@ class Terminals:
             raise
         return id
 
-    def output(self, id: str) -> Output:
-        """What came so far. Raises HostMissing."""
+    def output(self, id: str) -> TerminalOutput:
+        """The output so far. Raises HostMissing."""
         return self._get(id).output
 
-    async def wait_for_exit(self, id: str) -> Exit:
-        """Waits for the end of the command, whatever ends it; then all of its output is there. Raises HostMissing."""
+    async def wait_for_exit(self, id: str) -> ExitStatus:
+        """Wait for the end of the command, after which all of its output is there. Raises HostMissing."""
         terminal = self._get(id)
-        await terminal.over.wait()
-        return terminal.exit or Exit()
+        await terminal.ended.wait()
+        return terminal.exit or ExitStatus()
 
     async def kill(self, id: str) -> None:
-        """End the command, at most in 3 s; the terminal stays. Raises HostMissing."""
+        """End the command, within the graces; the terminal stays. Raises HostMissing."""
         await self._get(id).end()
 
     async def release(self, id: str) -> None:
@@ -119,7 +114,7 @@ class Terminals:
         await terminal.end()
 
     async def kill_all(self) -> None:
-        """End every command, at most in 3 s, cancelled or not; the terminals stay until they are released."""
+        """End every command, within the graces, cancelled or not; the terminals stay until they are released."""
         with anyio.CancelScope(shield=True):
             async with anyio.create_task_group() as tasks:
                 for terminal in self._open.values():
@@ -127,88 +122,89 @@ class Terminals:
 
     def _check_free(self) -> None:
         if self._closed:
-            raise HostRefused("The session of these terminals is over")
+            raise HostRefused("The session is over")
         if len(self._open) >= MAX_TERMINALS:
-            raise HostRefused(f"There are {MAX_TERMINALS} terminals already", "Release some.")
+            raise HostRefused(f"At most {MAX_TERMINALS} terminals can be open", "Release some.")
 
     def _get(self, id: str) -> _Terminal:
         if id not in self._open:
-            raise HostMissing(f"There is no terminal {id[:100]!r}; it may have been released")
+            raise HostMissing(f"Unknown terminal {id[:100]!r}; it may have been released")
         return self._open[id]
 
 
 class _Terminal:
-    def __init__(self, process: Process, pipe: int, limit: int, say: Callable[[str, Exit | None], None]) -> None:
-        self._process, self._pipe, self._say = process, pipe, say
-        self._tail = Tail(limit)
-        self.over, self._heard = anyio.Event(), anyio.Event()
+    def __init__(
+        self, process: Process, pipe: int, tail: Tail, report: Callable[[str, ExitStatus | None], None], graces: Graces
+    ) -> None:
+        self._process, self._pipe, self._tail, self._report, self._graces = process, pipe, tail, report, graces
+        self.ended, self._drained = anyio.Event(), anyio.Event()
         self._attending = anyio.CancelScope(shield=True)
 
     @property
-    def exit(self) -> Exit | None:
-        return _exit(self._process.returncode) if self.over.is_set() else None
+    def exit(self) -> ExitStatus | None:
+        return _exit(self._process.returncode) if self.ended.is_set() else None
 
     @property
-    def output(self) -> Output:
-        return Output(self._tail.text, self._tail.truncated, self.exit)
+    def output(self) -> TerminalOutput:
+        return TerminalOutput(self._tail.text, self._tail.truncated, self.exit)
 
     async def attend(self) -> None:
-        """Hear the command to its end and end what it left, through every cancellation before that."""
+        """Read the output to the end and kill what the command left behind, despite cancellation before that."""
         try:
             with self._attending:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._listen)
+                    tasks.start_soon(self._read)
                     await self._process.wait()
-                    await self._hear_out()
+                    await self._drain()
                     signal_session(self._process.pid, signal.SIGKILL)
-                    await self._hear_out()
+                    await self._drain()
                     tasks.cancel_scope.cancel()
         finally:
             if self._process.returncode is None:
                 signal_session(self._process.pid, signal.SIGKILL)
             os.close(self._pipe)
-            reaper.unwatch(self._process.pid)
-            self.over.set()
-            self._say(self._tail.feed(b"", final=True), self.exit)
+            unwatch(self._process.pid)
+            self.ended.set()
+            self._report(self._tail.feed(b"", final=True), self.exit)
 
     async def end(self) -> None:
         with anyio.CancelScope(shield=True):
-            for number, seconds in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_GRACE)):
-                if not self.over.is_set():
+            for number, seconds in ((signal.SIGTERM, self._graces.term), (signal.SIGKILL, self._graces.kill)):
+                if not self.ended.is_set():
                     signal_session(self._process.pid, number)
                     with anyio.move_on_after(seconds):
-                        await self.over.wait()
+                        await self.ended.wait()
         self._attending.cancel()
 
-    async def _listen(self) -> None:
+    async def _read(self) -> None:
         os.set_blocking(self._pipe, False)
         while data := await self._receive():
             if text := self._tail.feed(data):
-                self._say(text, None)
-            await anyio.sleep(PAUSE)
-        self._heard.set()
+                self._report(text, None)
+            await anyio.sleep(PAUSE_SECONDS)
+        self._drained.set()
 
     async def _receive(self) -> bytes:
         while True:
             await anyio.wait_readable(self._pipe)
             with suppress(BlockingIOError):
-                return os.read(self._pipe, PIECE)
+                return os.read(self._pipe, PIECE_BYTES)
 
-    async def _hear_out(self) -> None:
-        with anyio.move_on_after(LINGER):
-            await self._heard.wait()
+    async def _drain(self) -> None:
+        with anyio.move_on_after(self._graces.linger):
+            await self._drained.wait()
 
 
-def _exit(returncode: int | None) -> Exit:
+def _exit(returncode: int | None) -> ExitStatus:
     if returncode is None or returncode >= 0:
-        return Exit(code=returncode)
+        return ExitStatus(code=returncode)
     with suppress(ValueError):
-        return Exit(signal=signal.Signals(-returncode).name)
-    return Exit(signal=f"signal {-returncode}")
+        return ExitStatus(signal=signal.Signals(-returncode).name)
+    return ExitStatus(signal=f"signal {-returncode}")
 
 
-async def _start(command: Command) -> tuple[Process, int]:
-    """The process, and the end of the pipe that its output comes from."""
+async def _start(command: CommandSpec) -> tuple[Process, int]:
+    """The process, and the reading end of the pipe for its output."""
     with _translating(command.argv[0]):
         reading, writing = os.pipe()
         try:
@@ -221,7 +217,7 @@ async def _start(command: Command) -> tuple[Process, int]:
             raise
         finally:
             os.close(writing)
-    reaper.watch(process.pid)
+    watch(process.pid)
     return process, reading
 
 
@@ -230,8 +226,33 @@ def _translating(program: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise HostRefused(f"There is no program {program}, or its interpreter is missing") from error
+        raise HostRefused(f"{program} was not found, or its interpreter is missing") from error
     except PermissionError as error:
-        raise HostRefused(f"{program} is not allowed to run") from error
+        raise HostRefused(f"{program} is not executable") from error
     except (OSError, ValueError) as error:
         raise HostError(f"{program} could not be started: {error}") from error
+
+
+class Tail:
+    """The last `limit` bytes of text, in whole characters; invalid UTF-8 is replaced first."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.truncated = limit, False
+        self._kept = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode()
+
+    def feed(self, data: bytes, *, final: bool = False) -> str:
+        """Add a piece, cut anywhere, and return the text that it completed; `final` ends an incomplete character."""
+        text = self._decoder.decode(data, final)
+        self._kept += text.encode()
+        start = len(self._kept) - self.limit
+        if start > 0:
+            self.truncated = True
+            while start < len(self._kept) and self._kept[start] & 0xC0 == 0x80:
+                start += 1
+            del self._kept[:start]
+        return text

@@ -8,7 +8,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..frontend.asking import Asking
 from ..frontend.cell import Cell
 from ..frontend.display import Display
-from ..permissions.question import Answer, Question
+from ..permissions.question import PermissionAnswer, Question
 from .front_end import WidgetSupport
 
 
@@ -19,7 +19,7 @@ class PatientDisplay(Display):
         super().__init__(cell, asking, **options)
         self._widgets = widgets
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`."""
         await self._widgets.known()
         return await super().ask(question)

@@ -19,8 +19,7 @@ from typing import Any
 
 from comm import get_comm_manager
 
-from ..frontend.cell import Cell, Request
-from ..frontend.presence import Clients
+from ..frontend.cell import Cell, Clients, Request
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 

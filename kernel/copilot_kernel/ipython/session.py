@@ -17,13 +17,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import CopilotError
+from ..errors import REPORT_BUG, CopilotError
 from ..frontend import commands
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
-from ..frontend.context import show
+from ..frontend.choosing import CellOutput
+from ..frontend.commands import Command, Prompt
 from ..frontend.kernel_session import KernelSession
-from ..frontend.parse import Command, Prompt
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
@@ -111,14 +111,14 @@ class MagicSession:
                 match step:
                     case Command():
                         await self.widgets.known()
-                        await commands.run(self.kernel_session.command_context, cell, step)
+                        await commands.run(self.kernel_session.command_context, CellOutput(cell), step)
                     case Prompt(prompt):
                         turn = await self._prompt(cell, prompt)
         except CopilotError as error:
             self._show_failure(cell, error)
             raise
         finally:
-            self.kernel_session.tell_notices(cell)
+            self.kernel_session.report_notices(cell)
         return turn
 
     async def _prompt(self, cell: Cell, text: str) -> Turn:
@@ -127,9 +127,9 @@ class MagicSession:
         return Turn(await self.kernel_session.prompt(cell, text, partial(PatientDisplay, widgets=self.widgets)))
 
     def _show_usage(self, cell: Cell) -> None:
-        from ..frontend.report import Report
+        from ..frontend.command_output import Report
 
-        show(cell, Report("%copilot", note=USAGE))
+        CellOutput(cell).show(Report("%copilot", note=USAGE))
 
     def _show_failure(self, cell: Cell, error: CopilotError) -> None:
         from ..rendering.failure import render_failure
@@ -148,7 +148,7 @@ def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseExcept
     if isinstance(error, CopilotError):
         return None, brief(error)
     if error is not None:
-        error.add_note(REPORT)
+        error.add_note(REPORT_BUG)
         return None, error
     turn = ended.result()
     if turn and interrupted:
@@ -197,9 +197,6 @@ def _live(loop: asyncio.AbstractEventLoop) -> None:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         asyncio.set_event_loop(runner.get_loop())
         loop.run_forever()
-
-
-REPORT = "This is a bug in Copilot Kernel. Please report it, with the lines above."
 
 
 class Cancelled(KeyboardInterrupt):

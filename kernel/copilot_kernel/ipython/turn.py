@@ -82,7 +82,7 @@ class Turn:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """The text as a Copilot cell shows it; `repr` summarises the rest."""
-        from ..rendering.message import render_text
+        from ..rendering.entry import render_text
 
         return render_text("agent", self.text) if self.text.strip() else {"text/plain": repr(self)}
 

@@ -1,1 +1,1 @@
-"""The door to notebooks: a Jupyter kernel whose cells are turns of a conversation with an agent."""
+"""A Jupyter kernel whose cells are turns of a conversation with an agent."""

@@ -12,7 +12,7 @@ CONTROL_LIMIT = 2.0
 """Seconds that the control thread may take to send what it still has to say."""
 
 
-class CopilotApp(IPKernelApp):
+class CopilotKernelApp(IPKernelApp):
     """Launched with `-f {connection_file}`."""
 
     name = "copilot-kernel"

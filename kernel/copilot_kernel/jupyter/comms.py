@@ -9,9 +9,7 @@ from typing import Any
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from ..frontend.clean import clean
-from ..frontend.owner import Message, owner
-from ..frontend.presence import Clients
+from ..frontend.cell import Clients, Message, clean, owner
 
 
 class KernelComm(BaseComm):

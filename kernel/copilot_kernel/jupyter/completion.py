@@ -1,28 +1,32 @@
-"""Completion: our `%commands` and what may follow them, the agent's `/commands`, `@paths` and files to attach."""
+"""Completion and inspection of our `%commands` and what may follow them, and of the agent's `/commands`.
+
+`@paths` and files to attach are completed, too.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import anyio.to_thread
+
 from ..errors import CopilotError
-from ..frontend.arguments import offer
-from ..frontend.context import CommandContext
-from ..frontend.situation import Situation
-from ..frontend.table import TABLE
+from ..frontend import commands
+from ..frontend.command_context import CommandContext, Situation
 from ..rendering.plain import clean, one_line
 from .paths import beneath, everywhere
 
 SESSIONS_LIMIT = 1.0
 """Seconds that the agent may take to list its sessions for a completion."""
-MOST = 200
+MAX_MATCHES = 200
 """Matches of one completion."""
 
+_OURS = re.compile(r"[ \t]*%+([A-Za-z]\w*)(?:[ \t]+(.*))?")
 _TYPED = re.compile(r"[ \t]*%+([A-Za-z]\w*)([ \t]+)(.*)")
 _NAME = re.compile(r"[ \t]*(%\w*)")
 _SLASH = re.compile(r"[ \t]*(/.*)")
@@ -39,53 +43,58 @@ class Match:
     about: str = ""
 
 
-async def complete(code: str, cursor: int, command_context: CommandContext) -> dict[str, Any]:
+async def complete(code: str, cursor: int, context: CommandContext) -> dict[str, Any]:
     """The content of a `complete_reply`; `cursor` counts characters."""
     line = code[:cursor].rpartition("\n")[2]
-    word, matches = await _matches(line, command_context)
-    found = [match for match in matches if match.text != word and _can_be_typed(match.text)][:MOST]
+    word, matches = await _matches(line, context)
+    found = [match for match in matches if match.text != word and _can_be_typed(match.text)][:MAX_MATCHES]
     return _reply(found, cursor - len(word), cursor)
 
 
-async def _matches(line: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
+async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Match]]:
     """The word that is being typed at the end of the line, and what it may become."""
     if match := _TYPED.fullmatch(line):
-        return await _argument(match[1], match[3], command_context)
+        return await _argument(match[1], match[3], context)
     if match := _NAME.fullmatch(line):
-        names = (Match(f"%{entry.name}", "command", entry.summary) for entry in TABLE.values())
+        names = (Match(f"%{entry.name}", "command", entry.summary) for entry in commands.TABLE.values())
         return match[1], _beginning(names, match[1])
     if match := _MENTION.fullmatch(line):
-        paths = await everywhere(command_context.settings.folder, match[1].removeprefix('"'))
+        paths = await _looked_up(everywhere, context, match[1].removeprefix('"'))
         return match[1], [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
     if match := _SLASH.fullmatch(line):
-        return match[1], _beginning(agents_commands(command_context.situation()), match[1])
+        return match[1], _beginning(agents_commands(context.situation()), match[1])
     return "", ()
 
 
-async def _argument(name: str, typed: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
+async def _argument(name: str, typed: str, context: CommandContext) -> tuple[str, Iterable[Match]]:
     if name == "attach":
-        return await _file(typed, command_context)
+        return await _file(typed, context)
     if name in ("resume", "delete"):
-        await _list_sessions(command_context)
-    start, choices = offer(name, typed, command_context.situation())
+        await _list_sessions(context)
+    start, choices = commands.complete(name, typed, context.situation())
     found = (Match(choice.word, name, _joined(choice.name, choice.about)) for choice in choices)
     return typed[start:], _beginning(found, typed[start:])
 
 
-async def _file(typed: str, command_context: CommandContext) -> tuple[str, Iterable[Match]]:
+async def _file(typed: str, context: CommandContext) -> tuple[str, Iterable[Match]]:
     """The last of several paths; one with blanks is quoted."""
     match = _LAST_WORD.fullmatch(typed)
     if match is None:
         return "", ()
-    paths = await beneath(command_context.settings.folder, match[1].lstrip("'\""))
+    paths = await _looked_up(beneath, context, match[1].lstrip("'\""))
     return match[1], [Match(path if path.startswith("~") else shlex.quote(path), "file") for path in paths]
 
 
-async def _list_sessions(command_context: CommandContext) -> None:
+async def _looked_up(find: Callable[[str, str], list[str]], context: CommandContext, typed: str) -> list[str]:
+    """In a thread: a folder may be slow."""
+    return await anyio.to_thread.run_sync(find, context.settings.folder, typed, abandon_on_cancel=True)
+
+
+async def _list_sessions(context: CommandContext) -> None:
     """Those that were listed last, unless the agent, if it runs, lists them at once."""
-    if command_context.situation().info is not None:
+    if context.situation().info is not None:
         with suppress(CopilotError, TimeoutError):
-            await asyncio.wait_for(command_context.list_sessions(here=True), SESSIONS_LIMIT)
+            await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
 
 
 def agents_commands(now: Situation) -> list[Match]:
@@ -117,3 +126,41 @@ def _reply(found: list[Match], start: int, end: int) -> dict[str, Any]:
         "cursor_end": end,
         "metadata": {"_jupyter_types_experimental": types},
     }
+
+
+# -- inspection -----------------------------------------------------------------------------------------------------
+
+
+def inspect(code: str, cursor: int, now: Situation) -> dict[str, Any]:
+    """The content of an `inspect_reply`; plain text, since some of it is the agent's."""
+    about = _about(code, cursor, now)
+    return {"status": "ok", "found": bool(about), "data": {"text/plain": about} if about else {}, "metadata": {}}
+
+
+def _about(code: str, cursor: int, now: Situation) -> str:
+    begin = code.rfind("\n", 0, cursor) + 1
+    line = code[begin:].partition("\n")[0]
+    if match := _OURS.fullmatch(line):
+        return _ours(match[1], (match[2] or "").strip(), now) if cursor - begin >= match.start(1) - 1 else ""
+    return _theirs(line.strip(), now)
+
+
+def _ours(name: str, typed: str, now: Situation) -> str:
+    """The help of the command, and what the agent says of the choice that stands after it."""
+    if name not in commands.TABLE:
+        return ""
+    entry = commands.TABLE[name]
+    start, choices = commands.complete(name, typed, now)
+    chosen = next((f"{each.label}: {each.about}" for each in choices if typed and each.word == typed[start:]), "")
+    parts = (entry.usage, entry.summary, entry.details, clean(chosen))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _theirs(line: str, now: Situation) -> str:
+    """The longest name that the line begins with."""
+    begun = [each for each in now.conversation.commands if f"{line} ".startswith(f"/{each.name} ")]
+    if not begun:
+        return ""
+    command = max(begun, key=lambda each: len(each.name))
+    usage = f"/{command.name} {one_line(command.hint)}" if command.hint else ""
+    return "\n\n".join(part for part in (usage, clean(command.description)) if part) or f"/{command.name}"

@@ -123,6 +123,6 @@ class ConcurrentKernel(Kernel):
         }
 
     async def create_subshell_request(self, socket: Any, ident: Any, parent: Message) -> None:
-        """Refuse, in case that somebody asks without having looked at the features."""
+        """Refuse, for clients that ask although the feature is not supported."""
         refusal = {"status": "error", "evalue": "This kernel has no subshells: it answers while a cell runs."}
         self.session.send(socket, "create_subshell_reply", refusal, parent, ident)

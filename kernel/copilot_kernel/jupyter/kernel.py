@@ -7,13 +7,13 @@ import os
 from traceback import format_exception
 from typing import Any
 
+from traitlets import Float
+
 from .. import __version__
-from ..errors import CopilotError
-from ..frontend import commands
+from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
-from ..frontend.parse import Command, Prompt
 from ..rendering.plain import clean
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
@@ -23,7 +23,6 @@ Reply = dict[str, Any]
 
 PARENT = os.getppid()
 """As early as it can be asked for: the parent may end while the kernel starts."""
-REPORT = "This is a bug of Copilot Kernel. Please report it, with the lines above."
 INTERRUPT_LATENCY = 0.01
 """Seconds that an interrupt which came while the event loop was busy may take to reach it."""
 NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
@@ -51,10 +50,14 @@ class CopilotKernel(ConcurrentKernel):
         {"text": "Agent Client Protocol", "url": "https://agentclientprotocol.com"},
     ]
 
+    guard_seconds = Float(
+        None, allow_none=True, help="Seconds for which a click that allows does not count after its button moved."
+    ).tag(config=True)
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
-        self.kernel_session = KernelSession()
+        self.kernel_session = KernelSession(guard_seconds=self.guard_seconds)
         self.history = History()
         self._turn: asyncio.Task[Reply] | None = None
         self._interrupted = False
@@ -89,24 +92,27 @@ class CopilotKernel(ConcurrentKernel):
         if not turn.cancelled() and (bug := turn.exception()):
             return self._broken(cell, bug)
         await asyncio.sleep(INTERRUPT_LATENCY)
-        return self._cancelled(cell) if turn.cancelled() or self._is_cancelled(turn.result()) else turn.result()
-
-    def _is_cancelled(self, reply: Reply) -> bool:
-        """An interrupt before the reply cancels the cell, also one that came while its output was being drawn."""
-        return self._interrupted and reply["status"] == "ok"
+        # An interrupt before the reply cancels the cell, also one that came while its output was being drawn.
+        if turn.cancelled() or (self._interrupted and turn.result()["status"] == "ok"):
+            return self._cancelled(cell)
+        return turn.result()
 
     async def _run(self, cell: Cell, code: str) -> Reply:
+        from ..frontend import commands
+        from ..frontend.choosing import CellOutput
+
+        context = self.kernel_session.command_context
         try:
-            for step in await commands.read(self.kernel_session.command_context, code):
+            for step in await commands.read(context, code):
                 match step:
-                    case Command():
-                        await commands.run(self.kernel_session.command_context, cell, step)
-                    case Prompt(text):
+                    case commands.Command():
+                        await commands.run(context, CellOutput(cell), step)
+                    case commands.Prompt(text):
                         return await self._prompt(cell, text)
         except CopilotError as error:
             return self._failed(cell, error)
         finally:
-            self.kernel_session.tell_notices(cell)
+            self.kernel_session.report_notices(cell)
         return self._ok()
 
     async def _prompt(self, cell: Cell, text: str) -> Reply:
@@ -121,7 +127,7 @@ class CopilotKernel(ConcurrentKernel):
         return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
 
     def _silent(self, code: str) -> Reply:
-        """What nobody sees is not sent: front ends probe kernels with silent Python, and an agent would act on it."""
+        """Refuse: front ends probe kernels with silent Python code, and an agent would act on it unseen."""
         if not code.strip():
             return self._ok()
         return self._error("UsageError", "A silent request is not sent to the agent.", [])
@@ -141,7 +147,7 @@ class CopilotKernel(ConcurrentKernel):
     def _broken(self, cell: Cell, error: BaseException) -> Reply:
         self.log.error("A cell failed", exc_info=error)
         lines = clean("".join(format_exception(error))).splitlines()
-        return self._error(type(error).__name__, str(error), [*lines, REPORT], cell)
+        return self._error(type(error).__name__, str(error), [*lines, REPORT_BUG], cell)
 
     def _error(self, ename: str, evalue: str, traceback: list[str], cell: Cell | None = None) -> Reply:
         if cell is not None:
@@ -164,8 +170,8 @@ class CopilotKernel(ConcurrentKernel):
         return await complete(code, cursor_pos, self.kernel_session.command_context)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
-        """See `inspection.py`."""
-        from .inspection import inspect
+        """See `completion.py`."""
+        from .completion import inspect
 
         return inspect(code, cursor_pos, self.kernel_session.command_context.situation())
 

@@ -1,4 +1,4 @@
-"""How the kernel's process is told to stop: signals, and the death of the process that started it.
+"""What ends the kernel's process: signals, and the death of the process that started it.
 
 ipykernel's own watch over the parent leaves with `os._exit`, which would leave the agent behind; this one calls `end`.
 """
@@ -37,7 +37,7 @@ def has_parent(environ: Mapping[str, str]) -> bool:
 def watch_parent(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
     """Call `end` on `loop` when `parent`, the value of `os.getppid()` at the start, is our parent no more.
 
-    Process 1 never goes away: whoever starts as its child, as in a container, has no parent to watch.
+    Process 1 never goes away: a child of it, as in a container, has no parent to watch.
     """
     if parent > 1:
         threading.Thread(target=_watch, args=(parent, loop, end), name="Parent watch", daemon=True).start()

@@ -5,36 +5,25 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
 
-import anyio.to_thread
-
-MOST_SEEN = 5_000
+MAX_ENTRIES = 5_000
 """Entries of folders that are looked at for one completion."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-async def beneath(folder: str, typed: str) -> list[str]:
+def beneath(folder: str, typed: str) -> list[str]:
     """Paths that begin as typed, relative to `folder` unless they are absolute or begin with `~`; folders end in /."""
-    return await anyio.to_thread.run_sync(partial(_beneath, folder, typed), abandon_on_cancel=True)
-
-
-async def everywhere(folder: str, typed: str) -> list[str]:
-    """Paths in `folder` that begin as typed, and files at any depth whose name does; nothing outside."""
-    return await anyio.to_thread.run_sync(partial(_everywhere, folder, typed), abandon_on_cancel=True)
-
-
-def _beneath(folder: str, typed: str) -> list[str]:
     parent, slash, begun = typed.rpartition("/")
     place = os.path.join(folder, os.path.expanduser(parent + slash))
     wanted = (each for each in _entries(place) if each.name.startswith(begun) and _is_wanted(each.name, begun))
     return sorted(parent + slash + _ended(each) for each in wanted)
 
 
-def _everywhere(folder: str, typed: str) -> list[str]:
+def everywhere(folder: str, typed: str) -> list[str]:
+    """Paths in `folder` that begin as typed, and files at any depth whose name does; nothing outside."""
     if typed.startswith(("/", "~")) or ".." in typed.split("/"):
         return []
-    near = _beneath(folder, typed)
+    near = beneath(folder, typed)
     far = [] if "/" in typed or not typed else _named(folder, typed)
     return list(dict.fromkeys((*near, *far)))
 
@@ -47,7 +36,7 @@ def _named(folder: str, begun: str) -> list[str]:
 
 def _below(folder: str) -> Iterator[str]:
     """Files, those of one folder before those of the folders in it; links to folders are not followed."""
-    waiting, left = deque([""]), MOST_SEEN
+    waiting, left = deque([""]), MAX_ENTRIES
     while waiting and left > 0:
         inside = waiting.popleft()
         for entry in _entries(os.path.join(folder, inside))[:left]:
@@ -68,7 +57,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             for entry in entries:
                 found.append(entry)
-                if len(found) >= MOST_SEEN:
+                if len(found) >= MAX_ENTRIES:
                     break
     except OSError:
         return []

@@ -13,9 +13,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote
 
-from .paths import Places, glob_protection, protection
-from .programs import breadth_warning, is_filter, only_shows, program_name, questionable, wrapper_length
+from .paths import Places, ResolvedPath, glob_protection
+from .programs import is_filter, only_shows, program_name, questionable, wrapper_length
 from .shell import CommandLine, parse_line
 
 # Paths that the words of one command may name; they bound the time of a decision.
@@ -35,11 +36,6 @@ class CommandPattern:
     words: tuple[str | None, ...]
     is_open: bool
 
-    @property
-    def is_exact(self) -> bool:
-        """True if it spells out every word of the command."""
-        return not self.is_open and None not in self.words
-
     def spelled(self, words: Words, globs: frozenset[str] = frozenset()) -> frozenset[int] | None:
         """The indexes of the words that the pattern spells out; None if it does not match.
 
@@ -47,15 +43,12 @@ class CommandPattern:
         """
         if len(words) < len(self.words) or (len(words) > len(self.words) and not self.is_open):
             return None
+        if self.words and self.words[0] not in (None, words[0]):  # most rules are about another program
+            return None
         pairs = list(zip(self.words, words, strict=False))
         if any(word in globs or wanted not in (None, word) for wanted, word in pairs):
             return None
         return frozenset(index for index, (wanted, _) in enumerate(pairs) if wanted is not None)
-
-    @property
-    def warning(self) -> str | None:
-        """Why the rule allows more or less than it seems to."""
-        return breadth_warning(self.words, is_open=self.is_open)
 
 
 def compile_command(text: str) -> CommandPattern:
@@ -118,9 +111,8 @@ def is_free(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]
     words = line.commands[at]
     if words[0] == "cd":
         return _is_known_cd(line, at, places, folders)
-    if words[0] == "echo" or words in (("true",), ("pwd",)):
-        return True
-    return line.is_piped(at) and is_filter(words, line.globs)
+    is_harmless = words[0] == "echo" or words in (("true",), ("pwd",))
+    return is_harmless or (line.is_piped(at) and is_filter(words, line.globs))
 
 
 def _is_known_cd(line: CommandLine, at: int, places: Places, folders: tuple[str, ...]) -> bool:
@@ -163,7 +155,7 @@ def _objection(
     if reason := questionable(words, spelled, globs):
         return reason
     shows = only_shows(words, globs)
-    named = [(piece, at) for at in free for piece in path_pieces(words[at])]
+    named = [(piece, at) for at in free if not _is_text(words, at, globs) for piece in path_pieces(words[at])]
     if len(named) > MAX_PIECES:
         return f"`{words[0]}` has too many words to check where each of them leads."
     for piece, at in named:
@@ -174,6 +166,20 @@ def _objection(
     return None
 
 
+# Options of find whose values are compared with names, and options of git for a message.
+_NAME_TESTS = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"})
+_MESSAGE = re.compile(r"-\w*m|--message")
+
+
+def _is_text(words: Words, at: int, globs: frozenset[str]) -> bool:
+    """The word is a pattern or a message, not a path."""
+    if at == 0 or words[at] in globs:
+        return False
+    program, option = program_name(words[0]), words[at - 1]
+    is_message = program == "git" and " " in words[at] and bool(_MESSAGE.fullmatch(option))
+    return is_message or (program == "find" and option in _NAME_TESTS)
+
+
 _URL = re.compile(r"(?!file:)(?:\w+\+)?\w+://", re.IGNORECASE)
 _GLOB_OPTIONS = frozenset({"-g", "--glob", "--iglob", "--include"})
 
@@ -182,7 +188,7 @@ _GLOB_OPTIONS = frozenset({"-g", "--glob", "--iglob", "--include"})
 def path_pieces(word: str) -> tuple[str, ...]:
     """Whatever in the word may be a path: also what is glued to an option, or follows `=`, `:`, `,` or `@`."""
     if _URL.match(word) and ".." not in word.split("/"):
-        return (re.split(r"[?#]", word)[0].rpartition("/")[2],)
+        return (unquote(re.split(r"[?#]", word)[0].rpartition("/")[2]),)
     found = [] if word[:1] == "-" else [word]
     if word[:1] == "-" and word[1:2] != "-":
         letters = re.match(r"-\w*", word)
@@ -197,18 +203,12 @@ def _protected(
     piece: str, words: Words, at: int, globs: frozenset[str], places: Places, folders: tuple[str, ...], *, shows: bool
 ) -> str | None:
     word = words[at]
-    is_git = program_name(words[0]) == "git"
     if re.search(r"[*?\[]", piece) and (word in globs or word[:1] == "-" or words[at - 1] in _GLOB_OPTIONS):
         return glob_protection(piece, changes=not shows)
-    name = posixpath.basename(piece).lower()
-    if name == "head" and (is_git or piece == "head"):
-        return None
-    for folder in folders:
-        path = _normal(places, piece, folder)
-        names = places.inner(path)
-        if why := protection(path.split("/")[1:] if names is None else names, changes=not shows):
-            return why
-    return None
+    if piece == "head" or (program_name(words[0]) == "git" and posixpath.basename(piece).lower() == "head"):
+        return None  # a program or a revision
+    named = (ResolvedPath(piece, _normal(places, piece, folder), None) for folder in folders)
+    return next((why for path in named if (why := places.protection(path, changes=not shows))), None)
 
 
 def _leads_out(piece: str, places: Places, folders: tuple[str, ...]) -> bool:

@@ -14,8 +14,9 @@ from functools import lru_cache
 
 from .commands import CommandPattern, Words
 from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, parts_of, plain_name
+from .patterns import Domain, Glob
 from .programs import is_option, program_name, starts_programs, wrapper_length
-from .request import Request
+from .request import PolicyRequest
 from .rulebook import KINDS_OF, Rule
 
 _HARMLESS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
@@ -23,10 +24,12 @@ _TREES = frozenset({"delete", "move"})
 # In the name of a tool: with a folder, everything in it goes.
 _MOVING = re.compile(r"delete|remove|move|rename|copy|unlink|trash|rmdir|replace", re.IGNORECASE)
 _TOKEN = re.compile(r"[\w.+-]+")
+# The home folder itself.
+_HOME = re.compile(r"\$(?:HOME\b|\{HOME\})(?![/.]*\w)")
 _QUOTES = str.maketrans("", "", "'\"\\")
 
 
-def matches(rule: Rule, request: Request) -> bool:
+def matches(rule: Rule, request: PolicyRequest) -> bool:
     """Whether the rule certainly matches the call."""
     kind, given = request.call.kind, request.given
     match rule.tool:
@@ -43,17 +46,17 @@ def matches(rule: Rule, request: Request) -> bool:
     paths = _changed_paths(request) if rule.tool == "Edit" else _read_paths(rule, request)
     if rule.path is None:
         return kind in KINDS_OF[rule.tool] or (rule.tool == "Edit" and bool(paths) and kind != "other")
-    return any(_touches(rule, path, request) for path in paths)
+    return any(_touches(rule.path, path, request) for path in paths)
 
 
-def possible_rule(rules: Iterable[Rule], request: Request) -> tuple[Rule, str] | None:
+def possible_rule(rules: Iterable[Rule], request: PolicyRequest) -> tuple[Rule, str] | None:
     """The first rule that may match the call, with the reason."""
     found = ((rule, reason) for rule in rules if (reason := _may_match(rule, request)))
     return next(found, None)
 
 
-def changed_settings(request: Request) -> str | None:
-    """Which of our own settings the call would change, as far as can be told."""
+def changed_settings(request: PolicyRequest) -> str | None:
+    """Which of our own settings the call would change, as far as is known."""
     if request.given.is_too_large and request.may_change_files:
         return "among more files than can be checked"
     real = request.context.real
@@ -90,10 +93,12 @@ def _may_be(glob: str, name: str) -> bool:
     return name_fits(name, glob) and (name[0] != "." or glob[0] == ".")
 
 
-def _mentioned_settings(request: Request, own: Sequence[Parts]) -> str | None:
+def _mentioned_settings(request: PolicyRequest, own: Sequence[Parts]) -> str | None:
     """By name; in a line that was not understood, or is for another program, also by the name of the folder."""
     names = {name for parts in own for name in (*parts[-2:], "/".join(parts[-2:])) if name[0] == "." or "/" in name}
     for line, text in zip(request.lines, request.texts, strict=True):
+        if line.unclear and (home := _HOME.search(text)):
+            return home[0]
         plain = plain_name(text.translate(_QUOTES))
         is_hidden = line.unclear or any(starts_programs(words) for words in line.commands)
         hints: list[str] = [SETTINGS_FILE, *(sorted({*names, "copilot_kernel"}) if is_hidden else ())]
@@ -110,7 +115,7 @@ def _plain_parts(path: str) -> Parts:
 # -- certain matches ------------------------------------------------------------------------------------------------
 
 
-def _matches_tool(rule: Rule, request: Request) -> bool:
+def _matches_tool(rule: Rule, request: PolicyRequest) -> bool:
     """Also by a bare name, as some agents show it, whatever the server."""
     names = set(request.claimed_tools)
     joined = {f"{rule.server}{joint}{rule.server_tool}" for joint in ["_", "-", "/", ".", ":", "__"]}
@@ -118,7 +123,7 @@ def _matches_tool(rule: Rule, request: Request) -> bool:
     return is_named or any(map(rule.covers_tool, names)) or rule.covers_titles(request.earlier, request.call)
 
 
-def _simple_commands(request: Request) -> Iterator[Words]:
+def _simple_commands(request: PolicyRequest) -> Iterator[Words]:
     """The commands, also without plain wrappers before them."""
     for command in request.commands:
         yield command.words
@@ -146,41 +151,38 @@ def _has_option(wanted: str, words: Sequence[str]) -> bool:
     return wanted in words or letters.issuperset(wanted)
 
 
-def _changed_paths(request: Request) -> list[ResolvedPath]:
+def _changed_paths(request: PolicyRequest) -> list[ResolvedPath]:
     kind = request.call.kind
     is_change = (kind not in _HARMLESS and kind != "execute") or request.given.changes_files
     return [*request.written, *((*request.paths, *request.other_paths) if is_change else ())]
 
 
-def _read_paths(rule: Rule, request: Request) -> list[ResolvedPath]:
+def _read_paths(rule: Rule, request: PolicyRequest) -> list[ResolvedPath]:
     kind = request.call.kind
     is_known = kind in _HARMLESS or any(kind in kinds for kinds in KINDS_OF.values())
     is_meant = kind in KINDS_OF[rule.tool] or (rule.tool == "Read" and kind == "search")
     return [*request.paths, *request.other_paths] if is_meant or not is_known else []
 
 
-def _touches(rule: Rule, path: ResolvedPath, request: Request) -> bool:
-    glob, context = rule.path, request.context
-    if glob is None:
-        return False
-    is_tree = request.call.kind in _TREES
+def _touches(glob: Glob, path: ResolvedPath, request: PolicyRequest) -> bool:
+    is_tree, context = request.call.kind in _TREES, request.context
     return any(glob.touches(place, context) or (is_tree and glob.is_under(place, context)) for place in path.places)
 
 
 # -- possible matches -----------------------------------------------------------------------------------------------
 
 
-def _may_match(rule: Rule, request: Request) -> str | None:
+def _may_match(rule: Rule, request: PolicyRequest) -> str | None:
     if rule.command and (token := _mentioned(rule.command, request)):
         return f"The line mentions `{token}`, which the rule {rule.text} is about."
-    if rule.domain and _names_host(rule, request):
+    if rule.domain and _names_host(rule.domain, request):
         return f"The command names a host that the rule {rule.text} is about."
-    if rule.path and (path := _possible_path(rule, request)):
+    if rule.path and (path := _possible_path(rule.path, request, may_search=rule.tool in ("Read", "Grep"))):
         return f"`{path[:100]}` may be a file that the rule {rule.text} is about."
     return None
 
 
-def _mentioned(pattern: CommandPattern, request: Request) -> str | None:
+def _mentioned(pattern: CommandPattern, request: PolicyRequest) -> str | None:
     """The program's name as a token anywhere but where a command begins."""
     if not pattern.words or pattern.words[0] is None:
         return None
@@ -194,23 +196,18 @@ def _mentioned(pattern: CommandPattern, request: Request) -> str | None:
     return None
 
 
-def _names_host(rule: Rule, request: Request) -> bool:
-    domain = rule.domain
+def _names_host(domain: Domain, request: PolicyRequest) -> bool:
     words = [word for command in request.commands for word in command.words[1:]]
     texts = [text for line, text in zip(request.lines, request.texts, strict=True) if line.unclear]
-    if domain is None:
-        return False
     is_expanded = any("://" in word and re.search(r"[\[{]", word) for word in words)
     return is_expanded or any(domain.host in word.lower() or domain.touches(word) for word in (*words, *texts))
 
 
-def _possible_path(rule: Rule, request: Request) -> str | None:
-    glob, context = rule.path, request.context
-    if glob is None:
-        return None
-    if request.call.kind == "search" and rule.tool in ("Read", "Grep") and (found := _searched(rule, request)):
+def _possible_path(glob: Glob, request: PolicyRequest, *, may_search: bool) -> str | None:
+    context = request.context
+    if may_search and request.call.kind == "search" and (found := _searched(glob, request)):
         return found
-    if other := next((path for path in request.other_paths if _touches(rule, path, request)), None):
+    if other := next((path for path in request.other_paths if _touches(glob, path, request)), None):
         return other.text
     for command in request.commands:
         for path in command.paths:
@@ -222,10 +219,9 @@ def _possible_path(rule: Rule, request: Request) -> str | None:
     return None
 
 
-def _searched(rule: Rule, request: Request) -> str | None:
+def _searched(glob: Glob, request: PolicyRequest) -> str | None:
     """A search shows everything in its folder, unless it is limited to other names."""
-    glob, context = rule.path, request.context
-    last = glob.parts[-1] if glob else "*"
+    context, last = request.context, glob.parts[-1]
     names = [
         plain_name(name.rpartition("/")[2]) for name in request.given.searched if re.fullmatch(r"[\w*.?/-]+", name)
     ]
@@ -234,7 +230,6 @@ def _searched(rule: Rule, request: Request) -> str | None:
     )
     if len(names) == len(request.given.searched) > 0 and "." in last and not may_meet:
         return None
-    for place in (place for path in request.paths or (request.place,) for place in path.places):
-        if glob and (glob.is_under(place, context, at_any_depth=True) or glob.touches(place, context)):
-            return place
-    return None
+    places = (place for path in request.paths or (request.folder,) for place in path.places)
+    found = (each for each in places if glob.is_under(each, context, at_any_depth=True) or glob.touches(each, context))
+    return next(found, None)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .inputs import FILE_KINDS
 from .paths import ResolvedPath, glob_protection
-from .request import CHANGING, Request
+from .request import CHANGING, PolicyRequest
 from .rulebook import NAME_OF, Rule
 
 ACCEPT_EDITS = "acceptEdits"
@@ -22,49 +23,49 @@ class Grant:
     problem: str | None = None
 
 
-def grant(request: Request) -> Grant:
+def grant(request: PolicyRequest) -> Grant:
     """Never looks at rules that deny or ask."""
     if rule := _tool_rule(request):
         return _tool_grant(request, rule)
-    match request.call.kind:
-        case "execute":
-            return _command_grant(request)
-        case "fetch":
-            return _address_grant(request)
-        case "read" | "search" | "edit" | "delete" | "move":
-            return _file_grant(request)
-    if request.given.tool:
-        return Grant(problem=f"No rule covers the tool {request.given.tool}.")
-    return Grant(problem=f"No rule is about calls of kind {request.call.kind[:40]}.")
-
-
-def is_trusted(request: Request) -> bool:
-    """Every command is allowed: by the bare rule `Bash`, or by the mode."""
-    return request.context.mode == BYPASS or any(
-        rule.is_bare and rule.tool == "Bash" for rule in request.context.rules.allow
+    if request.call.kind in FILE_KINDS:
+        return _file_grant(request)
+    if request.call.kind == "execute":
+        return _command_grant(request)
+    if request.call.kind == "fetch":
+        return _address_grant(request)
+    subject = (
+        f"covers the tool {request.given.tool}"
+        if request.given.tool
+        else f"is about calls of kind {request.call.kind[:40]}"
     )
+    return Grant(problem=f"No rule {subject}.")
 
 
-def _tool_rule(request: Request) -> Rule | None:
+def is_trusted(request: PolicyRequest) -> bool:
+    """Every command is allowed: by the bare rule `Bash`, or by the mode."""
+    return request.context.mode == BYPASS or any(rule.text == "Bash" for rule in request.context.rules.allow)
+
+
+def _tool_rule(request: PolicyRequest) -> Rule | None:
     name, call = request.given.tool, request.call
     by_title = call.kind == "other" and not request.given.commands
     return next(
         (
             rule
-            for rule in request.context.rules.allow
+            for rule in (request.context.rules.allow if name or by_title else ())
             if (name and rule.covers_tool(name)) or (by_title and rule.covers_titles(request.earlier, call))
         ),
         None,
     )
 
 
-def _tool_grant(request: Request, rule: Rule) -> Grant:
+def _tool_grant(request: PolicyRequest, rule: Rule) -> Grant:
     paths = (*request.paths, *request.other_paths)
     problems = (_protected(path, request, changes=request.may_change_files) for path in paths)
     return Grant((rule.text,), next(filter(None, problems), None))
 
 
-def _command_grant(request: Request) -> Grant:
+def _command_grant(request: PolicyRequest) -> Grant:
     if not request.given.commands:
         return Grant(problem="The call does not say which command it runs.")
     if problem := _outside(request):
@@ -81,37 +82,45 @@ def _command_grant(request: Request) -> Grant:
     return Grant((*rules, *writes.rules), writes.problem)
 
 
-def _outside(request: Request) -> str | None:
+def _outside(request: PolicyRequest) -> str | None:
     """The folder of a command, and files that it shows as touched, must be in the project."""
     is_inside = request.context.is_inside
-    if not is_inside(request.place, or_root=True):
-        return request.place.problem or f"The command would run in `{request.folder}`, which is outside the project."
+    if not is_inside(request.folder, or_root=True):
+        return (
+            request.folder.problem
+            or f"The command would run in `{request.folder.written}`, which is outside the project."
+        )
     path = next((path for path in request.paths if not is_inside(path, or_root=True)), None)
     return (path.problem or f"The call names `{path.text}`, which is outside the project.") if path else None
 
 
-def _address_grant(request: Request) -> Grant:
+def _address_grant(request: PolicyRequest) -> Grant:
     if not request.given.urls:
         return Grant(problem="The call does not say which address it fetches.")
-    for rule in request.context.rules.allow:
-        if rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _is_http, request.given.urls)):
-            return Grant((rule.text,))
-    return Grant(problem="No rule covers this address.")
+    covering = next((rule for rule in request.context.rules.allow if _covers_addresses(rule, request.given.urls)), None)
+    return Grant((covering.text,)) if covering else Grant(problem="No rule covers this address.")
+
+
+def _covers_addresses(rule: Rule, urls: Iterable[str]) -> bool:
+    return rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _is_http, urls))
 
 
 def _is_http(url: str) -> bool:
     return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
 
 
-def _file_grant(request: Request) -> Grant:
+def _file_grant(request: PolicyRequest) -> Grant:
     kind, searched = request.call.kind, request.given.searched if request.call.kind == "search" else ()
     secret = next(
         (glob for glob in searched if glob[:1] != "!" and glob_protection(glob, changes=False, hidden=True)), None
     )
     if secret:
         return Grant(problem=f"The search is for `{secret[:100]}`, which may be protected files.")
+    others = (_protected(path, request, changes=request.may_change_files) for path in request.other_paths)
+    if problem := next(filter(None, others), None):
+        return Grant(problem=problem)
     if kind == "search" and not request.paths:
-        return _every(request, (request.place,), kind)
+        return _every(request, (request.folder,), kind)
     if not request.paths:
         return Grant(problem="The call does not say which files it is about.")
     if kind == "move" and not request.has_two_ends:
@@ -119,7 +128,7 @@ def _file_grant(request: Request) -> Grant:
     return _every(request, request.paths, kind)
 
 
-def _every(request: Request, paths: Iterable[ResolvedPath], kind: str) -> Grant:
+def _every(request: PolicyRequest, paths: Iterable[ResolvedPath], kind: str) -> Grant:
     """Each path needs its rule, or the mode."""
     rules: dict[str, None] = {}
     for path in paths:
@@ -134,7 +143,7 @@ def _every(request: Request, paths: Iterable[ResolvedPath], kind: str) -> Grant:
     return Grant(tuple(rules))
 
 
-def _covers(rule: Rule, request: Request, path: ResolvedPath, kind: str) -> bool:
+def _covers(rule: Rule, request: PolicyRequest, path: ResolvedPath, kind: str) -> bool:
     if rule.tool != NAME_OF[kind]:
         return False
     if (rule.path is None or rule.path.base == "root") and not _is_inside(request, path, kind):
@@ -144,11 +153,11 @@ def _covers(rule: Rule, request: Request, path: ResolvedPath, kind: str) -> bool
     return glob is None or all(glob.matches(place, context, with_folder=with_folder) for place in path.places)
 
 
-def _is_inside(request: Request, path: ResolvedPath, kind: str) -> bool:
+def _is_inside(request: PolicyRequest, path: ResolvedPath, kind: str) -> bool:
     return request.context.is_inside(path, or_root=kind not in CHANGING)
 
 
-def _protected(path: ResolvedPath, request: Request, *, changes: bool) -> str | None:
+def _protected(path: ResolvedPath, request: PolicyRequest, *, changes: bool) -> str | None:
     why = request.context.protection(path, changes=changes)
     return f"`{path.text}` {why}, and no rule covers that." if why else None
 
@@ -156,7 +165,7 @@ def _protected(path: ResolvedPath, request: Request, *, changes: bool) -> str | 
 _VERBS = {"read": "reading", "search": "searching", "edit": "changing", "delete": "deleting", "move": "moving"}
 
 
-def _no_rule(request: Request, path: ResolvedPath, kind: str) -> str:
+def _no_rule(request: PolicyRequest, path: ResolvedPath, kind: str) -> str:
     is_linked = path.real and request.context.inner(path.written) is not None
     link = f", which leads to `{path.real}`" if is_linked and not _is_inside(request, path, "read") else ""
     outside = "" if _is_inside(request, path, "read") else ", outside the project"

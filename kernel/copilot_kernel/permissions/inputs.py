@@ -15,12 +15,22 @@ from typing import Any
 
 from ..acp.messages import Diff
 from ..conversation.model import ToolCall
+from .paths import MAX_PATH
+from .shell import CommandLine, parse_line
 
 COMMAND_NAMES = ("command", "commands", "cmd", "argv")
 FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
 PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
-_SEARCH = "glob globs include includes include_pattern includePattern file_pattern filePattern"
-SEARCH_NAMES = tuple(_SEARCH.split())
+SEARCH_NAMES = (
+    "glob",
+    "globs",
+    "include",
+    "includes",
+    "include_pattern",
+    "includePattern",
+    "file_pattern",
+    "filePattern",
+)
 URL_NAMES = ("url", "uri", "href", "address", "urls")
 SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
 TOOL_NAMES = ("tool", "toolName", "tool_name")
@@ -63,8 +73,6 @@ MAX_PATHS = 100
 _MAX_FOLDERS = 2_000
 # Paths that are examined of an input with too many: enough to deny.
 _MAX_SAMPLE = 20
-_MAX_ENDS = 10
-_MAX_PATH = 4096
 
 _PATH_ENDS = ("path", "paths", "file", "files", "filename", "uri", "url", "dir", "directory", "folder")
 _ENDS = frozenset({"source", "src", "destination", "dest", "target", "targets", "from", "to"})
@@ -84,7 +92,7 @@ _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class CallInput:
     """What a call says. Of a call about files, `paths` are all strings that may be one, as the agent wrote them."""
 
     # Command lines without repeats; each may be what runs.
@@ -109,7 +117,7 @@ class Input:
     inner_urls: tuple[str, ...]
 
 
-def read(call: ToolCall) -> Input:
+def read(call: ToolCall) -> CallInput:
     """Everything that the merged call says."""
     texts = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
     leaves = tuple(dict.fromkeys(texts))
@@ -118,7 +126,7 @@ def read(call: ToolCall) -> Input:
     is_too_large = many or more or len(texts) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
     listed = lines_under("commands", call.raw_input)
     lines = [line for name in _LINES for line in _run_by(name, call.raw_input)]
-    return Input(
+    return CallInput(
         commands=tuple(dict.fromkeys((*lines, *(_extra(listed, lines) if lines else listed)))),
         scripts=_scripts(call.raw_input, leaves),
         folder=folder(call.raw_input) or None,
@@ -136,9 +144,14 @@ def read(call: ToolCall) -> Input:
 
 
 def _extra(listed: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Of a list of commands those that are not part of a line: Copilot repeats the line, or cuts it into its parts."""
-    known = ["".join(line.split()) for line in lines]
-    return [each for each in listed if not any("".join(each.split()) in line for line in known)]
+    """The listed commands that no line runs: Copilot lists the line itself, or each of its commands."""
+    known = {words for line in lines for words in parse_line(line).commands}
+    return [each for each in listed if each not in lines and not _runs_only(known, parse_line(each))]
+
+
+def _runs_only(known: set[tuple[str, ...]], line: CommandLine) -> bool:
+    is_plain = not (line.unclear or line.writes) and bool(line.commands)
+    return is_plain and known.issuperset(line.commands)
 
 
 def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -159,7 +172,7 @@ def _within(limit: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
 
 
 def commands(raw_input: Any) -> tuple[str, ...]:
-    """Every command line that the tool was given, without repeats: all of them, for nobody knows which one runs."""
+    """Every command line that the tool was given, without repeats: any of them may be what runs."""
     return tuple(dict.fromkeys(line for name in COMMAND_NAMES for line in lines_under(name, raw_input)))
 
 
@@ -273,20 +286,20 @@ def _may_be_path(key: str, value: str) -> bool:
 
 def _may_be_name(key: str, value: str) -> bool:
     """Of a move: where it goes may stand under any name, and may be a mere name."""
-    return key not in _NO_PATHS and 0 < len(value) <= _MAX_PATH and "\n" not in value
+    return key not in _NO_PATHS and 0 < len(value) <= MAX_PATH and "\n" not in value
 
 
 def _ends(named: Sequence[str]) -> list[str]:
     """All of them; and a mere name also beside each of the others, for that is what renaming may mean."""
     some = list(dict.fromkeys(named))[: MAX_PATHS + 1]
-    folders = {posixpath.dirname(path) for path in some[:_MAX_ENDS] if "/" in path}
+    folders = {posixpath.dirname(path) for path in some[:_MAX_SAMPLE] if "/" in path}
     names = [path for path in some if "/" not in path]
-    return [*some, *(posixpath.join(folder, name) for name in names[:_MAX_ENDS] for folder in sorted(folders))]
+    return [*some, *(posixpath.join(folder, name) for name in names[:_MAX_SAMPLE] for folder in sorted(folders))]
 
 
 def _like_path(value: str) -> bool:
     """An absolute path, also with blanks in it, or one word with a slash or a dot; no address and no number."""
-    if not 0 < len(value) <= _MAX_PATH or "\n" in value or ("://" in value and not value.startswith("file:")):
+    if not 0 < len(value) <= MAX_PATH or "\n" in value or ("://" in value and not value.startswith("file:")):
         return False
     is_name = ("/" in value or "." in value) and " " not in value and "\t" not in value
     return value[0] in "/~" or is_name

@@ -1,6 +1,6 @@
 """The record of all decisions of a conversation, and labels for what an agent did without asking.
 
-What was done already cannot be stopped, only labelled. In doubt, a call is neither accused nor said to be covered.
+What was done already cannot be stopped, only labelled. In doubt, a call is neither marked nor reported as covered.
 """
 
 from __future__ import annotations
@@ -9,31 +9,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..acp.messages import Option
+from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from . import inputs
 from .deny import changed_settings
 from .policy import decide
-from .question import Answer, By
-from .request import PolicyContext, Request
+from .question import AnsweredBy, PermissionAnswer
+from .request import PolicyContext, PolicyRequest
 
 MAX_ENTRIES = 1_000  # the newest decisions are kept
 MAX_SUBJECT = 300  # characters of what a decision was about
 
-Outcome = Literal[
+LedgerOutcome = Literal[
     "allowed", "rejected", "answered", "cancelled", "ran without asking", "ran although refused", "covered"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LedgerEntry:
     """`number` counts from 1 in the order of the decisions; `rule` is empty if none decided."""
 
     number: int
     turn: int
     what: str
-    outcome: Outcome
-    by: By
+    outcome: LedgerOutcome
+    by: AnsweredBy
     rule: str = ""
     reason: str = ""
 
@@ -42,23 +42,23 @@ class Decided:
 class Ledger:
     """`count` is the number of all decisions; only the newest are in `kept`."""
 
-    kept: tuple[Decided, ...] = ()
+    kept: tuple[LedgerEntry, ...] = ()
     count: int = 0
 
-    def answered(self, call: ToolCall, answer: Answer, rule: str = "") -> Ledger:
+    def answered(self, call: ToolCall, answer: PermissionAnswer, rule: str = "") -> Ledger:
         """With the answer to a question about `call`."""
         return self._with(call, _outcome(answer), answer.by, rule, answer.reason)
 
-    def acted(self, call: ToolCall, outcome: Outcome, reason: str) -> Ledger:
+    def acted(self, call: ToolCall, outcome: LedgerOutcome, reason: str) -> Ledger:
         """With something that the agent did without a question, or against the answer."""
         return self._with(call, outcome, "nobody", "", reason)
 
-    def _with(self, call: ToolCall, outcome: Outcome, by: By, rule: str, reason: str) -> Ledger:
-        entry = Decided(self.count + 1, call.turn, what(call), outcome, by, rule, reason)
+    def _with(self, call: ToolCall, outcome: LedgerOutcome, by: AnsweredBy, rule: str, reason: str) -> Ledger:
+        entry = LedgerEntry(self.count + 1, call.turn, subject_of(call), outcome, by, rule, reason)
         return replace(self, kept=(*self.kept, entry)[-MAX_ENTRIES:], count=self.count + 1)
 
 
-def what(call: ToolCall) -> str:
+def subject_of(call: ToolCall) -> str:
     """What the call is about: its commands, else its title and the paths that the title does not name."""
     given = inputs.read(call)
     commands = "; ".join(f"$ {line}" for line in given.commands)
@@ -67,7 +67,7 @@ def what(call: ToolCall) -> str:
     return subject if len(subject) <= MAX_SUBJECT else f"{subject[: MAX_SUBJECT - 1]}…"
 
 
-def _outcome(answer: Answer) -> Outcome:
+def _outcome(answer: PermissionAnswer) -> LedgerOutcome:
     if answer.option is None:
         return "cancelled"
     return "allowed" if answer.allows else "rejected" if answer.rejects else "answered"
@@ -75,7 +75,7 @@ def _outcome(answer: Answer) -> Outcome:
 
 # -- actions without a question -------------------------------------------------------------------------------------
 
-_ONCE = (Option("", "", "allow_once"),)
+_ONCE = (PermissionOption("", "", "allow_once"),)
 _ACTIONS = {
     "edit": "changed a file without asking",
     "delete": "deleted a file without asking",
@@ -84,7 +84,7 @@ _ACTIONS = {
 }
 
 
-def unasked(call: ToolCall, context: PolicyContext) -> str | None:
+def unasked_action(call: ToolCall, context: PolicyContext) -> str | None:
     """What the agent should have asked about: a change, a command, or something outside the project.
 
     Searching and fetching are not counted.
@@ -99,13 +99,13 @@ def unasked(call: ToolCall, context: PolicyContext) -> str | None:
     return f"went outside of the project without asking, to {outside}" if outside else None
 
 
-def covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext) -> str | None:
+def why_covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext) -> str | None:
     """What the user had allowed that covers `call`.
 
     `standing` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers is up
     to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
     """
-    request = Request(call, context)
+    request = PolicyRequest(call, context)
     if changed_settings(request):
         return None
     decision = decide(call, _ONCE, context)
@@ -117,12 +117,12 @@ def covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext
     return f"covered by your earlier answer to {subject}" if subject else None
 
 
-def denied(call: ToolCall, context: PolicyContext) -> bool:
+def is_denied(call: ToolCall, context: PolicyContext) -> bool:
     """Whether a rule or the mode rejects `call`: no answer to a request that does not name it covers it."""
     return decide(call, _ONCE, context).outcome == "reject"
 
 
-def _same_subject(request: Request, earlier: ToolCall) -> str | None:
+def _same_subject(request: PolicyRequest, earlier: ToolCall) -> str | None:
     call, given, before = request.call, request.given, inputs.read(earlier)
     if call.kind != earlier.kind or given.is_gate != before.is_gate:
         return None

@@ -112,8 +112,9 @@ class Places:
 
     def protection(self, path: ResolvedPath, *, changes: bool) -> str | None:
         """Why the path is protected. Names above the project do not count."""
-        inner = (self.inner(place) or parts_of(place) for place in path.places if place.startswith("/"))
-        return next((why for names in inner if (why := protection(names, changes=changes))), None)
+        found = ((self.inner(place), parts_of(place)) for place in path.places if place.startswith("/"))
+        named = (parts if inner is None else inner for inner, parts in found)
+        return next((why for names in named if (why := protection(names, changes=changes))), None)
 
 
 # Globs such as `*.py` are not taken to be about files of this kind.
@@ -134,7 +135,7 @@ def _names() -> dict[str, str]:
 
 @cache
 def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
-    """Names in a row, with the reason. Some may be read, but whoever changes them steers an agent or a program."""
+    """Names in a row, with the reason. Some may be read, but not changed: they steer agents or programs."""
     tables = [policy_data()["protected"][name] for name in ("read_paths", "changed_paths")[: 1 + changes]]
     return {tuple(row.split("/")): why for each in tables for why, listed in each.items() for row in listed.split()}
 

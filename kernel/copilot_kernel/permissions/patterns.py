@@ -156,14 +156,14 @@ def _compiled(parts: tuple[str, ...]) -> Any:
 def _may_meet(rule: tuple[str, ...], given: tuple[str, ...]) -> bool:
     for wanted, part in zip(rule, given, strict=False):
         if wanted == "**":
-            return _may_be_equal(rule[-1], given[-1])
-        if not _may_be_equal(wanted, part):
+            return _may_become(given[-1], rule[-1])
+        if not _may_become(part, wanted):
             return False
     return True
 
 
-def _may_be_equal(name: str, glob: str) -> bool:
-    """Whether a shell may replace `glob` by a name that matches `name`. A wildcard does not match a leading dot."""
+def _may_become(glob: str, name: str) -> bool:
+    """Whether a shell may replace `glob` by `name`, which may have wildcards too. None matches a leading dot."""
     if name[:1] == "." and glob[:1] in ("*", "?", "["):
         return False
     if not (_has_wildcard(name) and _has_wildcard(glob)):
@@ -175,7 +175,7 @@ def _may_be_equal(name: str, glob: str) -> bool:
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _DOMAIN = re.compile(rf"(\*\.)?((?:{_LABEL}\.)*{_LABEL}|\[[0-9a-f:.]+\])(?::(\d{{1,5}}))?", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
-_LONGEST = 8_000
+MAX_URL = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ class Domain:
 
     def matches(self, url: str) -> bool:
         """For allowing: nothing in `url` may be ambiguous."""
-        split = _split(url)
-        if split is None or not _is_plain(url, split):
+        split = _plain_split(url)
+        if split is None:
             return False
         port = split.port if split.port is not None else _PORTS[split.scheme]
         wanted = port == self.port if self.port is not None else port == _PORTS[split.scheme]
@@ -233,33 +233,29 @@ def compile_domain(text: str) -> Domain:
 
 def host_of(url: str) -> str | None:
     """The host, with its port unless that is the scheme's default; None if `url` can be read in two ways."""
-    split = _split(url)
-    if split is None or not _is_plain(url, split):
+    split = _plain_split(url)
+    if split is None:
         return None
     host = (split.hostname or "").removesuffix(".")
     shown = f"[{host}]" if ":" in host else host
     return shown if split.port in (None, _PORTS[split.scheme]) else f"{shown}:{split.port}"
 
 
-def _split(url: str) -> SplitResult | None:
-    try:
-        split = urlsplit(url) if len(url) <= _LONGEST else None
-        return split if split is not None and (split.port is None or split.port >= 0) else None
-    except ValueError:
+def _plain_split(url: str) -> SplitResult | None:
+    """None if programs may disagree about the host: with control characters, backslashes, users, non-ASCII letters."""
+    if len(url) > MAX_URL or not re.fullmatch(r"https?://[!-\[\]-~]+", url, re.IGNORECASE):
         return None
-
-
-def _is_plain(url: str, split: SplitResult) -> bool:
-    """Programs disagree about control characters, backslashes, user names and non-ASCII letters in addresses."""
-    has_odd = not re.fullmatch(r"[!-~]+", url) or "\\" in url or "@" in split.netloc or "%" in split.netloc
-    if has_odd or split.scheme not in _PORTS or not url.lower().startswith(split.scheme + "://"):
-        return False
-    return _DOMAIN.fullmatch(split.netloc.removesuffix(".")) is not None and "*" not in split.netloc
+    try:
+        split = urlsplit(url)
+        is_host = _DOMAIN.fullmatch(split.netloc.removesuffix(".")) and "*" not in split.netloc
+        return split if is_host and split.port != 0 else None
+    except ValueError:  # also for a port above 65535
+        return None
 
 
 def _hosts(url: str) -> set[str]:
     """Everything in the beginning of `url` that some program might take for the host."""
-    start = url[:_LONGEST].strip().replace("\\", "/").lower()
+    start = url[:MAX_URL].strip().replace("\\", "/").lower()
     authority = next((part for part in start.split("/")[1:] if part), start) if ":" in start[:8] else start
     authority = re.split(r"[/?#]", authority)[0]
     parts = {authority, *authority.split("@")}

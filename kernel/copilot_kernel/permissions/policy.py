@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..acp.messages import Option
+from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from .deny import changed_settings, matches, possible_rule
 from .grants import ACCEPT_EDITS, BYPASS, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
-from .request import PolicyContext, Request, contradiction, paths
+from .request import PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
@@ -28,17 +28,14 @@ PLAN = "plan"
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
 
-Outcome = Literal["allow", "ask", "reject"]
-DecidedBy = Literal["rule", "mode"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """With outcome `reject`, `option` is None if the agent offers no way to say no; only `cancelled` is left then."""
 
-    outcome: Outcome
-    option: Option | None
-    by: DecidedBy
+    outcome: Literal["allow", "ask", "reject"]
+    option: PermissionOption | None
+    by: Literal["rule", "mode"]
     # One sentence for the user.
     reason: str
     # The rule that decided; of several that did so together, joined by "and".
@@ -50,10 +47,10 @@ class Decision:
 
 
 def decide(
-    call: ToolCall, options: Sequence[Option], context: PolicyContext, earlier: ToolCall | None = None
+    call: ToolCall, options: Sequence[PermissionOption], context: PolicyContext, earlier: ToolCall | None = None
 ) -> Decision:
     """About the merged `call`. `earlier` is the same call as it was shown before it asked. Never raises."""
-    found = _find(Request(call, context, earlier))
+    found = _find(PolicyRequest(call, context, earlier))
     if found.outcome == "reject":
         return replace(found, option=reject(options))
     once = _first(options, "allow_once")
@@ -64,16 +61,16 @@ def decide(
     return replace(found, option=once) if found.outcome == "allow" else found
 
 
-def reject(options: Sequence[Option]) -> Option | None:
-    """How to say no when nobody can answer; None if only `cancelled` is left."""
+def reject(options: Sequence[PermissionOption]) -> PermissionOption | None:
+    """The option that says no; None if only `cancelled` is left."""
     return _first(options, "reject_once") or _first(options, "reject_always")
 
 
-def _first(options: Sequence[Option], kind: str) -> Option | None:
+def _first(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
     return next((option for option in options if option.kind == kind), None)
 
 
-def _find(request: Request) -> Decision:
+def _find(request: PolicyRequest) -> Decision:
     mode, rules = request.context.mode, request.context.rules
     if mode == PLAN:
         return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
@@ -93,7 +90,7 @@ def _find(request: Request) -> Decision:
     return _granted(request)
 
 
-def _hiding_places(limits: Sequence[Rule], request: Request) -> Iterator[str]:
+def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
     """Where everything is allowed: what a rule that denies or asks could not look into."""
     kind, given = request.call.kind, request.given
     commands, paths, hosts = (any(getattr(rule, part) for rule in limits) for part in ("command", "path", "domain"))
@@ -116,7 +113,7 @@ def _hiding_places(limits: Sequence[Rule], request: Request) -> Iterator[str]:
     yield from (reason for is_hidden, reason in gaps if is_hidden)
 
 
-def _granted(request: Request) -> Decision:
+def _granted(request: PolicyRequest) -> Decision:
     if reason := contradiction(request):
         return Decision("ask", None, "mode", reason)
     found = grant(request)
@@ -134,7 +131,7 @@ def _granted(request: Request) -> Decision:
 # -- suggestions ----------------------------------------------------------------------------------------------------
 
 
-def _candidates(request: Request) -> list[str]:
+def _candidates(request: PolicyRequest) -> list[str]:
     """The narrowest rule first, then the bare name."""
     if sum(map(len, request.given.commands)) > MAX_SUGGESTED:
         return []
@@ -142,13 +139,13 @@ def _candidates(request: Request) -> list[str]:
     return [rule for rule in found if rule and not rule_problem(rule)]
 
 
-def _would_allow(text: str, request: Request) -> bool:
+def _would_allow(text: str, request: PolicyRequest) -> bool:
     rules = request.context.rules
     context = replace(request.context, rules=replace(rules, allow=(*rules.allow, parse(text))))
-    return grant(Request(request.call, context, request.earlier)).problem is None
+    return grant(PolicyRequest(request.call, context, request.earlier)).problem is None
 
 
-def _suggestion(request: Request) -> str | None:
+def _suggestion(request: PolicyRequest) -> str | None:
     if request.given.tool:
         return request.given.tool
     name = NAME_OF.get(request.call.kind)
@@ -160,13 +157,13 @@ def _suggestion(request: Request) -> str | None:
     return _for_paths(request, name) if name else None
 
 
-def _for_command(request: Request) -> str | None:
+def _for_command(request: PolicyRequest) -> str | None:
     """The one command that no rule covers yet, word for word."""
     uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
     return f"Bash({shlex.join(uncovered.pop())})" if len(uncovered) == 1 else None
 
 
-def _for_paths(request: Request, name: str) -> str | None:
+def _for_paths(request: PolicyRequest, name: str) -> str | None:
     """The file; of several the folder that holds them all, if that is less than the project."""
     named = {_as_in_rule(request, path.written) for path in request.paths if not path.problem} - {""}
     if len(named) <= 1:
@@ -175,7 +172,7 @@ def _for_paths(request: Request, name: str) -> str | None:
     return f"{name}({folder}/**)" if folder.strip("/.") else None
 
 
-def _as_in_rule(request: Request, path: str) -> str:
+def _as_in_rule(request: PolicyRequest, path: str) -> str:
     """Relative to the project; a name without a slash would match at any depth."""
     inner = request.context.inner(path)
     if inner is None:
@@ -198,7 +195,7 @@ def rule_problem(text: str) -> str | None:
 def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str | None:
     """Why a person may not want the rule `text`: it allows too much, or does not allow this call.
 
-    `root` is the project's folder. Paths are taken to lead where they say, since nobody looks at the disk here.
+    `root` is the project's folder. Paths are taken to lead where they say: this does not look at the disk.
     """
     rule = parse(text)
     if rule.warning or text in (question.suggestion, *question.rules):

@@ -22,7 +22,7 @@ _EFFECTS: dict[Effect, str] = {
     "runs": "can start another program",
     "writes": "can write files elsewhere",
     "settings": "can change settings or where the command works",
-    "copies": "can bring unseen files into the project",
+    "copies": "can bring files into the project that no rule covers",
 }
 
 
@@ -175,7 +175,7 @@ _ADDRESS = r"(?:\d+|\$|/[^/\\\[\n]+/I?)"
 _REGEX = r"(?:(?!(?P=mark))(?:[^\\\[\n]|\\[^c\n])|\[\^?(?:(?!(?P=mark))[^\[\]\\\n])+\])*+"
 _TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^c\n])*+"
 _COMMAND = rf"[pdq=]|s(?P<mark>[/|,:@%#!]){_REGEX}(?P=mark){_TEXT}(?P=mark)[gpI0-9]*"
-_PLAIN_SED = re.compile(rf"(?:\s*(?:{_ADDRESS}(?:,{_ADDRESS})?)?\s*(?:{_COMMAND})\s*(?:[;\n]|\Z))+", re.ASCII)
+_PLAIN_SED = re.compile(rf"(?:\s*(?:{_ADDRESS}(?:,{_ADDRESS})?\s*!?)?\s*(?:{_COMMAND})\s*(?:[;\n]|\Z))+", re.ASCII)
 _MAX_SCRIPT = 1_000
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..acp.messages import Option
+from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 
-By = Literal["you", "rule", "mode", "nobody", "cancel"]
+AnsweredBy = Literal["you", "rule", "mode", "nobody", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Question:
 
     key: int
     call: ToolCall
-    options: tuple[Option, ...]
+    options: tuple[PermissionOption, ...]
     # Why a person is asked, in one sentence for the user.
     why: str = ""
     # Rules of which each one alone, added to `allow`, would have allowed this call.
@@ -31,17 +31,17 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PermissionAnswer:
     """`option` None means `cancelled`. `reason` says in words who decided and why, for the static line."""
 
-    option: Option | None
-    by: By
+    option: PermissionOption | None
+    by: AnsweredBy
     reason: str = ""
     # A rule that the person adds to `allow` with this answer; empty: none.
     rule: str = ""
     # How long `rule` holds: until the conversation is another one, or from now on, in the settings.
     keep: Literal["session", "settings"] = "session"
-    # What the person wants to be told to the agent with a "no"; it goes out as the next prompt. Empty: nothing.
+    # What the person says to the agent with a "no"; it is sent as the next prompt. Empty: nothing.
     feedback: str = ""
 
     @property
@@ -56,11 +56,11 @@ class Answer:
 
     @property
     def words(self) -> str:
-        """What was decided and by whom, the rule that was added with it, and what the agent is told; in one line."""
+        """What was decided and by whom, the rule that was added, and the feedback for the agent; in one line."""
         if self.option is None:
             return f"Cancelled: {self.reason or 'no answer'}"
         verb = "Allowed" if self.allows else "Rejected" if self.rejects else "Answered"
         where = "in your settings" if self.keep == "settings" else "for this session"
         rule = f"; rule added {where}: {self.rule}" if self.rule else ""
-        told = f"; the agent is told: {' '.join(self.feedback.split())}" if self.feedback else ""
-        return f"{verb}: {self.option.name} ({self.reason or self.by}){rule}{told}"
+        feedback = f"; sent to the agent: {' '.join(self.feedback.split())}" if self.feedback else ""
+        return f"{verb}: {self.option.name} ({self.reason or self.by}){rule}{feedback}"

@@ -12,7 +12,7 @@ from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 from . import inputs
 from .commands import CommandVerdict, Words, judge_line, path_pieces, working_folders
-from .inputs import FILE_KINDS, Input
+from .inputs import FILE_KINDS, CallInput
 from .paths import MAX_PATH, Places, ResolvedPath
 from .programs import only_shows
 from .rulebook import Rules
@@ -37,7 +37,7 @@ class PolicyContext(Places):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ResolvedCommand:
     """One command of a line, and the absolute paths that its words may name. `globs` may become other paths."""
 
     words: Words
@@ -47,7 +47,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Request:
+class PolicyRequest:
     """`earlier` is the same call as it was shown before it asked; None if it was not."""
 
     call: ToolCall
@@ -55,7 +55,7 @@ class Request:
     earlier: ToolCall | None = None
 
     @cached_property
-    def given(self) -> Input:
+    def given(self) -> CallInput:
         return inputs.read(self.call)
 
     @cached_property
@@ -64,12 +64,7 @@ class Request:
         return inputs.claimed_tools(self.call)
 
     @cached_property
-    def folder(self) -> str:
-        """Where commands start, absolute."""
-        return self.context.absolute(self.given.folder) if self.given.folder else self.context.cwd
-
-    @cached_property
-    def place(self) -> ResolvedPath:
+    def folder(self) -> ResolvedPath:
         """The folder in which commands start."""
         return self.context.resolve(self.given.folder or self.context.cwd)
 
@@ -100,7 +95,7 @@ class Request:
     def verdicts(self) -> tuple[CommandVerdict, ...]:
         """What the rules that allow say about each line."""
         allow = [rule.command for rule in self.context.rules.allow if rule.command]
-        return tuple(judge_line(line, allow, self.context, self.folder) for line in self.lines)
+        return tuple(judge_line(line, allow, self.context, self.folder.written) for line in self.lines)
 
     @cached_property
     def written(self) -> tuple[ResolvedPath, ...]:
@@ -108,19 +103,21 @@ class Request:
         found = (
             self.context.resolve(path, folder)
             for line in self.lines
-            for folders in [tuple(working_folders(line, self.context, self.folder))]
+            for folders in [tuple(working_folders(line, self.context, self.folder.written))]
             for at, path in line.writes
-            for folder in (folders[at] if at < len(folders) else (self.folder,))
+            for folder in (folders[at] if at < len(folders) else (self.folder.written,))
         )
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[ResolvedCommand, ...]:
         """The commands of all lines, as far as they were understood."""
         return tuple(chain.from_iterable(map(self._commands_of, self.lines)))
 
-    def _commands_of(self, line: CommandLine) -> Iterator[Command]:
-        for words, folders in zip(line.commands, working_folders(line, self.context, self.folder), strict=False):
+    def _commands_of(self, line: CommandLine) -> Iterator[ResolvedCommand]:
+        for words, folders in zip(
+            line.commands, working_folders(line, self.context, self.folder.written), strict=False
+        ):
             paths: list[str] = []
             globs: list[str] = []
             for word in words[1:]:
@@ -131,7 +128,7 @@ class Request:
             named = tuple(dict.fromkeys((*implied, *paths)))
             # What is too long to check may be any file.
             named = named if len(named) + len(globs) <= _MAX_OPERANDS else ("/",)
-            yield Command(words, named, tuple(globs[:_MAX_OPERANDS]), only_shows(words, line.globs))
+            yield ResolvedCommand(words, named, tuple(globs[:_MAX_OPERANDS]), only_shows(words, line.globs))
 
     @property
     def may_change_files(self) -> bool:
@@ -140,7 +137,7 @@ class Request:
         )
 
 
-class _AsWritten(dict[str, str]):
+class AsWritten(dict[str, str]):
     """Every path leads where it says."""
 
     def get(self, key: str, default: object = None) -> str:
@@ -149,11 +146,11 @@ class _AsWritten(dict[str, str]):
 
 def paths(call: ToolCall, context: PolicyContext, earlier: ToolCall | None = None) -> tuple[str, ...]:
     """Every absolute path for which `PolicyContext.real` must say where it leads, before a decision."""
-    request = Request(call, replace(context, real=_AsWritten()), earlier)
-    own = (context.root, context.cwd, context.home, *context.protected, request.folder)
+    request = PolicyRequest(call, replace(context, real=AsWritten()), earlier)
+    own = (context.root, context.cwd, context.home, *context.protected, request.folder.written)
     named = map(context.absolute, (*request.given.paths, *request.given.other_paths))
     writes = (path.written for path in request.written)
-    found_in = (working_folders(line, request.context, request.folder) for line in request.lines)
+    found_in = (working_folders(line, request.context, request.folder.written) for line in request.lines)
     folders = chain.from_iterable(chain.from_iterable(found_in))
     has_limits = any(rule.path for rule in (*context.rules.deny, *context.rules.ask))
     operands = (path for command in request.commands for path in command.paths) if has_limits else ()
@@ -178,7 +175,7 @@ def _works_on_folder(words: Words) -> bool:
 # -- contradictions -------------------------------------------------------------------------------------------------
 
 
-def contradiction(request: Request) -> str | None:
+def contradiction(request: PolicyRequest) -> str | None:
     """Why the call is not what it seems to be, so that no rule may allow it."""
     found = chain(_with_kind(request), _with_diffs(request), _with_earlier(request))
     return "The input is too large to check." if request.given.is_too_large else next(found, None)
@@ -201,7 +198,7 @@ def _named_files(call: ToolCall, cwd: str) -> set[str]:
     return {_whole(path, cwd) for path in (*inputs.paths(call), *diffs)}
 
 
-def _with_kind(request: Request) -> Iterator[str]:
+def _with_kind(request: PolicyRequest) -> Iterator[str]:
     kind, given = request.call.kind, request.given
     is_known = kind in FILE_KINDS | _READING | {"execute"}
     has_own_folder = given.folder and any(not path.startswith("/") for path in given.paths)
@@ -223,7 +220,7 @@ def _with_kind(request: Request) -> Iterator[str]:
     yield from (sign for is_given, sign in signs if is_given)
 
 
-def _with_diffs(request: Request) -> Iterator[str]:
+def _with_diffs(request: PolicyRequest) -> Iterator[str]:
     """A diff's header may have `a/` or `b/` before its path, and leave out where it begins."""
     cwd = request.context.cwd
     known = {_whole(path, cwd) for path in request.given.paths}
@@ -233,7 +230,7 @@ def _with_diffs(request: Request) -> Iterator[str]:
             yield f"The diff is of `{name}`, which the call does not name otherwise."
 
 
-def _with_earlier(request: Request) -> Iterator[str]:
+def _with_earlier(request: PolicyRequest) -> Iterator[str]:
     call, given, earlier, cwd = request.call, request.given, request.earlier, request.context.cwd
     if earlier is None:
         return

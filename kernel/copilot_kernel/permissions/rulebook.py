@@ -18,6 +18,7 @@ from ..conversation.model import ToolCall
 from ..errors import UsageError
 from .commands import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
+from .programs import breadth_warning
 
 # The kinds of tool calls that the name of a rule stands for.
 KINDS_OF = {
@@ -33,7 +34,6 @@ Kind = Literal["allow", "ask", "deny"]
 KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
 # The origin of what holds until the conversation ends.
 HERE = "this conversation"
-_EXAMPLES = "For example: Read, Edit(src/**), Bash(git status)."
 
 _RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
 _MCP = re.compile(r"mcp__([A-Za-z0-9_.-]+?)(?:__([A-Za-z0-9_.*-]+))?")
@@ -73,7 +73,7 @@ class Rule:
     def warning(self) -> str | None:
         """Why a rule that allows allows more, or less, than it seems to."""
         if self.command:
-            return self.command.warning
+            return breadth_warning(self.command.words, is_open=self.command.is_open)
         files = "every file" if self.path and self.path.base == "system" else "all of your files"
         warnings = (
             (self.is_bare and self.tool == "Bash", "This rule allows every command."),
@@ -175,8 +175,9 @@ class Rulebook:
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
         """What the settings say."""
-        lists = {"allow": settings.allow, "ask": settings.ask, "deny": settings.deny}
-        stated = (StatedRule(kind, text, settings.origins.get(kind, "")) for kind in KINDS for text in lists[kind])
+        stated = (
+            StatedRule(kind, text, settings.origins.get(kind, "")) for kind in KINDS for text in getattr(settings, kind)
+        )
         return cls(settings.permission_mode, settings.origins.get("permission_mode", "default"), tuple(stated))
 
     @property
@@ -227,7 +228,7 @@ def check(text: str) -> str | None:
     try:
         return parse(text).warning
     except ValueError as error:
-        raise UsageError(str(error), _EXAMPLES) from error
+        raise UsageError(str(error), "For example: Read, Edit(src/**), Bash(git status).") from error
 
 
 _read = lru_cache(maxsize=64)(Rules.read)

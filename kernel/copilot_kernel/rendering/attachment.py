@@ -1,4 +1,4 @@
-"""What is no text: images, sounds, links, resources, and blocks of a kind that we do not know. Nothing is fetched."""
+"""Content other than text: images, sounds, links, resources and unknown blocks. Nothing is ever fetched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import mimetypes
 import re
 from urllib.parse import unquote, urlsplit
 
-from ..acp.messages import Audio, Block, Image, Resource, ResourceLink, Text, UnknownBlock
+from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock, UnknownBlock
 from ..conversation.model import Attachment
 from .markdown import to_html
 from .markup import GREY, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
@@ -19,60 +19,60 @@ from .raw import as_json
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DRAWING = "image/svg+xml"
 _SOUNDS = frozenset(f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4"))
-_LARGEST = 20_000_000
-"""Characters of base64; what is larger is named, not shown."""
-_LARGEST_SAVED = 7_000_000
-"""Characters of base64; what is larger is not offered for saving, since the notebook would have to hold it."""
+MAX_SHOWN_CHARS = 20_000_000
+"""Of base64; larger data is named, not shown."""
+MAX_SAVED_CHARS = 7_000_000
+"""Of base64; larger data is not offered for saving, since the notebook would have to hold it."""
 _GREY = f"color:{GREY}"
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 
 def render_attachment(entry: Attachment) -> Bundle:
     """An image has its own MIME type, everything else HTML."""
-    block = _seen(entry.block)
-    if isinstance(block, Image) and block.mime_type in _PICTURES and (data := _valid(block.data)):
+    block = _as_media(entry.block)
+    if isinstance(block, ImageBlock) and block.mime_type in _PICTURES and (data := _valid(block.data)):
         return {block.mime_type: data, "text/plain": attachment_text(entry.block)}
     return bundle(attachment_html(block), attachment_text(entry.block))
 
 
 def attachment_html(block: Block) -> str:
     """Any block as HTML."""
-    match _seen(block):
-        case Text(text=text):
+    match _as_media(block):
+        case TextBlock(text=text):
             return to_html(text)
-        case Image() as image:
+        case ImageBlock() as image:
             return image_html(image)
-        case Audio(data=data, mime_type=mime_type):
+        case AudioBlock(data=data, mime_type=mime_type):
             return _sound_html(data, mime_type)
         case ResourceLink() as link:
             return card(row("⇗", _link_html(link), muted(_remarks(link))))
-        case Resource() as resource:
+        case EmbeddedResource() as resource:
             return _resource_html(resource)
         case UnknownBlock(raw=raw):
-            return card(fold(muted("something that this client does not know"), pre(exposed(shortened(as_json(raw))))))
+            return card(fold(muted("unsupported content"), pre(exposed(shortened(as_json(raw))))))
 
 
 def attachment_text(block: Block) -> str:
     """Any block for a terminal."""
     match block:
-        case Text(text=text):
+        case TextBlock(text=text):
             return clean(text)
-        case Image(mime_type=mime_type, data="", uri=uri) if uri:
+        case ImageBlock(mime_type=mime_type, data="", uri=uri) if uri:
             return f"[{one_line(mime_type) or 'image'}] {visible_line(uri)}"
-        case Image(mime_type=mime_type, data=data) | Audio(mime_type=mime_type, data=data):
+        case ImageBlock(mime_type=mime_type, data=data) | AudioBlock(mime_type=mime_type, data=data):
             return f"[{one_line(mime_type) or 'data'}, {_size(data)}]"
         case ResourceLink():
             return f"[{visible_text(_name(block))}] {visible_line(block.uri)} {_remarks(block)}".rstrip()
-        case Resource(uri=uri, text=None, blob=blob, mime_type=mime_type):
+        case EmbeddedResource(uri=uri, text=None, blob=blob, mime_type=mime_type):
             return f"[{visible_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
-        case Resource(uri=uri, text=text):
+        case EmbeddedResource(uri=uri, text=text):
             return f"[{visible_line(uri)}]\n{visible_text(shortened(text or ''))}".rstrip()
         case UnknownBlock(raw=raw):
-            return f"[something that this client does not know]\n{visible_text(shortened(as_json(raw)))}"
+            return f"[unsupported content]\n{visible_text(shortened(as_json(raw)))}"
 
 
-def image_html(image: Image) -> str:
-    """The image itself from its data; a drawing too, for an `img` runs no script."""
+def image_html(image: ImageBlock) -> str:
+    """The image itself from its data; SVG too, since an `img` runs no script."""
     if image.uri and not image.data:
         return card(row("▨", _link_html(ResourceLink(image.uri, "image")), muted(image.mime_type)))
     data = _valid(image.data) if image.mime_type in _PICTURES | {_DRAWING} else ""
@@ -90,7 +90,7 @@ def _sound_html(data: str, mime_type: str) -> str:
     return f'<audio controls="controls" src="data:{mime_type};base64,{valid}"></audio>'
 
 
-def _resource_html(resource: Resource) -> str:
+def _resource_html(resource: EmbeddedResource) -> str:
     name = f"▤ {named(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
     if resource.text is None:
         saving = _save_html(resource.blob or "", resource.uri, resource.mime_type)
@@ -98,21 +98,21 @@ def _resource_html(resource: Resource) -> str:
     return card(fold(name, pre(exposed(shortened(resource.text)))))
 
 
-def _seen(block: Block) -> Block:
-    """A resource that is an image or a sound is shown as one."""
-    if not isinstance(block, Resource):
+def _as_media(block: Block) -> Block:
+    """A resource that holds an image or a sound becomes one."""
+    if not isinstance(block, EmbeddedResource):
         return block
     data = block.blob
     if data is None and block.mime_type == _DRAWING:
         data = base64.b64encode(clean(block.text or "").encode()).decode("ascii")
     if data and block.mime_type in _PICTURES | {_DRAWING}:
-        return Image(data, block.mime_type, block.uri)
-    return Audio(data, block.mime_type) if data and block.mime_type in _SOUNDS else block
+        return ImageBlock(data, block.mime_type, block.uri)
+    return AudioBlock(data, block.mime_type) if data and block.mime_type in _SOUNDS else block
 
 
 def _save_html(data: str, uri: str, mime_type: str) -> str:
-    """A link that saves `data`. Its type is that of mere bytes, so that no browser ever opens it as a page."""
-    valid = _valid(data) if len(data) <= _LARGEST_SAVED else ""
+    """A link that saves `data`. Its type is that of plain bytes, so that no browser opens it as a page."""
+    valid = _valid(data) if len(data) <= MAX_SAVED_CHARS else ""
     if not valid:
         return ""
     name = escape(file_name(uri, mime_type))
@@ -120,7 +120,7 @@ def _save_html(data: str, uri: str, mime_type: str) -> str:
 
 
 def file_name(uri: str, mime_type: str) -> str:
-    """A harmless name, from the last part of the address or from the type."""
+    """A safe file name, from the last part of the address or from the type."""
     try:
         last = unquote(urlsplit(uri).path.rstrip("/").rpartition("/")[2])
     except ValueError:
@@ -148,9 +148,9 @@ def _remarks(link: ResourceLink) -> str:
 
 
 def _valid(data: str) -> str:
-    """`data` as strict base64 without white space, or nothing."""
+    """`data` as strict base64 without white space; empty if it is not base64, or too long."""
     compact = "".join(data.split())
-    if not compact or len(compact) > _LARGEST or not compact.isascii():
+    if not compact or len(compact) > MAX_SHOWN_CHARS or not compact.isascii():
         return ""
     try:
         base64.b64decode(compact, validate=True)

@@ -1,8 +1,8 @@
-"""A growing markdown text, cut into pieces that never change again; the cuts depend on the text alone.
+"""Streaming markdown, cut into pieces that never change again; where it is cut depends on the text alone.
 
-A piece ends before the first line that follows an empty line outside a fence and is not indented, once the piece has
-its size. No such line within four times the size: it ends at the next line, and a fence is closed in it and opened
-again in the next piece. No line end within eight times the size: it ends at a space or in the middle of a word.
+Once a piece has reached its size, it ends before the first unindented line after an empty line outside a fence.
+Without such a line within four times the size, it ends at the next line, and an open fence is closed and reopened in
+the next piece. Without a line end within eight times the size, it ends at a space or in the middle of a word.
 """
 
 from __future__ import annotations
@@ -11,64 +11,62 @@ import re
 from collections.abc import Callable
 
 from .markdown import to_html
+from .plain import split_lines
 
 KIB = 1024
-_GROWTH = ((16, 16 * KIB), (29, 64 * KIB), (33, 256 * KIB))
+_SIZES = ((16, 16 * KIB), (29, 64 * KIB), (33, 256 * KIB))
+"""(number of the first piece beyond, characters)."""
 _LAST_SIZE = KIB * KIB
-_PARAGRAPH = 2 * KIB
+_PARAGRAPH_SIZE = 2 * KIB
 _FENCE = re.compile(r"(?P<lead>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 
 
 def piece_size(number: int) -> int:
-    """Characters that piece `number` (from 0) has at least: few outputs for a long text, soon finished for a short."""
-    return next((size for below, size in _GROWTH if number < below), _LAST_SIZE)
-
-
-def _paragraph_size(number: int) -> int:
-    return _PARAGRAPH
+    """Minimum characters of piece `number` (from 0): few outputs for a long text, early ones for a short text."""
+    return next((size for below, size in _SIZES if number < below), _LAST_SIZE)
 
 
 class Blocks:
-    """The pieces of one text. `tail` is the piece that still grows."""
+    """Splits one text. `tail` is the piece that still grows."""
 
     def __init__(self, size: Callable[[int], int] = piece_size) -> None:
         self._size = size
         self._number = 0
         self._fence = ""
-        """The line that opened the fence that we are in, else empty."""
+        """The line that opened the current fence; empty outside a fence."""
         self._start(())
 
     def feed(self, text: str) -> list[str]:
-        """Add `text`; the pieces that it finished. Linear in the text, whatever the chunks."""
+        """Add `text` and return the pieces that it finished. Linear in the text, whatever the chunks."""
         pieces: list[str] = []
-        for part in _lines(text):
+        for part in split_lines(text):
             self._take(part, pieces)
         return pieces
 
     @property
     def tail(self) -> str:
-        """What came after the last finished piece."""
+        """The text after the last finished piece."""
         return "".join((*self._lines, *self._line))
 
     def _start(self, lines: tuple[str, ...]) -> None:
         self._lines = list(lines)
         """Whole lines, each with its end."""
         self._line: list[str] = []
-        """Parts of the line that has no end yet."""
+        """Parts of the unfinished last line."""
         self._length = 0
-        """Of the piece, without a fence that was opened again."""
+        """Characters of the piece, without a reopened fence."""
         self._after_blank = False
 
     def _take(self, part: str, pieces: list[str]) -> None:
-        """`part` is a piece of one line, perhaps its end."""
+        """Add `part` of one line, perhaps with its end."""
         if not self._line and self._ends_before(part):
             pieces.append(self._cut())
         size = 8 * self._size(self._number)
         while self._length + len(part) > size:
-            room = size - self._length
-            self._add(part[:room])
+            free = size - self._length
+            self._add(part[:free])
             pieces.append(self._cut_line())
-            part, size = part[room:], 8 * self._size(self._number)
+            part, size = part[free:], 8 * self._size(self._number)
         self._add(part)
         if part.endswith("\n"):
             self._end_line()
@@ -98,7 +96,7 @@ class Blocks:
         return piece
 
     def _cut_line(self) -> str:
-        """What we have as a piece, though its last line goes on."""
+        """Everything so far as a piece, although its last line is unfinished."""
         line = "".join(self._line)
         space = line.rfind(" ", len(line) // 2) + 1 or len(line)
         self._lines.append(line[:space] + ("\n" if self._fence else ""))
@@ -107,43 +105,41 @@ class Blocks:
         return piece
 
 
+def _paragraphs() -> Blocks:
+    return Blocks(lambda number: _PARAGRAPH_SIZE)
+
+
 class StreamedHtml:
-    """The HTML of a growing text: a finished paragraph is rendered once, a redraw renders only the last one."""
+    """HTML of a growing text. A finished paragraph is rendered once; a redraw renders only the last one."""
 
     def __init__(self) -> None:
         self._pieces = Blocks()
-        self._paragraphs = Blocks(_paragraph_size)
+        self._paragraphs = _paragraphs()
         self._waiting: list[str] = []
         self._finished: list[str] = []
 
     def feed(self, text: str) -> list[str]:
-        """Add `text`; the markdown of the pieces that it finished, each to be rendered as a whole."""
+        """Add `text` and return the markdown of the pieces that it finished, each to be rendered as a whole."""
         pieces = self._pieces.feed(text)
         if pieces:
-            self._paragraphs, self._waiting, self._finished = Blocks(_paragraph_size), [], []
+            self._paragraphs, self._waiting, self._finished = _paragraphs(), [], []
             text = self._pieces.tail
         self._waiting += self._paragraphs.feed(text)
         return pieces
 
     def html(self) -> str:
-        """HTML of what came after the last finished piece, for as long as it grows."""
+        """HTML of the unfinished piece."""
         self._finished += map(to_html, self._waiting)
         self._waiting = []
         return "".join((*self._finished, to_html(self._paragraphs.tail)))
 
     def source(self) -> str:
-        """Markdown of what came after the last finished piece; its final form is `to_html` of this."""
+        """Markdown of the unfinished piece; its final form is `to_html` of this."""
         return self._pieces.tail
 
 
-def _lines(text: str) -> list[str]:
-    """Cut after line feeds only: `splitlines` knows other ends."""
-    *whole, rest = text.split("\n")
-    return [*(line + "\n" for line in whole), *([rest] if rest else [])]
-
-
 def _fence_after(line: str, fence: str) -> str:
-    """The opening line of the fence that we are in after `line`, given that of the one before it."""
+    """The opening line of the fence that is open after `line`, given the one open before it."""
     found = _FENCE.match(line)
     if not fence:
         return line if found and not (found["mark"][0] == "`" and "`" in found["info"]) else ""

@@ -1,4 +1,10 @@
-"""A change of a file as lines: from two texts, or from a unified diff that the agent wrote."""
+"""A change of a file: computed from two texts or read from an agent's unified diff, and drawn as HTML or text.
+
+Two HTML forms: `diff_html` for a tool call (unified, folded when long), and `change_box` for a permission request
+(every line, old and new side by side). In the latter, removed and added lines are two boxes in a row that wraps: where
+it does, the change reads as a unified diff. That needs no style sheet, so it survives in untrusted saved notebooks.
+The buttons of an open question (`copilot_widgets`) bring one that keeps the lines level.
+"""
 
 from __future__ import annotations
 
@@ -7,99 +13,123 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Literal, cast
 
+from ..acp.messages import Diff
+from .markup import ADDED, FONT, GREY, REMOVED, TINT, escape, exposed, fold, lines, muted, named, pre
+from .plain import split_lines, visible_line, visible_text
+
 Mark = Literal["+", "-", " ", "@"]
+Group = Sequence[tuple[str, int, int, int, int]]
+"""Opcodes of difflib."""
+
 CONTEXT = 3
-MOST_LINES, MOST_CHARACTERS = 5_000, 400_000
-"""Beyond these (together, without equal beginnings and ends) lines are not matched one by one: difflib is quadratic."""
+MAX_LINES, MAX_CHARS = 5_000, 400_000
+"""Beyond these (both texts, without common start and end) lines are not matched one by one: difflib is quadratic."""
+FOLD_LINES = 40
+MAX_SHOWN_LINES = 5_000
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _HEADER = re.compile(
     r"(?:diff --git |Index: |={9,}$|index |--- |\+\+\+ |(?:new|deleted|create|old) file mode |similarity |rename )"
 )
+_EXCERPT = "Line numbers start at the text that the agent sent, which may be only part of the file."
+_ROUGH = "Too long to compare line by line: everything between the common start and the common end is replaced."
+_BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
+_BOX = (
+    f"margin:4px 0;padding:6px 0;background-color:{TINT};border-radius:4px;max-height:360px;overflow:auto;"
+    f"white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;line-height:1.4;font-size:13px;{FONT}"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a change. `old` and `new` count from 1; mark @ starts a part and holds a remark."""
+class DiffLine:
+    """One line of a change. `old` and `new` count from 1; mark @ starts a hunk and holds its heading."""
 
     mark: Mark
     text: str
     old: int | None = None
     new: int | None = None
     ends: bool = True
-    """False: there is no line feed behind it."""
+    """Whether a newline follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file."""
+    """What happens to one file."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     what: Literal["new file", "deleted", "changed"] = "changed"
     is_whole: bool = False
-    """The numbers are those of the file; else they count within the text that the agent sent."""
+    """Line numbers are those of the file; otherwise they count within the text that the agent sent."""
     is_rough: bool = False
     """Too long to match line by line."""
 
     @property
     def added(self) -> int:
-        """How many lines are new."""
+        """Number of new lines."""
         return sum(line.mark == "+" for line in self.lines)
 
     @property
     def removed(self) -> int:
-        """How many lines are gone."""
+        """Number of removed lines."""
         return sum(line.mark == "-" for line in self.lines)
 
+    @property
+    def is_excerpt(self) -> bool:
+        """The line numbers may not be those of the file."""
+        return not self.is_whole and bool(self.lines)
+
     def same_edit(self, other: Change) -> bool:
-        """Both add and remove the same lines, whatever stands around them."""
-        return _edit(self) == _edit(other)
+        """Both add and remove the same lines, whatever the context."""
+        ours, theirs = (
+            [(line.mark, line.text) for line in change.lines if line.mark in "+-"] for change in (self, other)
+        )
+        return ours == theirs
+
+
+# -- reading and computing ---------------------------------------------------------------------------------------------
+
+
+def change_of(diff: Diff) -> Change:
+    """The change that the agent described by two texts."""
+    return between(diff.old_text, diff.new_text)
 
 
 @lru_cache(maxsize=32)
 def between(old: str | None, new: str) -> Change:
     """The change from `old` (None or empty: a new file) to `new`."""
     if not old:
-        lines = tuple(_numbered("+", _split(new)))
-        return Change((Line("@", ""), *lines) if lines else (), "new file", is_whole=True)
+        added = tuple(_numbered("+", split_lines(new)))
+        return Change((DiffLine("@", ""), *added) if added else (), "new file", is_whole=True)
     open_end = "" if old.endswith("\n") or new.endswith("\n") or not new else "\n"
-    before, after = _split(old + open_end), _split(new + open_end)
-    start, end = _equal_ends(before, after)
+    before, after = split_lines(old + open_end), split_lines(new + open_end)
+    start, end = _common_ends(before, after)
     first, last_old, last_new = max(start - CONTEXT, 0), len(before) - end, len(after) - end
-    rough = _is_too_long(before[start:last_old], after[start:last_new])
+    is_rough = _is_too_long(before[start:last_old], after[start:last_new])
     shorter_old, shorter_new = before[first : last_old + CONTEXT], after[first : last_new + CONTEXT]
-    groups = _replaced(shorter_old, shorter_new, start - first) if rough else _matched(shorter_old, shorter_new)
-    return Change(tuple(line for group in groups for line in _part(before, after, first, group)), is_rough=rough)
+    groups: Iterable[Group]
+    if is_rough:
+        groups = [_replaced(shorter_old, shorter_new, start - first)]
+    else:
+        groups = difflib.SequenceMatcher(None, shorter_old, shorter_new).get_grouped_opcodes(CONTEXT)
+    return Change(
+        tuple(line for group in groups for line in _hunk_lines(before, after, first, group)), is_rough=is_rough
+    )
 
 
 def parse_unified(text: str) -> Change | None:
-    """The change that a unified diff (plain or of git) describes, or None if it is no such text or of several files."""
-    head, *rest = re.split(r"^(?=@@ )", text, flags=re.MULTILINE)
-    if not rest or any(line and not _HEADER.match(line) for line in head.splitlines()):
+    """The change in a unified diff (plain or of git); None if `text` is not one, or is about several files."""
+    head, *hunks = re.split(r"^(?=@@ )", text, flags=re.MULTILINE)
+    if not hunks or any(line and not _HEADER.match(line) for line in head.splitlines()):
         return None
-    lines: list[Line] = []
-    for part in rest:
-        found = _HUNK.match(part)
-        body = _hunk(found, part) if found else None
-        if body is None:
+    parsed: list[DiffLine] = []
+    for hunk in hunks:
+        found = _parse_hunk(hunk)
+        if found is None:
             return None
-        lines += body
-    return Change(tuple(lines), _fate(head, rest[0].startswith("@@ -0,0 ")), is_whole=True)
-
-
-def parts(lines: Iterable[Line]) -> Iterator[tuple[Line, list[Line]]]:
-    """The parts of a change: each a line marked @ and what follows it."""
-    header, part = None, list[Line]()
-    for line in lines:
-        if line.mark != "@":
-            part.append(line)
-            continue
-        if header is not None:
-            yield header, part
-        header, part = line, []
-    if header is not None:
-        yield header, part
+        parsed += found
+    return Change(tuple(parsed), _fate(head, hunks[0].startswith("@@ -0,0 ")), is_whole=True)
 
 
 def unified(change: Change, path: str) -> str:
@@ -109,23 +139,19 @@ def unified(change: Change, path: str) -> str:
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change.lines)))
 
 
-Group = Sequence[tuple[str, int, int, int, int]]
-
-
-def _matched(before: list[str], after: list[str]) -> Iterable[Group]:
-    return difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
-
-
-def _replaced(before: list[str], after: list[str], start: int) -> Iterable[Group]:
-    """All that lies between the equal beginning (`start` lines) and the equal end is another text."""
-    end = _equal_ends(before[start:], after[start:])[1]
+def _replaced(before: list[str], after: list[str], start: int) -> Group:
+    """Everything between the `start` common lines and the common end is replaced."""
+    end = _common_ends(before[start:], after[start:])[1]
     old, new = len(before) - end, len(after) - end
-    codes = [("equal", 0, start, 0, start), ("replace", start, old, start, new)]
-    return [[*codes, ("equal", old, len(before), new, len(after))]]
+    return [
+        ("equal", 0, start, 0, start),
+        ("replace", start, old, start, new),
+        ("equal", old, len(before), new, len(after)),
+    ]
 
 
-def _part(before: list[str], after: list[str], first: int, group: Group) -> Iterator[Line]:
-    yield Line("@", "", group[0][1] + first + 1, group[0][3] + first + 1)
+def _hunk_lines(before: list[str], after: list[str], first: int, group: Group) -> Iterator[DiffLine]:
+    yield DiffLine("@", "", group[0][1] + first + 1, group[0][3] + first + 1)
     for tag, *places in group:
         a, b, c, d = (place + first for place in places)
         if tag == "equal":
@@ -135,9 +161,9 @@ def _part(before: list[str], after: list[str], first: int, group: Group) -> Iter
             yield from _numbered("+", after[c:d], a, c)
 
 
-def _numbered(mark: Mark, lines: Iterable[str], old: int = 0, new: int = 0) -> Iterator[Line]:
-    for offset, text in enumerate(lines, 1):
-        yield Line(
+def _numbered(mark: Mark, texts: Iterable[str], old: int = 0, new: int = 0) -> Iterator[DiffLine]:
+    for offset, text in enumerate(texts, 1):
+        yield DiffLine(
             mark,
             text.removesuffix("\n"),
             old + offset if mark != "+" else None,
@@ -146,13 +172,8 @@ def _numbered(mark: Mark, lines: Iterable[str], old: int = 0, new: int = 0) -> I
         )
 
 
-def _split(text: str) -> list[str]:
-    """Lines with their ends, cut at line feeds only, so that a carriage return stays to be seen."""
-    *whole, rest = text.split("\n")
-    return [*(line + "\n" for line in whole), *([rest] if rest else [])]
-
-
-def _equal_ends(before: list[str], after: list[str]) -> tuple[int, int]:
+def _common_ends(before: list[str], after: list[str]) -> tuple[int, int]:
+    """How many lines are equal at the start and at the end."""
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
@@ -160,50 +181,47 @@ def _equal_ends(before: list[str], after: list[str]) -> tuple[int, int]:
 
 
 def _is_too_long(before: list[str], after: list[str]) -> bool:
-    return len(before) + len(after) > MOST_LINES or sum(map(len, before)) + sum(map(len, after)) > MOST_CHARACTERS
+    return len(before) + len(after) > MAX_LINES or sum(map(len, before)) + sum(map(len, after)) > MAX_CHARS
 
 
-def _hunk(found: re.Match[str], part: str) -> list[Line] | None:
+def _parse_hunk(hunk: str) -> list[DiffLine] | None:
+    found = _HUNK.match(hunk)
+    if found is None:
+        return None
     old, new = int(found[1][:12]), int(found[3][:12])
-    lines = [Line("@", found[5].strip(), old, new)]
-    for text in part.removesuffix("\n").split("\n")[1:]:
+    parsed = [DiffLine("@", found[5].strip(), old, new)]
+    for text in hunk.removesuffix("\n").split("\n")[1:]:
         mark = text[:1] or " "
         if mark == "\\":
-            lines[-1] = replace(lines[-1], ends=False)
+            parsed[-1] = replace(parsed[-1], ends=False)
         elif mark in "+- ":
-            lines.append(Line(cast(Mark, mark), text[1:], old if mark != "+" else None, new if mark != "-" else None))
+            numbers = old if mark != "+" else None, new if mark != "-" else None
+            parsed.append(DiffLine(cast(Mark, mark), text[1:], *numbers))
             old, new = old + (mark != "+"), new + (mark != "-")
         else:
             return None
-    return lines
+    return parsed
 
 
-def _fate(head: str, begins_at_nothing: bool) -> Literal["new file", "deleted", "changed"]:
-    if re.search(r"^(?:--- (?:a/)?/?dev/null|(?:new|create) file mode)", head, re.MULTILINE) or begins_at_nothing:
+def _fate(head: str, starts_empty: bool) -> Literal["new file", "deleted", "changed"]:
+    if re.search(r"^(?:--- (?:a/)?/?dev/null|(?:new|create) file mode)", head, re.MULTILINE) or starts_empty:
         return "new file"
     if re.search(r"^(?:\+\+\+ (?:b/)?/?dev/null|deleted file mode)", head, re.MULTILINE):
         return "deleted"
     return "changed"
 
 
-def with_return(text: str) -> str:
-    """A carriage return at the end of a line, made visible."""
-    return f"{text[:-1]}⟨CR⟩" if text.endswith("\r") else text
-
-
-def _unified_lines(lines: tuple[Line, ...]) -> Iterator[str]:
-    for header, part in parts(lines):
-        yield _hunk_header(header, part)
-        for line in part:
-            yield line.mark + with_return(line.text)
+def _unified_lines(changed: Sequence[DiffLine]) -> Iterator[str]:
+    starts = [index for index, line in enumerate(changed) if line.mark == "@"]
+    for start, end in pairwise((*starts, len(changed))):
+        header, hunk = changed[start], changed[start + 1 : end]
+        old = _range([line.old for line in hunk if line.old is not None], header.old)
+        new = _range([line.new for line in hunk if line.new is not None], header.new)
+        yield f"@@ -{old} +{new} @@ {header.text}".rstrip()
+        for line in hunk:
+            yield line.mark + _with_return(line.text)
             if not line.ends:
                 yield "\\ No newline at end of file"
-
-
-def _hunk_header(header: Line, part: list[Line]) -> str:
-    old = [line.old for line in part if line.old is not None]
-    new = [line.new for line in part if line.new is not None]
-    return f"@@ -{_range(old, header.old)} +{_range(new, header.new)} @@ {header.text}".rstrip()
 
 
 def _range(numbers: list[int], first: int | None) -> str:
@@ -211,5 +229,112 @@ def _range(numbers: list[int], first: int | None) -> str:
     return str(start) if len(numbers) == 1 else f"{start},{len(numbers)}"
 
 
-def _edit(change: Change) -> list[tuple[str, str]]:
-    return [(line.mark, line.text) for line in change.lines if line.mark in "+-"]
+# -- drawing -----------------------------------------------------------------------------------------------------------
+
+
+def diff_html(change: Change, path: str, is_named: bool = False) -> str:
+    """The change of a tool call, folded when long. `is_named`: path and remarks stand above it already."""
+    body = change_html(change)
+    summary = muted("change") if is_named else f"{named(path, 'font-weight:bold')} {remarks(change)}"
+    if len(change.lines) > FOLD_LINES:
+        return fold(summary, body)
+    return body if is_named else f"<div>{summary}</div>{body}"
+
+
+def diff_text(change: Change, path: str) -> str:
+    """The whole change as a unified diff, after a line that says what it is."""
+    if not change.lines:
+        return f"{visible_line(path)}: {amount(change)}"
+    remark = (
+        f"({change.what}, {amount(change)})" if change.what != "changed" else "",
+        "(line numbers of the excerpt)" if change.is_excerpt else "",
+        "(not compared line by line)" if change.is_rough else "",
+    )
+    return lines((*remark, visible_text(unified(change, visible_text(path)), gaps=False)))
+
+
+def remarks(change: Change) -> str:
+    """How much changes and what the numbers mean, as HTML."""
+    what = change.what if change.what != "changed" else ""
+    numbers = muted("line numbers of the excerpt", _EXCERPT) if change.is_excerpt else ""
+    rough = muted("not compared line by line", _ROUGH) if change.is_rough else ""
+    return " ".join(filter(None, (muted(amount(change)), muted(what), numbers, rough)))
+
+
+def amount(change: Change) -> str:
+    """`+2 −1`; `no difference` if nothing changes."""
+    if not change.lines:
+        return "empty" if change.what == "new file" else "no difference"
+    counts = (("+", change.added), ("−", change.removed))
+    return " ".join(f"{sign}{count}" for sign, count in counts if count)
+
+
+def change_html(change: Change) -> str:
+    """The lines of a tool call's change."""
+    if not change.lines:
+        return ""
+    width, left_out = _number_width(change), len(change.lines) - MAX_SHOWN_LINES
+    body = "".join(_line_html(line, width) for line in change.lines[1 : MAX_SHOWN_LINES + 1])
+    return pre(body + muted(f"… {left_out} lines not shown …") if left_out > 0 else body, "line-height:1.35")
+
+
+def change_box(change: Change, name: str) -> str:
+    """The change of a permission request in a box that scrolls, also by keyboard; `name` is for screen readers."""
+    if not change.lines:
+        return ""
+    rows = "".join(_rows(change, _number_width(change)))
+    return f'<pre style="{_BOX}" tabindex="0" role="region" aria-label="{escape(name)}">{rows}</pre>'
+
+
+def _rows(change: Change, width: int) -> Iterator[str]:
+    """A file that is new or deleted has only one side."""
+    shown = change.lines if change.lines[0].text else change.lines[1:]
+    for is_pair, group in groupby(shown, key=lambda line: line.mark in "+-" and change.what == "changed"):
+        if is_pair:
+            yield from (_pair(block, width) for block in _blocks(group))
+        else:
+            yield from (_line_html(line, width, in_box=True) for line in group)
+
+
+def _blocks(changed: Iterable[DiffLine]) -> Iterator[list[DiffLine]]:
+    """Each: what is removed, then what is added in its place."""
+    block: list[DiffLine] = []
+    for line in changed:
+        if line.mark == "-" and block and block[-1].mark == "+":
+            yield block
+            block = []
+        block.append(line)
+    yield block
+
+
+def _pair(block: list[DiffLine], width: int) -> str:
+    sides = ""
+    for mark, name in (("-", "old"), ("+", "new")):
+        body = "".join(_line_html(line, width, in_box=True) for line in block if line.mark == mark)
+        sides += f'<span class="cq-side cq-{name}" style="display:block;flex:1 1 400px;min-width:0">{body}</span>'
+    return f'<span class="cq-row" style="display:flex;flex-wrap:wrap">{sides}</span>'
+
+
+def _line_html(line: DiffLine, width: int, *, in_box: bool = False) -> str:
+    """One line with its numbers; `in_box` also makes long gaps of empty lines visible."""
+    padding = "padding:0 10px;" if in_box else ""
+    style = f"display:block;{padding}{_BACKGROUND.get(line.mark, '')}".rstrip(";")
+    text = exposed(_with_return(line.text), gaps=in_box)
+    if line.mark == "@":
+        return f'<span style="{style};color:{GREY}">{"⋯" if in_box else "⋯".rjust(width)} {text}\n</span>'
+    old, new = (("" if number is None else str(number)).rjust(width) for number in (line.old, line.new))
+    grey = f'style="color:{GREY}"'
+    numbers = f"<span {grey}>{old} {new}</span>"
+    if in_box:
+        numbers = f'<span class="cq-number-old" {grey}>{old}</span> <span class="cq-number-new" {grey}>{new}</span>'
+    end = "" if line.ends else f" <span {grey}>(no newline at end of file)</span>"
+    return f'<span style="{style}">{numbers} {line.mark} {text}{end}\n</span>'
+
+
+def _number_width(change: Change) -> int:
+    return len(str(max(max(line.old or 0, line.new or 0) for line in change.lines)))
+
+
+def _with_return(text: str) -> str:
+    """A carriage return at the end of a line, made visible."""
+    return f"{text[:-1]}⟨CR⟩" if text.endswith("\r") else text

@@ -1,4 +1,4 @@
-"""A form of the agent's, or an address that it wants visited, as a person must see it, and what was decided."""
+"""An agent's form, or a link that it wants opened: as a person must see it, filled in line by line, and answered."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ..acp.elicitation import Choice, Elicitation, ElicitationAnswer, Field, Value
-from ..conversation.form import looks_secret
+from ..acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField, Value
+from ..conversation.form import Entered, InputError, check, looks_secret
 from .markup import (
     AMBER,
     ASKED,
@@ -27,58 +27,64 @@ from .markup import (
     without_buttons,
 )
 from .plain import one_line, visible_text
-from .reasons import OPEN
+from .question import OPEN
 
-SECRET = "This looks like a password or a key. Do not enter one here: the agent and this notebook would keep it."
-UNOPENED = "Nothing is opened by itself: visit it if you trust it, and say here whether you agreed."
-UNSAFE = "This is no address of the web: it may start a program on your computer."
+SECRET = "This seems to ask for a password or key. Don't enter one: the agent and this notebook would keep it."
+NOT_OPENED = "Nothing opens by itself: open the link if you trust it, then say here whether you agreed."
+UNSAFE = "This is not a web address: opening it may start a program on your computer."
 HIDDEN = "•••"
+NOT_ANSWERED = ElicitationAnswer("cancel", reason="no answer was given")
+MAX_ATTEMPTS = 10
+"""Invalid lines in a row, after which a question counts as not answered."""
+_MAX_VALUE_CHARS = 80
 _WEB = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
-_LONGEST_VALUE = 80
+_BEGIN = {"form": "1) Answer  2) Decline: ", "url": "1) Agree  2) Decline: "}
 _FORMATS = {
     "email": "an e-mail address",
-    "uri": "an address with its scheme, such as https://example.org",
+    "uri": "a URL with its scheme, such as https://example.org",
     "date": "a date, such as 2026-01-31",
-    "date-time": "a time with its zone, such as 2026-01-31T12:00:00Z",
+    "date-time": "a time with its time zone, such as 2026-01-31T12:00:00Z",
 }
 _KINDS = {"number": "a number", "integer": "a whole number"}
+_HOW_TO_TYPE = {"boolean": "y or n", "choices": "numbers separated by commas"}
+_YES, _NO = frozenset({"y", "yes", "true", "1"}), frozenset({"n", "no", "false", "0"})
 
 
 def render_elicitation(request: Elicitation) -> Bundle:
-    """The request without its inputs and buttons, as it is kept in a notebook; above inputs no field is told twice."""
+    """The request without its inputs and buttons, as it is kept in a notebook; the fields show only without inputs."""
     fields = "".join(map(_field_html, request.fields))
-    body = _head_html(request) + "".join(_parts_html(request)) + without_buttons(fields + muted(OPEN))
+    body = "".join(_parts_html(request)) + without_buttons(fields + muted(OPEN))
     return bundle(card(body, AMBER, ASKED), f"{elicitation_text(request)}\n{OPEN}")
 
 
 def elicitation_text(request: Elicitation) -> str:
-    """What is asked for, for a terminal."""
-    return lines((_head(request), *_parts_text(request)))
+    """The request for a terminal."""
+    return lines(_parts_text(request))
 
 
-def hint(field: Field) -> str:
-    """What may be entered into a field: its description, its bounds, and whether it must be filled in."""
-    wanted = (
+def hint(field: FormField) -> str:
+    """What may be entered into a field: its description, its bounds, and whether it is required."""
+    limits = (
         "required" if field.required else "",
         _KINDS.get(field.kind) or _FORMATS.get(field.format, one_line(field.format)),
-        _bounds(field) or ("any number of these" if field.kind == "choices" else ""),
-        f"in the form {field.pattern} (the agent checks that)" if field.pattern else "",
+        _bounds(field) or ("choose any number" if field.kind == "choices" else ""),
+        f"must match {field.pattern} (checked by the agent)" if field.pattern else "",
     )
-    return " · ".join(filter(None, (field.description.strip(), ", ".join(filter(None, wanted)))))
+    return " · ".join(filter(None, (field.description.strip(), ", ".join(filter(None, limits)))))
 
 
-def choice_text(choice: Choice) -> str:
-    """One value of a list, with what it means."""
+def choice_text(choice: FieldChoice) -> str:
+    """One value of a list, with its meaning."""
     title = one_line(choice.title) or one_line(choice.value) or "(empty)"
     return f"{title}: {one_line(choice.description)}" if choice.description else title
 
 
 def answer_line(request: Elicitation, answer: ElicitationAnswer) -> str:
-    """What was decided, in one line; what looks like a secret is not repeated."""
+    """The answer in one line; what looks like a secret is not repeated."""
     why = f" ({one_line(answer.reason)})" if answer.reason else ""
     match answer.action:
         case "accept" if request.mode == "url":
-            return f"Agreed to visit {one_line(request.url)}{why}"
+            return f"Agreed to open {one_line(request.url)}{why}"
         case "accept":
             filled = "; ".join(_filled(request, answer))
             return f"Answered{why}: {filled}" if filled else f"Answered{why}"
@@ -89,19 +95,12 @@ def answer_line(request: Elicitation, answer: ElicitationAnswer) -> str:
 
 
 def _head(request: Elicitation) -> str:
-    return f"The agent {_asks(request)}: {visible_text(request.message or 'it does not say why')}"
-
-
-def _head_html(request: Elicitation) -> str:
-    message = f'<span style="font-weight:bold;white-space:pre-wrap">{exposed(request.message)}</span>'
-    return row(span("?", f"color:{AMBER};font-weight:bold"), f"The agent {_asks(request)}:", message)
-
-
-def _asks(request: Elicitation) -> str:
-    return "asks you to visit an address" if request.mode == "url" else "asks you"
+    return "The agent asks you to open a link:" if request.mode == "url" else "The agent asks you:"
 
 
 def _parts_html(request: Elicitation) -> Iterator[str]:
+    message = f'<span style="font-weight:bold;white-space:pre-wrap">{exposed(request.message)}</span>'
+    yield row(span("?", f"color:{AMBER};font-weight:bold"), _head(request), message)
     for words in filter(None, (request.title, request.description)):
         yield f'<div style="white-space:pre-wrap">{exposed(words)}</div>'
     if request.mode == "url":
@@ -110,40 +109,8 @@ def _parts_html(request: Elicitation) -> Iterator[str]:
     yield from (f'<div style="color:{RED}">{escape(warning)}</div>' for warning in _warnings(request))
 
 
-def _link(url: str) -> str:
-    """The whole address; a link if it is one of the web and nothing hides in it."""
-    if not _WEB.match(url) or visible_text(url) != url:
-        return exposed(url)
-    look = f"color:{BLUE};text-decoration:underline"
-    return (
-        f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow" style="{look}">{escape(url)}</a>'
-    )
-
-
-def _about(url: str) -> Iterator[str]:
-    """The host apart, since an address may begin with what looks like another one."""
-    if host := _host(url):
-        yield f"It leads to {host}"
-    yield UNOPENED
-
-
-def _host(url: str) -> str:
-    """As a browser takes it; names in other scripts also as they are sent, so that lookalikes show."""
-    try:
-        host = urlsplit(url).hostname or ""
-        sent = host if host.isascii() else host.encode("idna").decode("ascii")
-    except (ValueError, UnicodeError):
-        return ""
-    return host if host == sent else f"{host} ({sent})"
-
-
-def _field_html(field: Field) -> str:
-    head = row(f'<span style="font-weight:bold">{exposed(one_line(field.label))}</span>', muted(hint(field)))
-    choices = "".join(f'<div style="margin-left:20px">{exposed(choice_text(each))}</div>' for each in field.choices)
-    return head + choices
-
-
 def _parts_text(request: Elicitation) -> Iterator[str]:
+    yield f"{_head(request)} {visible_text(request.message or '(no reason given)')}"
     yield from (visible_text(words) for words in (request.title, request.description))
     if request.mode == "url":
         yield f"  {visible_text(request.url)}"
@@ -154,16 +121,48 @@ def _parts_text(request: Elicitation) -> Iterator[str]:
     yield from _warnings(request)
 
 
+def _link(url: str) -> str:
+    """The whole address; a link if it is a web address and nothing hides in it."""
+    if not _WEB.match(url) or visible_text(url) != url:
+        return exposed(url)
+    look = f"color:{BLUE};text-decoration:underline"
+    return (
+        f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow" style="{look}">{escape(url)}</a>'
+    )
+
+
+def _about(url: str) -> Iterator[str]:
+    """The host is shown apart, since an address may begin with what looks like another one."""
+    if host := _host(url):
+        yield f"Leads to {host}"
+    yield NOT_OPENED
+
+
+def _host(url: str) -> str:
+    """As a browser takes it; names in other scripts also in ASCII, so that lookalikes show."""
+    try:
+        host = urlsplit(url).hostname or ""
+        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
+    except (ValueError, UnicodeError):
+        return ""
+    return host if host == ascii_host else f"{host} ({ascii_host})"
+
+
+def _field_html(field: FormField) -> str:
+    head = row(f'<span style="font-weight:bold">{exposed(one_line(field.label))}</span>', muted(hint(field)))
+    return head + "".join(f'<div style="margin-left:20px">{exposed(choice_text(each))}</div>' for each in field.choices)
+
+
 def _warnings(request: Elicitation) -> Iterator[str]:
     if request.mode == "url" and not _WEB.match(request.url):
         yield UNSAFE
     if any(map(looks_secret, request.fields)):
         yield SECRET
     if request.skipped:
-        yield visible_text(f"This client cannot ask for: {one_line(', '.join(request.skipped))}")
+        yield visible_text(f"Fields that this client cannot show: {one_line(', '.join(request.skipped))}")
 
 
-def _bounds(field: Field) -> str:
+def _bounds(field: FormField) -> str:
     unit = {"text": " characters", "choices": " of these"}.get(field.kind, "")
     least, most = field.least, field.most
     if least is not None and most is not None:
@@ -176,14 +175,116 @@ def _bounds(field: Field) -> str:
 def _filled(request: Elicitation, answer: ElicitationAnswer) -> Iterator[str]:
     for field in request.fields:
         if field.name in answer.content:
-            value = HIDDEN if looks_secret(field) else _shown(field, answer.content[field.name])
+            value = HIDDEN if looks_secret(field) else _value_text(field, answer.content[field.name])
             yield f"{one_line(field.label)}: {value}"
 
 
-def _shown(field: Field, value: Value) -> str:
+def _value_text(field: FormField, value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     titles = {choice.value: one_line(choice.title) or choice.value for choice in field.choices}
     values = value if isinstance(value, tuple) else (value,)
     shown = one_line(", ".join(titles.get(str(each), str(each)) for each in values))
-    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[: _LONGEST_VALUE - 1]}…"
+    return shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[: _MAX_VALUE_CHARS - 1]}…"
+
+
+# -- line by line ----------------------------------------------------------------------------------------------------
+
+
+class Interview:
+    """Asks for one request line by line, where there are no widgets; the caller shows `prompt` and reads the lines."""
+
+    def __init__(self, request: Elicitation) -> None:
+        self._request = request
+        self._left = list(request.fields)
+        self._values: dict[str, Value] = {}
+        self._begun = False
+        self._mistake = ""
+        self._attempts = 0
+
+    @property
+    def prompt(self) -> str:
+        """What to ask next, after what was wrong with the last line."""
+        question = _field_prompt(self._left[0]) if self._begun else _BEGIN.get(self._request.mode, _BEGIN["form"])
+        return f"{self._mistake} {question}" if self._mistake else question
+
+    def take(self, line: str) -> ElicitationAnswer | None:
+        """Take `line` as the answer to `prompt`. Returns None while there is more to ask."""
+        try:
+            answer = self._next(line) if self._begun else self._begin(line)
+        except InputError as mistake:
+            self._mistake = str(mistake)
+            self._attempts += 1
+            return NOT_ANSWERED if self._attempts >= MAX_ATTEMPTS else None
+        self._mistake, self._attempts = "", 0
+        return answer
+
+    def _begin(self, line: str) -> ElicitationAnswer | None:
+        match line.strip().casefold():
+            case "2" | "decline" | "no" | "n":
+                return ElicitationAnswer("decline")
+            case "1" | "answer" | "agree" | "yes" | "y":
+                self._begun = True
+                return self._end()
+        raise InputError("Type 1 or 2.")
+
+    def _next(self, line: str) -> ElicitationAnswer | None:
+        field = self._left[0]
+        value = field.default if not line.strip() and field.default is not None else check(field, _read(field, line))
+        if value is not None:
+            self._values[field.name] = value
+        del self._left[0]
+        return self._end()
+
+    def _end(self) -> ElicitationAnswer | None:
+        return None if self._left else ElicitationAnswer("accept", dict(self._values))
+
+
+def _field_prompt(field: FormField) -> str:
+    label = visible_text(one_line(field.label)) or "(no name)"
+    limits = visible_text(one_line(hint(field)))
+    choices = "  ".join(f"{number}) {visible_text(choice_text(each))}" for number, each in enumerate(field.choices, 1))
+    extra = "; ".join(filter(None, (limits, _HOW_TO_TYPE.get(field.kind, ""), _default(field))))
+    return f"{label}{f' ({extra})' if extra else ''}{f' {choices}' if choices else ''}: "
+
+
+def _default(field: FormField) -> str:
+    if field.default is None:
+        return ""
+    if isinstance(field.default, bool):
+        return f"default: {'y' if field.default else 'n'}"
+    values = field.default if isinstance(field.default, tuple) else (field.default,)
+    return visible_text(f"default: {one_line(', '.join(map(str, values)))}")
+
+
+def _read(field: FormField, line: str) -> Entered:
+    """A typed line as what was entered. Raises InputError."""
+    typed = line.strip()
+    match field.kind:
+        case "text":
+            return line.rstrip("\n")
+        case "boolean":
+            if typed and typed.casefold() not in _YES | _NO:
+                raise InputError("Type y or n.")
+            return typed.casefold() in _YES if typed else ""
+        case "choice" | "choices":
+            parts = typed.split(",") if field.kind == "choices" else [typed]
+            return tuple(dict.fromkeys(_choice_index(field, part.strip()) for part in parts if part.strip()))
+        case _:
+            return typed
+
+
+def _choice_index(field: FormField, typed: str) -> int:
+    """By number, or by a title or value that only one choice has."""
+    numbers = [str(number) for number in range(1, len(field.choices) + 1)]
+    if typed in numbers:
+        return numbers.index(typed)
+    word = typed.casefold()
+    found = [
+        index
+        for index, choice in enumerate(field.choices)
+        if word in (choice.value.casefold(), one_line(choice.title).casefold())
+    ]
+    if len(found) != 1:
+        raise InputError(f"Type a number from 1 to {len(field.choices)}.")
+    return found[0]

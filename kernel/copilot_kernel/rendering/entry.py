@@ -1,23 +1,49 @@
-"""Any entry of the conversation as a MIME bundle; several small ones in one bundle."""
+"""Entries of a conversation as MIME bundles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
+from ..acp.messages import PlanEntry, Speaker
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from .attachment import attachment_html, render_attachment
-from .markup import Bundle, bundle, lines
-from .message import render_message
-from .notice import render_notice
-from .plan import render_plan
+from .markdown import to_html
+from .markup import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    LINE,
+    NO_MATHS,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    escape,
+    exposed,
+    fold,
+    lines,
+    muted,
+    pre,
+    row,
+    span,
+)
+from .output import shortened
+from .plain import clean, one_line, visible_line, visible_text
+from .raw import as_json
 from .tool_call import render_tool_call
+
+_MAX_PREVIEW_CHARS = 90
+_SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
+_BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
 
 
 def render(entry: Entry, cwd: str = "") -> Bundle:
     """`entry` as it stands, complete; paths inside `cwd` are shown relative to it."""
     match entry:
         case Message():
-            return render_message(entry)
+            return render_text(entry.speaker, str(entry.text))
         case Attachment():
             return render_attachment(entry)
         case ToolCall():
@@ -26,15 +52,71 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
             return render_plan(entry)
         case Notice():
             return render_notice(entry)
+        case _:
+            assert_never(entry)
 
 
 def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
-    """Entries in a row, one below the other; images stand in the HTML."""
-    found = [(entry, render(entry, cwd)) for entry in entries]
-    return bundle(lines(_html(*one) for one in found), lines(one["text/plain"] for _, one in found))
+    """Several entries in one bundle, one below the other; images become part of the HTML."""
+    html, text = [], []
+    for entry in entries:
+        rendered = render(entry, cwd)
+        if "text/html" not in rendered and isinstance(entry, Attachment):
+            html.append(attachment_html(entry.block))
+        else:
+            html.append(str(rendered["text/html"]))
+        text.append(rendered["text/plain"])
+    return bundle(lines(html), lines(text))
 
 
-def _html(entry: Entry, found: Bundle) -> str:
-    if "text/html" not in found and isinstance(entry, Attachment):
-        return attachment_html(entry.block)
-    return str(found["text/html"])
+def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundle:
+    """`source` (markdown) as `speaker` said it, thoughts folded; `html` is its HTML, if that exists already."""
+    if speaker == "user":
+        return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in clean(source).split("\n")))
+    body, text = to_html(source) if html is None else html, clean(source).strip("\n")
+    if speaker != "thought":
+        return bundle(body, text)
+    summary = f'<span class="{NO_MATHS}">{muted("Thinking")} {muted(_preview(source))}</span>'
+    indented = "\n".join(("Thinking:", *(f"  {line}".rstrip() for line in text.split("\n"))))
+    return bundle(fold(summary, f'<div style="margin-left:10px;opacity:0.8">{body}</div>'), indented)
+
+
+def _preview(source: str) -> str:
+    """The first line, so that a folded thought says what it is about."""
+    first = one_line(next(iter(source.strip().splitlines()), "")).strip("*#_` ")
+    return f"· {first[:_MAX_PREVIEW_CHARS]}{'…' * (len(first) > _MAX_PREVIEW_CHARS)}" if first else ""
+
+
+def render_notice(notice: Notice) -> Bundle:
+    """Mark, severity in words unless it is only information, title, description, raw JSON folded."""
+    mark, colour = _SEVERITIES.get(notice.severity, ("•", GREY))
+    word = notice.severity if notice.severity in ("warning", "error") else ""
+    json = shortened(as_json(notice.raw)) if notice.raw is not None else ""
+    title = visible_line(notice.title) if notice.about.startswith("refused ") else one_line(notice.title)
+    html = lines((
+        row(span(f"{mark} {word}".strip(), f"color:{colour}"), escape(title)),
+        f"<div>{muted(notice.description)}</div>" if notice.description else "",
+        fold(muted("original message"), pre(exposed(json))) if json else "",
+    ))  # fmt: skip
+    head = " ".join(filter(None, (mark, f"{word}:" if word else "", title)))
+    return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), visible_text(json))))
+
+
+def render_plan(plan: Plan) -> Bundle:
+    """One line for each step; only a high priority is mentioned."""
+    done = sum(entry.status == "completed" for entry in plan.entries)
+    count = f"{done} of {len(plan.entries)} done" if plan.entries else "empty"
+    html = row(span("Plan", "font-weight:bold"), muted(count), escape(plan.description))
+    text = [" ".join(filter(None, (f"Plan ({count})", one_line(plan.description))))]
+    for step in plan.entries:
+        box, colour = _BOXES.get(step.status, ("☐", GREY))
+        html += _step_html(step, box, colour)
+        text.append(f"{box} {one_line(step.content)}{' (high priority)' * (step.priority == 'high')}")
+    return bundle(card(html), lines(text))
+
+
+def _step_html(step: PlanEntry, box: str, colour: str) -> str:
+    status = escape(step.status)
+    words = muted(step.content) if step.status == "completed" else escape(step.content)
+    high = span("high priority", f"color:{AMBER}") if step.priority == "high" else ""
+    return row(f'<span style="color:{colour}" title="{status}" aria-label="{status}">{box}</span>', words, high)

@@ -1,10 +1,9 @@
-"""Code in colour: Pygments' tokens as spans with colours of ours."""
+"""Syntax highlighting: Pygments tokens as spans in our own colours."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 _LONG_GAP = re.compile(r"\n(?:[ \t\r]*\n){3}")
-"""It is shown as a number of lines, across tokens."""
+"""Shown as a number of lines, across tokens."""
 _OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
 _WHOLE = "display:inline-block"
-LONGEST = 50_000
-"""Characters; longer code stays plain, for lexers have no bound."""
+MAX_CHARS = 50_000
+"""Longer code stays plain, since lexers have no bound."""
 _PURPLE, _ORANGE, _TEAL, _ROSE = "#ac51cb", "#b16623", "#1b8689", "#c24e92"
 _COLOURS = {
     "Keyword": _PURPLE,
@@ -44,32 +43,38 @@ _COLOURS = {
 _BLOCK = "display:block;background-color:"
 _DIFF = {"+": _BLOCK + ADDED, "-": _BLOCK + REMOVED, "@": f"color:{_PURPLE}"}
 STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF.values()})
-"""Every value of `style` that `highlighted` writes."""
+"""Every `style` value that `highlighted` writes."""
 
 
 def highlighted(source: str, language: str) -> str:
     """Escaped `source` with coloured spans; plain where the language is unknown or the text too long."""
     if language in ("diff", "patch", "udiff"):
         return diff_lines(source)
-    lexer = _lexer(language) if len(source) <= LONGEST else None
-    if lexer is None:
-        return html.escape(source, quote=False)
-    try:
-        return "".join(_spans(lexer, source))
-    except Exception:  # a lexer is foreign code that meets any text
-        return html.escape(source, quote=False)
+    spans = []
+    for colour, run in groupby(_tokens(source, language), key=lambda token: token[0]):
+        text = html.escape("".join(value for _, value in run), quote=False)
+        spans.append(_in_colour(colour, text))
+    return "".join(spans) or html.escape(source, quote=False)
 
 
 def exposed_code(source: str, language: str) -> str:
-    """Escaped `source` with coloured spans, in which nothing hides: as `markup.exposed`, and carriage returns too."""
-    lexer = _lexer(language) if len(source) <= LONGEST else None
-    try:
-        tokens = [(_colour(kind), text) for _, kind, text in lexer.get_tokens_unprocessed(source)] if lexer else []
-    except Exception:  # a lexer is foreign code that meets any text
-        tokens = []
-    if "".join(text for _, text in tokens) != source or _LONG_GAP.search(source):
+    """Escaped `source` with coloured spans and hidden characters made visible (`markup.exposed`), returns too."""
+    tokens = _tokens(source, language)
+    if not tokens or _LONG_GAP.search(source):
         return _exposed_lines(source)
     return "".join(_in_colour(colour, _exposed_lines(text)) for colour, text in tokens)
+
+
+def _tokens(source: str, language: str) -> list[tuple[str, str]]:
+    """Colour and text of each token; empty if the language is unknown, the text too long, or the lexer fails."""
+    lexer = _lexer(language) if len(source) <= MAX_CHARS else None
+    if lexer is None:
+        return []
+    try:
+        tokens = [(_colour(kind), text) for _, kind, text in lexer.get_tokens_unprocessed(source)]
+    except Exception:  # lexers may fail on any text
+        return []
+    return tokens if "".join(text for _, text in tokens) == source else []
 
 
 def _exposed_lines(text: str) -> str:
@@ -77,8 +82,8 @@ def _exposed_lines(text: str) -> str:
 
 
 def _exposed_words(text: str) -> str:
-    """A line is not broken after the first characters of an option, as if they were a word of their own."""
-    if len(text) > LONGEST:
+    """Options are kept together, so that no line breaks after their dashes."""
+    if len(text) > MAX_CHARS:
         return exposed(text)
     parts = enumerate(_OPTION.split(text))
     return "".join(f'<span style="{_WHOLE}">{exposed(part)}</span>' if at % 2 else exposed(part) for at, part in parts)
@@ -99,15 +104,9 @@ def _diff_line(line: str) -> str:
     return f'<span style="{style}">{text}</span>' if style else text
 
 
-def _spans(lexer: Lexer, source: str) -> Iterator[str]:
-    for colour, run in groupby(lexer.get_tokens(source), key=lambda token: _colour(token[0])):
-        text = html.escape("".join(value for _, value in run), quote=False)
-        yield f'<span style="color:{colour}">{text}</span>' if colour and text.strip() else text
-
-
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
-    """The lexer for an alias that Pygments itself knows; its look-up of plugins would import anything."""
+    """The lexer for an alias that Pygments itself knows; looking up plugins would import arbitrary code."""
     from pygments.lexers import get_lexer_by_name
 
     if language not in _aliases():

@@ -2,22 +2,30 @@
 
 markdown-it-py with HTML off, then an allow-list (nh3): no images (they become links, nothing is ever fetched), links to
 http, https and mailto only, `style` and `class` only with the very values that we write ourselves.
+
+Formulas reach MathJax between `$$` and `$$`, `\\[` and `\\]`, `\\(` and `\\)`, `\\begin{x}` and `\\end{x}`. Between
+single dollars a formula is only what is unlikely to be money or shell variables: on one line, no space inside, no
+letter or digit after the second dollar, and either a TeX command or only single letters (longer words in `_{…}` and
+`^{…}`). All other dollars and backslashes are wrapped, so that MathJax ignores them.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from . import highlight, maths
+from . import highlight
 from .markup import NO_MATHS, pre
 from .plain import clean, visible_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 _TAGS = frozenset(
@@ -35,11 +43,25 @@ _ATTRIBUTES = {
 _SCHEMES = {"http", "https", "mailto"}
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
-_DEEPEST = 20
+_MAX_NESTING = 20
+
+_MAX_FORMULA_CHARS = 4000
+_MAX_FORMULA_LINES = 30
+_CLOSING = {"$$": "$$", "\\(": "\\)", "\\[": "\\]"}
+_DOLLARS = re.compile(r"\$(?![\s$])([^$\n]{1,300}?)(?<![\s\\])\$(?![\w$])")
+_OPENING = re.compile(r"\s{0,3}(\$\$|\\\[|\\begin\{([a-z]+\*?)\})")
+_COMMAND = re.compile(r"\\[a-zA-Z]+")
+_INDEX = re.compile(r"[_^]\{[^{}]*\}")
+# Definitions would affect formulas in other cells; the rest makes links, styles or loads code.
+_REFUSED = re.compile(
+    r"\\(?:g?def|let|futurelet|(?:re|provide)?(?:new)?(?:command|environment)|newcommand|DeclareMathOperator|require"
+    r"|href|url|style|class|cssId|data|includegraphics|html\w*|ref|eqref|label|special|input|bbox|mmlToken)(?![a-zA-Z])"
+)
+_DELIMITERS = re.compile(r"[$\\]+")
 
 
 def to_html(source: str) -> str:
-    """Safe HTML for `source`; never raises. What is nested deeper than anybody reads comes as plain text."""
+    """Safe HTML for `source`; never raises. Deeply nested markup becomes plain text."""
     import nh3
 
     return nh3.clean(
@@ -73,9 +95,10 @@ def _styles() -> frozenset[str]:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": _DEEPEST})
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": _MAX_NESTING})
     parser.enable(["table", "strikethrough"])
-    maths.install(parser)
+    parser.inline.ruler.before("escape", "maths", _inline_formula)
+    parser.block.ruler.before("fence", "maths_block", _display_formula, {"alt": ["paragraph", "blockquote", "list"]})
     parser.core.ruler.push("tame", _tame)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
@@ -112,7 +135,7 @@ def _tame_links(tokens: list[Token]) -> list[Token]:
 
 
 def _harmless(link: Token) -> Token:
-    """A link to a place inside Jupyter, or to a scheme that we do not know, is text with its address as tooltip."""
+    """A link into Jupyter, or with an unknown scheme, becomes text with its address as tooltip."""
     href = str(link.attrs.get("href", ""))
     if not _LINK.match(href):
         link.tag, link.attrs = "span", {"title": href}
@@ -130,7 +153,9 @@ def _image_link(image: Token, inside: bool) -> list[Token]:
 
 
 def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return maths.not_maths(tokens[index].content)
+    """Text in which MathJax finds nothing."""
+    text = html.escape(tokens[index].content, quote=False)
+    return _DELIMITERS.sub(rf'<span class="{NO_MATHS}">\g<0></span>', text)
 
 
 def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -139,15 +164,11 @@ def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env
 
 
 def _code(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    from markdown_it.common.utils import escapeHtml
-
-    return f"<code>{escapeHtml(visible_text(tokens[index].content, gaps=False))}</code>"
+    return f"<code>{html.escape(visible_text(tokens[index].content, gaps=False))}</code>"
 
 
 def _formula(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    from markdown_it.common.utils import escapeHtml
-
-    return escapeHtml(tokens[index].content)
+    return html.escape(tokens[index].content)
 
 
 def _formula_block(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -162,3 +183,65 @@ _RULES = {
     "maths": _formula,
     "maths_block": _formula_block,
 }
+
+
+# -- formulas ---------------------------------------------------------------------------------------------------------
+
+
+def _inline_formula(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "$\\":
+        return False
+    end = _formula_end(state.src, state.pos, state.posMax)
+    if not end:
+        return False
+    if not silent:
+        state.push("maths", "", 0).content = state.src[state.pos : end]
+    state.pos = end
+    return True
+
+
+def _formula_end(source: str, start: int, limit: int) -> int:
+    close = _CLOSING.get(source[start : start + 2])
+    if close:
+        end = source.find(close, start + 2, min(limit, start + _MAX_FORMULA_CHARS)) + 2
+        return end if end > start + 4 and not _REFUSED.search(source, start, end) else 0
+    found = _DOLLARS.match(source, start, limit)
+    return found.end() if found and _is_formula(found[1]) else 0
+
+
+def _is_formula(text: str) -> bool:
+    if _REFUSED.search(text):
+        return False
+    rest = _INDEX.sub("", _COMMAND.sub("", text))
+    has_command = _COMMAND.search(text) is not None
+    return has_command or (bool(re.search("[A-Za-z]", text)) and not re.search(r"[A-Za-z]{2}|\d[A-Za-z]\d", rest))
+
+
+def _display_formula(state: StateBlock, first: int, limit: int, silent: bool) -> bool:
+    opening = _OPENING.match(_line(state, first))
+    if opening is None or state.is_code_block(first):
+        return False
+    close = f"\\end{{{opening[2]}}}" if opening[2] else _CLOSING[opening[1]]
+    last = _closing_line(state, first, limit, close, opening.end())
+    text = state.getLines(first, last + 1, state.blkIndent, False)
+    if last < 0 or _REFUSED.search(text):
+        return False
+    if not silent:
+        token = state.push("maths_block", "", 0)
+        token.content, token.map, state.line = text, [first, last + 1], last + 1
+    return True
+
+
+def _closing_line(state: StateBlock, first: int, limit: int, close: str, start: int) -> int:
+    """Number of the line that ends with `close`, or -1; a formula contains no empty line."""
+    for number in range(first, min(limit, first + _MAX_FORMULA_LINES)):
+        line = _line(state, number)[start if number == first else 0 :].rstrip()
+        if line.endswith(close):
+            return number
+        if state.isEmpty(number) or close in line:
+            break
+    return -1
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]

@@ -1,4 +1,4 @@
-"""The few pieces of HTML that everything here is made of; all text from outside passes `escape`.
+"""The pieces of HTML that everything here is made of; all untrusted text passes `escape` or `exposed`.
 
 Styles are inline and use only what JupyterLab's sanitiser keeps when a saved notebook is opened untrusted: no `var()`,
 no style sheet, no ARIA (so a word stands beside every mark). Colours are translucent, or have about the same
@@ -22,9 +22,9 @@ TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 ASKED = "copilot-asked"
-"""For the style sheet that comes with the buttons (`copilot_widgets`)."""
+"""Class for the style sheet that comes with the buttons (`copilot_widgets`)."""
 FONT = "font-family:Menlo, Consolas, monospace"
-"""Said even for `pre`: the pages that nbconvert makes set it in their own font."""
+"""Set even for `pre`: nbconvert pages set their own font."""
 PRE = (
     f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap;{FONT}"
 )
@@ -39,23 +39,23 @@ def escape(text: object) -> str:
 
 
 def span(text: object, style: str, title: object = "") -> str:
-    """Escaped `text` in a style of ours, with an escaped tooltip."""
+    """Escaped `text` in our own `style`, with an escaped tooltip."""
     return f'<span style="{style}"{_title(title)}>{escape(text)}</span>'
 
 
 def muted(text: object, title: object = "") -> str:
-    """Escaped `text` that stands back; nothing for no text."""
+    """Escaped `text` in grey; empty for empty text."""
     return span(text, f"color:{GREY}", title) if text else ""
 
 
 def code(text: object, title: object = "") -> str:
-    """Exposed `text` in the middle of a line, in a fixed-width font."""
+    """Exposed `text` as inline code."""
     return f'<code style="{CODE}"{_title(title)}>{exposed(text)}</code>'
 
 
 def pre(body: str, style: str = "", name: str = "") -> str:
-    """HTML `body` as preformatted lines. `name`: what a screen reader calls it; its end can be reached by keyboard."""
-    first = "<span></span>" if body.startswith("\n") else ""  # HTML drops a line feed at the very beginning
+    """HTML `body` as preformatted lines. With a `name` for screen readers, it can be scrolled by keyboard."""
+    first = "<span></span>" if body.startswith("\n") else ""  # HTML drops a newline at the very start
     region = f' tabindex="0" role="region" aria-label="{escape(name)}"' if name else ""
     return f'<pre style="{PRE}{";" + style if style else ""}"{region}>{first}{body}</pre>'
 
@@ -66,12 +66,12 @@ def fold(summary: str, body: str) -> str:
 
 
 def card(body: str, colour: str = LINE, name: str = "") -> str:
-    """HTML `body` as a block of its own, in which nothing is taken for maths. `name` is its class besides."""
+    """HTML `body` as a block in which MathJax finds no formulas. `name` is an additional class."""
     return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}">{body}</div>'
 
 
 def without_buttons(body: str) -> str:
-    """HTML `body` that is seen only where no buttons stand below."""
+    """HTML `body` that is hidden where buttons stand below."""
     return f'<div class="{ASKED}-open">{body}</div>'
 
 
@@ -86,12 +86,12 @@ def exposed(text: object, *, gaps: bool = True) -> str:
 
 
 def named(text: object, style: str, title: object = "") -> str:
-    """A name, path or title from outside in a style of ours: exposed `text`; nothing for no text."""
+    """An untrusted name, path or title in our own `style`: exposed `text`; empty for empty text."""
     return f'<span style="{style}"{_title(title)}>{exposed(text)}</span>' if text else ""
 
 
 def bundle(body: str, plain: str) -> Bundle:
-    """HTML and what a terminal shows instead. Exported to Markdown, an empty line would end the HTML."""
+    """HTML and its plain text. Empty lines are encoded: in a Markdown export they would end the HTML."""
     return {"text/html": _EMPTY_LINE.sub("&#10;", body), "text/plain": plain}
 
 

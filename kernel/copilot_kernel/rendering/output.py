@@ -1,61 +1,135 @@
-"""What came out of a tool: lines, folded when there are many, and never cut without saying so."""
+"""Output of tools: terminal text as HTML or plain text, folded when long, and never cut without saying so.
+
+Of escape sequences, the sixteen colours, bold, italic and underline are drawn, the others dropped. Hidden characters
+are shown as codes.
+"""
 
 from __future__ import annotations
 
-from .ansi import ansi_html, ansi_text
-from .markup import escape, fold, muted, pre
+import re
+from collections.abc import Iterator
+
+from .markup import AMBER, BLUE, GREEN, GREY, RED, exposed, fold, muted, pre
+from .plain import ESCAPE, visible_text, whole
 
 SHORT = 12
-"""Lines that are shown without a click."""
+"""Lines shown without a click."""
 LONG = 60
-"""Lines that are shown in a terminal, where nothing can be folded."""
-LAST = 10
-"""Lines that are shown where the output is not what the reader asked for."""
-MOST = 100_000
-"""Characters; of a longer text the beginning and the end are shown."""
-_SUMMARY = 80
+"""Lines shown in a terminal, where nothing can be folded."""
+MAX_TAIL_LINES = 10
+MAX_CHARS = 100_000
+_MAX_SUMMARY_CHARS = 80
+
+_SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;]*)m")
+_PIECES = re.compile(rf"{ESCAPE.pattern}|.", re.DOTALL)
+_COLOURS = ("", RED, GREEN, AMBER, BLUE, "#ba4bba", "#1b8689", "")
+_SWITCHES = {
+    1: {"font-weight": "bold"},
+    2: {"color": GREY},
+    3: {"font-style": "italic"},
+    4: {"text-decoration": "underline"},
+    22: {"font-weight": ""},
+    23: {"font-style": ""},
+    24: {"text-decoration": ""},
+    39: {"color": ""},
+}
 
 
-def shortened(text: str, most: int = MOST) -> str:
-    """`text`, or its two ends with the number of characters that are left out between them."""
-    if len(text) <= most:
+def shortened(text: str, max_chars: int = MAX_CHARS) -> str:
+    """`text`, or its two ends with the number of characters left out between them."""
+    if len(text) <= max_chars:
         return text
-    half = most // 2
+    half = max_chars // 2
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
 
 
-def output_html(text: str, name: str = "output", short: int = SHORT) -> str:
-    """A terminal's text as HTML; beyond `short` lines folded, with the last one in the summary."""
+def output_html(text: str, short: int = SHORT) -> str:
+    """Terminal text as HTML; beyond `short` lines folded, with the last one in the summary."""
     text = text.rstrip("\n")
     if not text.strip():
         return ""
     count = text.count("\n") + 1
     body = pre(ansi_html(shortened(text)))
-    return body if count <= short else fold(f"{escape(name)} {muted(_counted(count))}{_last(text)}", body)
+    return body if count <= short else fold(f"output {muted(_line_count(count))}{_last_line(text)}", body)
 
 
 def output_text(text: str, long: int = LONG) -> str:
-    """The same for a terminal: beyond `long` lines the first and the last ones."""
-    lines = ansi_text(shortened(text.rstrip("\n"))).split("\n")
-    if len(lines) > long:
-        half = long // 2
-        lines[half:-half] = [f"… {_counted(len(lines) - 2 * half)} not shown …"]
-    return "\n".join(lines)
+    """Terminal text for a terminal: beyond `long` lines the first and the last ones."""
+    return _clipped(text, long // 2, long - long // 2)
 
 
-def output_end(text: str, most: int = LAST) -> str:
+def output_end(text: str) -> str:
     """The last lines, for a terminal that has shown what the call was."""
+    return _clipped(text, 0, MAX_TAIL_LINES)
+
+
+def ansi_text(text: str) -> str:
+    """`text` without escape sequences, so that it cannot control the reader's terminal."""
+    return visible_text(ESCAPE.sub("", _final_lines(text)), gaps=False)
+
+
+def ansi_html(text: str) -> str:
+    """`text` as escaped HTML with coloured spans."""
+    return "".join(_spans(_final_lines(text)))
+
+
+def _clipped(text: str, first: int, last: int) -> str:
     lines = ansi_text(shortened(text.rstrip("\n"))).split("\n")
-    if len(lines) > most:
-        lines[:-most] = [f"… {_counted(len(lines) - most)} not shown …"]
+    if len(lines) > first + last:
+        lines[first:-last] = [f"… {_line_count(len(lines) - first - last)} not shown …"]
     return "\n".join(lines)
 
 
-def _counted(count: int) -> str:
+def _line_count(count: int) -> str:
     return f"{count:,} line{'s' * (count != 1)}"
 
 
-def _last(text: str) -> str:
+def _last_line(text: str) -> str:
     last = ansi_text(text[-1000:].rsplit("\n", 1)[-1]).strip()
-    short = last[:_SUMMARY] + "…" * (len(last) > _SUMMARY)
+    short = last[:_MAX_SUMMARY_CHARS] + "…" * (len(last) > _MAX_SUMMARY_CHARS)
     return muted(f" · … {short}") if short else ""
+
+
+def _final_lines(text: str) -> str:
+    """`text` as a terminal leaves it: what a carriage return or backspace overwrote is gone."""
+    readable = whole(text).replace("\r\n", "\n")
+    if "\r" in readable:
+        lines = (line.split("\r") for line in readable.split("\n"))
+        readable = "\n".join(next((part for part in reversed(parts) if part), "") for parts in lines)
+    return _without_backspaces(readable) if "\x08" in readable else readable
+
+
+def _without_backspaces(text: str) -> str:
+    """A backspace removes the character before it, but no escape sequence and nothing on another line."""
+    kept: list[str] = []
+    for piece in _PIECES.findall(text):
+        if piece != "\x08":
+            kept.append(piece)
+        elif kept and len(kept[-1]) == 1 and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
+
+
+def _spans(text: str) -> Iterator[str]:
+    style: dict[str, str] = {}
+    for index, part in enumerate(_SGR.split(text)):
+        if index % 2:
+            style = _styled(style, [int(code[:3] or 0) for code in part.split(";")])
+            continue
+        shown = exposed(ESCAPE.sub("", part), gaps=False)
+        written = ";".join(f"{name}:{value}" for name, value in style.items() if value)
+        yield f'<span style="{written}">{shown}</span>' if shown and written else shown
+
+
+def _styled(style: dict[str, str], codes: list[int]) -> dict[str, str]:
+    style = dict(style)
+    for code in codes:
+        if code in (38, 48):
+            break  # an extended colour; the rest are its parameters
+        if code == 0:
+            style = {}
+        elif 30 <= code <= 37 or 90 <= code <= 97:
+            style["color"] = GREY if code == 90 else _COLOURS[code % 10]
+        else:
+            style |= _SWITCHES.get(code, {})
+    return style

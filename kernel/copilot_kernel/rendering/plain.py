@@ -1,4 +1,4 @@
-"""Text from outside, made fit for a wire, a terminal and an eye.
+"""Untrusted text made safe for JSON, terminals and readers.
 
 `clean` is for prose; `visible` is for titles, paths, code and output, where a hidden character can only deceive.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STRING_SEQUENCE = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
 ESCAPE = re.compile(rf"{_STRING_SEQUENCE}|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
-"""A terminal's escape sequence: a string such as a window title, a CSI sequence, or a short one."""
+"""A terminal escape sequence: a string such as a window title, a CSI sequence, or a short one."""
 _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _UNPRINTED = re.compile(f"[{''.join(_BLANK)}\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 """Hidden, although Python calls it printable."""
@@ -24,38 +25,40 @@ _JOINERS = frozenset("\u200c\u200d")
 """Part of emoji and of words in Persian and Indic scripts."""
 _IGNORABLE = re.compile("[\u2065\ufff0-\ufff8\U000e0000-\U000e0fff]")
 """Code points that fonts draw as nothing even while they are unassigned."""
+_MAX_NAMED = 6
+"""Kinds of hidden characters that a warning names."""
 _WHITE = re.compile(r"[ \t\r\n]+")
-_LONGEST_GAP = 3
-_RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_LONGEST_GAP},}}|[ -~]+)")
+_MAX_EMPTY_LINES = 3
+_RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_MAX_EMPTY_LINES},}}|[ -~]+)")
 
 
 def whole(text: str) -> str:
-    """`text` without lone surrogates, which no encoder takes; a pair that was cut in two is one character again."""
+    """`text` without lone surrogates, which cannot be encoded; a pair that was cut in two becomes one character."""
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def clean(text: object) -> str:
-    """`text` with plain line ends and without surrogates, terminal sequences and control characters."""
+    """`text` with `\\n` line ends and without surrogates, escape sequences and control characters."""
     readable = ESCAPE.sub("", whole(str(text))).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", readable)
 
 
 def one_line(text: object) -> str:
-    """`clean(text)` with every run of white space as one space."""
+    """`clean(text)` with each run of white space collapsed."""
     return " ".join(clean(text).split())
 
 
 def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
 
-    Hidden: controls, format characters such as direction marks, blanks that are no space, unassigned characters, and
-    more empty lines in a row than a reader would scroll past. With `gaps=False`, for code and output, empty lines and
-    the characters that text in some languages needs stay as they are, so that what is copied is still correct.
+    Hidden: controls, format characters such as direction marks, blanks other than spaces, unassigned characters, and
+    more than three empty lines in a row. With `gaps=False`, for code and output, empty lines and characters that some
+    languages need stay as they are, so that copied text is still correct.
     """
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
-        if gaps and not run.strip() and run.count("\n") > _LONGEST_GAP:
+        if gaps and not run.strip() and run.count("\n") > _MAX_EMPTY_LINES:
             yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
         elif run and run.isprintable() and not _UNPRINTED.search(run):
             yield run, ""
@@ -69,13 +72,30 @@ def visible_text(text: object, *, gaps: bool = True) -> str:
 
 
 def unbroken(text: object) -> str:
-    """`text` with every run of spaces, tabs and line ends as one space, and all else, hidden or not, as it is."""
+    """`text` with each run of spaces, tabs and line ends collapsed; hidden characters are kept."""
     return _WHITE.sub(" ", whole(str(text))).strip(" ")
 
 
 def visible_line(text: object) -> str:
-    """`text` on one line, in which nothing hides."""
+    """`text` on one line with hidden characters made visible."""
     return visible_text(unbroken(text))
+
+
+def hidden_warning(texts: Iterable[str]) -> str:
+    """One sentence that counts and names the hidden characters in `texts`; empty if there are none."""
+    found = Counter(name for text in texts for _, name in visible(text) if name)
+    if not found:
+        return ""
+    names = [f"{name} (×{count})" if count > 1 else name for name, count in found.most_common(_MAX_NAMED)]
+    if len(found) > _MAX_NAMED:
+        names.append(f"{len(found) - _MAX_NAMED} other kinds")
+    return f"Hidden characters, each shown as a code in ⟨⟩: {', '.join(names)}."
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
+    *whole_lines, rest = text.split("\n")
+    return [*(line + "\n" for line in whole_lines), *([rest] if rest else [])]
 
 
 def _unit(run: str, at: int, *, is_code: bool) -> tuple[str, str]:
@@ -91,10 +111,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def _is_ordinary(run: str, at: int) -> bool:
-    """Whether text in some language needs this character: a space, a joiner between letters or emoji, a new sign.
-
-    Unassigned and private-use characters have a glyph, or a box in its place.
-    """
+    """Whether text in some language needs this character: a space, a joiner between letters or emoji, a new glyph."""
     character = run[at]
     if character in _JOINERS:
         return _is_foreign(run[at - 1 : at]) and _is_foreign(run[at + 1 : at + 2])

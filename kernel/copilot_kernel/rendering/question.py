@@ -1,16 +1,22 @@
 """A permission request as a person must see it to decide: all of it, with nothing hidden in it.
 
-What runs or changes comes first, then where, then what the agent says of it, then why we ask.
+What runs or changes comes first, then where, then what the agent says of it, then why the user is asked. At the end of
+the module: how the request is answered in a line of text, where there are no buttons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
+from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
-from ..permissions.question import Question
-from . import hidden
-from .diff import unified
+from ..permissions import policy
+from ..permissions.question import PermissionAnswer, Question
+from .diff import change_box, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -30,25 +36,45 @@ from .markup import (
     span,
     without_buttons,
 )
-from .plain import visible_text
-from .reach import Reached
-from .reasons import OPEN, RULES, reasons
-from .side_by_side import change_box, heading
-from .subject import Subject, subject
+from .plain import hidden_warning, one_line, visible_text
+from .subject import LocatedPath, Subject, subject
 
-_KINDS = {
-    "read": "read",
-    "edit": "change a file",
-    "delete": "delete",
-    "move": "move",
-    "search": "search",
-    "execute": "run a command",
-    "think": "think",
-    "fetch": "fetch from the network",
-    "switch_mode": "change its mode",
+T = TypeVar("T")
+
+OPEN = "Waiting for your answer. (Saved notebook: this was never answered and no longer can be.)"
+"""Shown while the question is open, and to readers of a saved notebook, without its buttons."""
+NO_BUTTONS = "(Buttons appear here while the kernel that asked is running and Jupyter can show widgets.)"
+"""Shown in place of the buttons where they cannot be drawn."""
+STANDING = {"allow_always": "allow", "reject_always": "reject"}
+"""Kinds of options that the agent remembers, and what it then does."""
+
+_HEADS = {
+    "read": "Read this?",
+    "edit": "Change this file?",
+    "delete": "Delete this?",
+    "move": "Move this?",
+    "search": "Run this search?",
+    "execute": "Run this command?",
+    "think": "Let the agent think about this?",
+    "fetch": "Fetch this from the network?",
+    "switch_mode": "Let the agent switch its mode?",
+    "other": "Use this tool?",
 }
+_COPILOT_REMEMBERS = {
+    "execute": "exactly this command",
+    "edit": "every edit",
+    "delete": "every edit",
+    "move": "every edit",
+    "other": "every use of this tool",
+}
+_NO = re.compile(
+    r"\b(?:no|not|don['’]?t|never|den(?:y|ied)|reject(?:ed)?|refuse|cancel|stop|abort|decline|block|disallow|forbid)\b",
+    re.IGNORECASE,
+)
+_ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
+_BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 _SCROLLING = "max-height:320px;overflow:auto;overflow-wrap:anywhere;word-break:normal"
-_SHORT, _FEW = 400, 6
+_MAX_INLINE_CHARS, _MAX_INLINE_LINES = 400, 6
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
 _NAME = f"flex:0 0 150px;color:{GREY}"
 _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
@@ -63,57 +89,64 @@ def render_question(question: Question, root: str = "") -> Bundle:
 def question_html(question: Question, root: str = "") -> str:
     """Everything; long parts scroll, nothing is cut."""
     about = subject(question, root)
-    named = bool(about.commands or about.changes)
-    parts = (
-        _head_html(question.call, "" if named else about.title),
-        *_boxes(about),
-        _warning_html(about),
-        *(_fact(name, [Reached(text)]) for name, text in _told(about) if named),
-        *_places_html(about),
-        *(_rest_html(name, text) for name, text in about.rest),
-        *(_fact(name, map(Reached, text.split("\n")), FONT * (name == RULES)) for name, text in reasons(question)),
-    )
+    speaks_for_itself = bool(about.commands or about.changes)
+    title = "" if speaks_for_itself else f'<span style="font-weight:bold">{exposed(about.title)}</span>'
+    mark = span("?", f"color:{AMBER};font-weight:bold")
+    parts = [row(mark, exposed(_head(question.call, about)), title), *_boxes(about)]
+    if warning := hidden_warning(about.texts):
+        parts.append(f'<div style="color:{RED};margin:4px 0">⚠ {escape(warning)}</div>')
+    if speaks_for_itself and about.title not in about.commands:
+        parts.append(_fact("The agent's title", [LocatedPath(about.title)]))
+    parts += (_fact(name, places, FONT) for name, places in _places(about))
+    parts += (_rest_html(name, text) for name, text in about.rest)
+    parts += (_fact(name, _as_lines(text), FONT * name.startswith("Rule")) for name, text in _reasons(question))
     return card(lines(parts), AMBER, ASKED)
-
-
-def is_alarming(question: Question, root: str = "") -> bool:
-    """Something hides in it, or it reaches outside the project: nothing in the card may invite to allow it."""
-    about = subject(question, root)
-    places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
-    return any(place.remark for place in places) or bool(hidden.warning(about.texts))
 
 
 def question_text(question: Question, root: str = "") -> str:
     """The same for a terminal."""
     about = subject(question, root)
-    head = f"The agent asks to {_kind(question.call)}: {visible_text(about.title)}"
-    parts = (*_parts_text(about), *reasons(question))
-    return lines((head, *(f"{visible_text(name)}:\n{_indented(visible_text(text))}" for name, text in parts)))
+    parts = (*_parts_text(about), *_reasons(question))
+    shown = [f"{visible_text(_head(question.call, about))} {visible_text(about.title)}"]
+    for name, text in parts:
+        body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
+        shown.append(f"{visible_text(name)}:\n  {body}")
+    return lines(shown)
 
 
-def _kind(call: ToolCall) -> str:
-    return _KINDS.get(call.kind, "use a tool" if call.kind == "other" else f"do something ({visible_text(call.kind)})")
+def is_alarming(question: Question, root: str = "") -> bool:
+    """Something hides in it, or it reaches outside the project: nothing in the card may suggest to allow it."""
+    about = subject(question, root)
+    places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
+    return any(place.remark for place in places) or bool(hidden_warning(about.texts))
 
 
-def _head_html(call: ToolCall, title: str) -> str:
-    mark = span("?", f"color:{AMBER};font-weight:bold")
-    words = f"The agent asks to {exposed(_kind(call))}{':' if title else ''}"
-    return row(mark, words, f'<span style="font-weight:bold">{exposed(title)}</span>' if title else "")
+def settings_for(rules: Iterable[str]) -> list[str]:
+    """The setting that allows each rule, quoted for a shell since a rule may hold an agent's path."""
+    return [f"COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}" for rule in rules]
 
 
-def _told(about: Subject) -> Iterator[tuple[str, str]]:
-    """What the agent calls it, unless that is the command itself."""
-    if about.title not in about.commands:
-        yield "The agent calls it", about.title
+def remark(option: PermissionOption) -> str:
+    """What stands beside an option's name, which the agent chose: that it is remembered, or allows despite its name."""
+    is_no = bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(option.name))))
+    belied = "this allows it" if option.kind in ("allow_once", "allow_always") and is_no else ""
+    return ", ".join(filter(None, (belied, "kept by the agent" if option.kind in STANDING else "")))
+
+
+def _head(call: ToolCall, about: Subject) -> str:
+    if call.kind == "think" and any(name == "Questions" for name, _ in about.rest):
+        return "The agent has questions:"
+    return _HEADS.get(call.kind, f"Allow this ({call.kind})?")
 
 
 def _boxes(about: Subject) -> Iterator[str]:
     for name, command in _commands(about):
         title = "" if name == "Command" else f'<div style="color:{GREY}">{escape(name)}</div>'
-        yield title + _box(exposed_code(command, "bash"), name, "font-size:14px;line-height:1.5")
+        yield title + pre(exposed_code(command, "bash"), f"{_SCROLLING};font-size:14px;line-height:1.5", name)
     for place, change in about.changes:
-        head = heading(place.path, _remark_html(place), change)
-        yield f"<div>{head}</div>{change_box(change, f'Change of {visible_text(place.path)}')}"
+        path = f'<span style="font-weight:bold">{exposed(place.path)}</span>'
+        heading = f"<div>{path}{_remark_html(place)} {remarks(change)}</div>"
+        yield heading + change_box(change, f"Change to {visible_text(place.path)}")
 
 
 def _commands(about: Subject) -> Iterator[tuple[str, str]]:
@@ -123,54 +156,111 @@ def _commands(about: Subject) -> Iterator[tuple[str, str]]:
         yield name if count == 1 else f"{name}, {count} lines", command
 
 
-def _box(body: str, name: str, style: str = "") -> str:
-    return pre(body, f"{_SCROLLING};{style}".rstrip(";"), name)
-
-
-def _warning_html(about: Subject) -> str:
-    words = hidden.warning(about.texts)
-    return f'<div style="color:{RED};margin:4px 0">⚠ {escape(words)}</div>' if words else ""
-
-
-def _places(about: Subject) -> Iterator[tuple[str, list[Reached]]]:
+def _places(about: Subject) -> Iterator[tuple[str, list[LocatedPath]]]:
     if about.folder:
-        yield "In the folder", [about.folder]
+        yield "Folder", [about.folder]
     if about.paths:
         yield "Path" if len(about.paths) == 1 else "Paths", list(about.paths)
 
 
-def _places_html(about: Subject) -> Iterator[str]:
-    for name, places in _places(about):
-        yield _fact(name, places, FONT)
+def _reasons(question: Question) -> Iterator[tuple[str, str]]:
+    """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
+    if question.why:
+        yield "Why you are asked", question.why
+    if question.rules:
+        name = "Rule that would cover it" if len(question.rules) == 1 else "Rules that would each cover it"
+        yield name, "\n".join(question.rules)
+    for option in question.options:
+        if option.kind in STANDING:
+            verb = STANDING[option.kind]
+            words = f"The agent will also {verb} anything it considers equivalent from now on; what counts is up to it."
+            if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
+                words = f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
+            yield f"“{visible_text(one_line(option.name)) or option.kind}”", words
 
 
-def _fact(name: str, values: Iterable[Reached], font: str = "") -> str:
+def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:
     """One below the other, beside the name where there is room."""
     inner = f' style="{font}"' if font else ""
     shown = "".join(f"<div><span{inner}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
     return f'<div style="{_FACT}"><div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div></div>'
 
 
+def _as_lines(text: str) -> Iterable[LocatedPath]:
+    return map(LocatedPath, text.split("\n"))
+
+
 def _rest_html(name: str, text: str) -> str:
     """A few short lines stand beside the name, anything else in a box below it."""
-    if len(text) <= _SHORT and text.count("\n") < _FEW:
-        return _fact(name, map(Reached, text.split("\n")))
-    return f'<div style="color:{GREY}">{escape(name)}</div>{_box(exposed(text), name)}'
+    if len(text) <= _MAX_INLINE_CHARS and text.count("\n") < _MAX_INLINE_LINES:
+        return _fact(name, _as_lines(text))
+    return f'<div style="color:{GREY}">{escape(name)}</div>{pre(exposed(text), _SCROLLING, name)}'
 
 
-def _remark_html(place: Reached) -> str:
+def _remark_html(place: LocatedPath) -> str:
     return f' <span style="color:{RED};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
 
 
 def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
     yield from _commands(about)
     for place, change in about.changes:
-        yield f"Change of {place.text}", unified(change, place.path)
-    if words := hidden.warning(about.texts):
-        yield "Take care", words
+        yield f"Change to {place.text}", unified(change, place.path)
+    if warning := hidden_warning(about.texts):
+        yield "Warning", warning
     yield from ((name, "\n".join(place.text for place in places)) for name, places in _places(about))
     yield from about.rest
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.rstrip("\n").split("\n"))
+# -- answering in a line of text -------------------------------------------------------------------------------------
+
+
+def option_labels(question: Question) -> list[str]:
+    """The options' names, each on one line, with what must be said beside them."""
+    labels = []
+    for name, option in zip(_names(question), question.options, strict=True):
+        words = remark(option)
+        labels.append(f"{name} ({words})" if words else name)
+    return labels
+
+
+def line_prompt(question: Question) -> str:
+    """All answers with their numbers on one line, and how to give a reason."""
+    listed = "  ".join(f"{number}) {label}" for number, label in enumerate(option_labels(question), 1))
+    return f"{listed}{reason_hint(question)}: "
+
+
+def reason_hint(question: Question) -> str:
+    """How to reject with a reason; empty if there is no option that rejects once."""
+    reject = policy.reject(question.options)
+    if reject is None:
+        return ""
+    return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
+
+
+def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
+    """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
+    names = _names(question)
+    if (option := find_option(line, names, question.options)) is not None:
+        return PermissionAnswer(option, "you")
+    for found in _BECAUSE.finditer(line):
+        option = find_option(line[: found.start()], names, question.options)
+        if (
+            option is not None
+            and (answer := PermissionAnswer(option, "you", feedback=one_line(line[found.end() :]))).rejects
+        ):
+            return answer
+    return None
+
+
+def find_option(typed: str, names: Sequence[str], options: Sequence[T]) -> T | None:
+    """The option whose number or unambiguous name was typed."""
+    word = " ".join(typed.split()).casefold()
+    numbers = [str(number) for number in range(1, len(options) + 1)]
+    if word in numbers:
+        return options[numbers.index(word)]
+    found = [option for name, option in zip(names, options, strict=True) if name.casefold() == word]
+    return found[0] if len(found) == 1 else None
+
+
+def _names(question: Question) -> list[str]:
+    return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]

@@ -1,18 +1,18 @@
-"""What agents put into `rawInput`, `rawOutput` and `_meta`, in the shapes that were seen; nothing here raises.
+"""Readers of `rawInput`, `rawOutput` and `_meta`, in the shapes that agents were seen to send. Nothing here raises.
 
-The text, the exit code and the images that came out. What goes in (commands, their folder, paths) is read by the
-policy, so that what is shown is what is judged.
+Output: text, exit code, attachments. Inputs (commands, their folder, paths) are read by the policy's functions, so
+that what is shown is what is judged.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..acp.blocks import parse_block
-from ..acp.messages import Audio, Block, Image, Resource, ResourceLink
+from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink
+from ..acp.parse import parse_block
 from ..conversation.model import ToolCall
 from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, lines_under
 from ..permissions.inputs import commands as commands
@@ -22,14 +22,14 @@ from ..permissions.inputs import paths as paths
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
 _CONTENT_NAMES = ("contents", "content")
-_ATTACHED = Image | Audio | Resource | ResourceLink
+_ATTACHED = ImageBlock | AudioBlock | EmbeddedResource | ResourceLink
 _CODE_NAMES = ("exitCode", "exit_code", "exit", "returncode")
 _SHELL_EXIT = re.compile(r"\n?<shellId: [^\s>]{1,64} completed with exit code (-?\d{1,9})>\s*$")
 _EXIT_LINE = re.compile(r"Exit code (\d{1,9})(?:\n|$)")
 
 
 def as_json(value: Any) -> str:
-    """`value` as indented JSON; a plain remark where that cannot be."""
+    """`value` as indented JSON, or a remark that it cannot be."""
     try:
         return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
@@ -37,7 +37,7 @@ def as_json(value: Any) -> str:
 
 
 def unified_diff(raw: Any) -> str:
-    """The text of a unified diff that the agent wrote, or nothing."""
+    """The unified diff in `raw`; empty if there is none."""
     for name in _DIFF_NAMES:
         value = _member(raw, name)
         if isinstance(value, str) and re.search(r"^@@ ", value, re.MULTILINE):
@@ -46,26 +46,28 @@ def unified_diff(raw: Any) -> str:
 
 
 def rest(raw_input: Any, seen: Collection[str] = ()) -> Any:
-    """What of `raw_input` neither the functions above show nor the texts in `seen`; None if that is nothing."""
+    """The members of `raw_input` that are neither a command, path, folder or diff, nor a text in `seen`; or None."""
     if not isinstance(raw_input, Mapping):
         return raw_input or None
     seen = {*seen, "", unified_diff(raw_input), folder(raw_input)}
-    left = {key: value for key, value in raw_input.items() if not (_is_shown(key, value) or _is_seen(value, seen))}
+    left = {}
+    for key, value in raw_input.items():
+        is_seen = value in seen if isinstance(value, str) else value is None or value in ([], {})
+        if not (is_seen or _is_command_or_path(key, value)):
+            left[key] = value
     return left or None
 
 
 def exit_code(call: ToolCall, text: str) -> int | None:
-    """How the command ended, from the places where agents say so, or None."""
+    """The command's exit code, from the places where agents report it, or None."""
     raw = call.raw_output
     for part in _sequence(_member(raw, "contents")):
         if _member(part, "type") == "shell_exit":
             return _integer(_member(part, "exitCode"))
-    places = (_terminal_exit(call.meta), raw, _member(raw, "metadata"))
-    for place in places:
-        for name in _CODE_NAMES:
-            code = _integer(_member(place, name))
-            if code is not None:
-                return code
+    places = (_member(call.meta, "terminal_exit"), raw, _member(raw, "metadata"))
+    codes = (_integer(_member(place, name)) for place in places for name in _CODE_NAMES)
+    if (code := next((code for code in codes if code is not None), None)) is not None:
+        return code
     found = _SHELL_EXIT.search(text) or _EXIT_LINE.match(text)
     return int(found[1]) if found else None
 
@@ -76,19 +78,19 @@ def without_exit_line(text: str) -> str:
 
 
 def output_text(raw_output: Any) -> str:
-    """The text in `raw_output`, or its JSON; nothing if there is none."""
+    """The text in `raw_output`, or its JSON; empty if it holds only what is shown elsewhere."""
     if isinstance(raw_output, str):
         return raw_output
     texts = [value for name in _TEXT_NAMES if (value := _readable(_member(raw_output, name)))]
     if texts:
-        others = (text for text in _streams(raw_output) if text not in texts[0])
+        streams = (_readable(_member(raw_output, name)) for name in ("stdout", "stderr"))
+        others = (text for text in streams if text and text not in texts[0])
         return "\n".join(text.rstrip("\n") for text in (texts[0], *others))
-    without = _has_nothing_else(raw_output)
-    return "" if raw_output in (None, {}, []) or without else as_json(raw_output)
+    return "" if raw_output in (None, {}, []) or _is_shown_elsewhere(raw_output) else as_json(raw_output)
 
 
 def terminal_text(meta: Any, terminal_id: str = "") -> str:
-    """What the agent sent of a terminal in `_meta`, which the specification does not know."""
+    """Terminal output in `_meta`, where some agents send it (not in the specification)."""
     for name in ("terminal_output", "terminal_output_delta"):
         value = _member(meta, name)
         text = value if isinstance(value, str) else _member(value, "data")
@@ -99,14 +101,10 @@ def terminal_text(meta: Any, terminal_id: str = "") -> str:
 
 
 def attachments(call: ToolCall) -> tuple[Block, ...]:
-    """Images, sounds, links and resources in `rawOutput` alone, which is where Copilot puts those of MCP tools."""
-    found = (parse_block(part) for part in _content_parts(call.raw_output))
+    """Images, sounds, links and resources in `rawOutput` alone, where Copilot puts those of MCP tools."""
+    parts = (part for name in _CONTENT_NAMES for part in _sequence(_member(call.raw_output, name)))
+    found = map(parse_block, parts)
     return tuple(block for block in found if isinstance(block, _ATTACHED) and block not in call.content)
-
-
-def _content_parts(raw_output: Any) -> Iterator[Any]:
-    for name in _CONTENT_NAMES:
-        yield from _sequence(_member(raw_output, name))
 
 
 def _member(value: Any, name: str) -> Any:
@@ -117,47 +115,31 @@ def _sequence(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else [text for text in _sequence(value) if isinstance(text, str)]
-
-
-def _is_shown(key: str, value: Any) -> bool:
-    """As a command or as a path."""
+def _is_command_or_path(key: str, value: Any) -> bool:
     if key in COMMAND_NAMES:
         return bool(lines_under(key, {key: value}))
-    return key in PATH_NAMES and (isinstance(value, str) or (bool(_texts(value)) and _texts(value) == list(value)))
-
-
-def _is_seen(value: Any, seen: Collection[str]) -> bool:
-    return value in seen if isinstance(value, str) else value is None or value in ([], {})
+    is_list = bool(value) and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return key in PATH_NAMES and (isinstance(value, str) or is_list)
 
 
 def _integer(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**32 else None
 
 
-def _terminal_exit(meta: Any) -> Any:
-    return _member(meta, "terminal_exit")
-
-
-def _streams(raw_output: Any) -> Iterator[str]:
-    yield from filter(None, (_readable(_member(raw_output, name)) for name in ("stdout", "stderr")))
-
-
 def _readable(value: Any) -> str:
-    """A text, or the texts of a list of content blocks."""
+    """A string, or the texts of a list of content blocks."""
     if isinstance(value, str):
         return value
     texts = [_member(part, "text") or _member(_member(part, "content"), "text") for part in _sequence(value)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _has_nothing_else(raw_output: Any) -> bool:
-    """Besides what is shown elsewhere; other members of `content` than attachments are not."""
-    content = _sequence(_member(raw_output, "content"))
+def _is_shown_elsewhere(raw_output: Any) -> bool:
+    """It holds nothing but an exit code and attachments."""
+    if not isinstance(raw_output, Mapping):
+        return False
+    content = _sequence(raw_output.get("content"))
     known = {*_CODE_NAMES, "metadata", "contents", "signal", "isError"}
     if content and all(isinstance(parse_block(part), _ATTACHED) for part in content):
         known.add("content")
-    if not isinstance(raw_output, Mapping):
-        return False
     return {name for name, value in raw_output.items() if value not in ("", None)} <= known

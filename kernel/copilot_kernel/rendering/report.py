@@ -1,15 +1,23 @@
-"""A table with a title and a line after it: what our commands say, with words of the agent's in it."""
+"""What this program says itself: results of commands, and the line beneath an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
 from .plain import clean, one_line, visible_line, visible_text
+from .wording import CELL, Wording
 
 _CELL = "text-align:left;padding:1px 16px 1px 0"
-_GAP = "  "
+_STOP_REASONS = {
+    "end_turn": "",
+    "max_tokens": "stopped: the answer reached the token limit",
+    "max_turn_requests": "stopped: too many model requests in one turn",
+    "refusal": "the agent refused to continue",
+    "cancelled": "cancelled",
+}
 
 
 def render_report(
@@ -19,56 +27,120 @@ def render_report(
     note: str = "",
     warns: bool = False,
     alarms: bool = False,
+    wording: Wording = CELL,
 ) -> Bundle:
-    """Whatever is empty is left out, whole columns too. `alarms` is for a note about a danger that lasts."""
-    shown = _columns([head, *rows] if head else rows, bool(head))
+    """A table with a title and a note; what is empty is left out, whole columns too.
+
+    `alarms` is for a note about a lasting danger.
+    """
+    title, note = wording.adapt(title), wording.adapt(note)
+    shown = _columns([head, *rows] if head else rows, bool(head), wording) if rows else []
     colour = RED if alarms else AMBER if warns else ""
+    remark = span(f"⚠ {note}", f"color:{colour}") if colour else muted(note)
     html = lines((
         row(span(title, "font-weight:bold")) if title else "",
-        _table(shown, bool(head)) if rows and shown else "",
-        _note(note, colour),
+        _table(shown, bool(head)) if shown else "",
+        row(remark) if note else "",
     ))  # fmt: skip
-    text = lines((one_line(title), *_aligned(shown if rows else []), ("⚠ " if colour else "") + clean(note)))
+    text = lines((one_line(title), *_aligned(shown), ("⚠ " if colour else "") + clean(note)))
     return bundle(card(html, colour or LINE), text.rstrip("\n"))
 
 
-def render_done(words: str) -> Bundle:
+def render_done(words: str, wording: Wording = CELL) -> Bundle:
     """One line that says what was done."""
+    words = wording.adapt(words)
     return bundle(card(row(span("✓", f"color:{BLUE}"), escape(words))), f"✓ {one_line(words)}")
 
 
-def render_lines(title: str, said: Sequence[str]) -> Bundle:
+def render_lines(title: str, shown: Sequence[str]) -> Bundle:
     """Lines as they are, folded when there are many; the middle of a very long text is left out, and it says so."""
-    text = visible_text(shortened("\n".join(said)), gaps=False)
+    text = visible_text(shortened("\n".join(shown)), gaps=False)
     body = pre(escape(text)) if text else muted("nothing")
     head = span(title, "font-weight:bold")
-    html = fold(head, body) if len(said) > SHORT else row(head) + body
+    html = fold(head, body) if len(shown) > SHORT else row(head) + body
     return bundle(card(html), lines((one_line(title), text or "nothing")))
 
 
-def _columns(table: Sequence[Sequence[str]], headed: bool) -> list[list[str]]:
-    """The cells on one line each, without the columns in which nothing stands below the head."""
-    columns = zip(*([visible_line(cell) for cell in each] for each in table), strict=True)
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What is known at the end of a turn."""
+
+    agent: str
+    model: str = ""
+    mode: str = ""
+    """The agent's."""
+    permission_mode: str = "default"
+    """Ours; shown if it is not the default."""
+    unasked: int = 0
+    """Actions that the agent took without asking."""
+    stop_reason: str = "end_turn"
+    used: int | None = None
+    size: int | None = None
+    """Context: tokens in use, of how many."""
+    seconds: float | None = None
+    """None in batch runs, whose output is compared."""
+
+
+def render_footer(footer: Footer) -> Bundle | None:
+    """The quiet line beneath an answer; None if there is nothing to say."""
+    time = "" if footer.seconds is None else _time(footer.seconds)
+    facts = (one_line(footer.agent), one_line(footer.model), one_line(footer.mode), _context(footer), time)
+    quiet = " · ".join(filter(None, facts))
+    loud = _remarks(footer)
+    if not quiet and not loud:
+        return None
+    html = " · ".join(span(words, f"color:{colour}") for words, colour in loud)
+    text = " · ".join(filter(None, (*(words for words, _ in loud), quiet)))
+    return bundle(
+        f'<div style="font-size:85%;margin-top:4px">{" ".join(filter(None, (html, muted(quiet))))}</div>', text
+    )
+
+
+def _columns(table: Sequence[Sequence[str]], headed: bool, wording: Wording) -> list[list[str]]:
+    """The rows, each cell on one line, without the columns in which nothing stands below the head."""
+    columns = zip(*([visible_line(wording.adapt(cell)) for cell in each] for each in table), strict=True)
     return [list(each) for each in zip(*(column for column in columns if any(column[headed:])), strict=True)]
 
 
 def _table(shown: Sequence[Sequence[str]], headed: bool) -> str:
-    head, body = (shown[0], shown[1:]) if headed else ((), shown)
-    names = "".join(f'<th style="{_CELL};color:{GREY}">{escape(cell)}</th>' for cell in head)
-    top = f"<thead><tr>{names}</tr></thead>" if headed else ""
-    return f'<table style="margin:2px 0">{top}<tbody>{"".join(map(_row, body))}</tbody></table>'
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells) + "</tr>"
-
-
-def _note(note: str, colour: str) -> str:
-    if not note:
-        return ""
-    return row(span(f"⚠ {note}", f"color:{colour}") if colour else muted(note))
+    head = ""
+    if headed:
+        names = "".join(f'<th style="{_CELL};color:{GREY}">{escape(cell)}</th>' for cell in shown[0])
+        head, shown = f"<thead><tr>{names}</tr></thead>", shown[1:]
+    rows = ("".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in each) for each in shown)
+    body = "".join(f"<tr>{each}</tr>" for each in rows)
+    return f'<table style="margin:2px 0">{head}<tbody>{body}</tbody></table>'
 
 
 def _aligned(shown: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return [_GAP.join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in shown]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in shown]
+
+
+def _remarks(footer: Footer) -> list[tuple[str, str]]:
+    """What the user should notice, each with its colour."""
+    remarks = []
+    if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
+        remarks.append((reason, AMBER))
+    if footer.unasked:
+        remarks.append((f"⚠ {footer.unasked} action{'s' * (footer.unasked != 1)} ran without asking", RED))
+    if footer.permission_mode != "default":
+        colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
+        remarks.append((f"permissions: {one_line(footer.permission_mode)}", colour))
+    return remarks
+
+
+def _context(footer: Footer) -> str:
+    if not footer.used or footer.used < 0:
+        return ""
+    if not footer.size or footer.size < 0:
+        return f"context {_thousands(footer.used)}"
+    return f"context {100 * footer.used // footer.size} % of {_thousands(footer.size)}"
+
+
+def _thousands(count: int) -> str:
+    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"

@@ -1,37 +1,50 @@
-"""What a permission request is about, found in the tool call: nothing of the call is left out."""
+"""What a permission request is about, found in its tool call. Nothing of the call is left out."""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
-from ..acp.messages import Diff, Terminal, Text
+from ..acp.messages import Diff, TerminalContent, TextBlock
 from ..conversation.model import ToolCall
 from ..permissions.question import Question
 from . import raw
-from .asked import questions
 from .attachment import attachment_text
-from .diff import Change, parse_unified
-from .diff_view import change_of
-from .reach import Reached, reached, working
+from .diff import Change, change_of, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
+_OUTSIDE = "outside the project"
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedPath:
+    """A path, absolute if the folder that it starts from is known, and a remark about where it lies, if needed."""
+
+    path: str
+    remark: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both, for a terminal."""
+        return f"{self.path} ({self.remark})" if self.remark else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The parts of a question; texts as the agent sent them, hidden characters and all."""
+    """The parts of a question; texts as the agent sent them, hidden characters included."""
 
     title: str
     commands: tuple[str, ...]
-    changes: tuple[tuple[Reached, Change], ...]
-    folder: Reached | None
+    changes: tuple[tuple[LocatedPath, Change], ...]
+    folder: LocatedPath | None
     """Where a command runs."""
-    paths: tuple[Reached, ...]
-    """All that are named, but for those that head a change."""
+    paths: tuple[LocatedPath, ...]
+    """All that are named, except those that head a change."""
     rest: tuple[tuple[str, str], ...]
     """Name and text of everything else."""
 
@@ -47,90 +60,141 @@ class Subject:
 
 
 def subject(question: Question, root: str) -> Subject:
-    """`root` is the project's folder; without it nothing is said about what lies outside."""
-    call, folder = question.call, question.folder or raw.folder(question.call.raw_input)
-    commands = raw.commands(call.raw_input)
-    asked = questions(call.raw_input)
-    named = raw.folder(call.raw_input)
+    """`root` is the project's folder; if it is empty, no path is called outside."""
+    call, named = question.call, raw.folder(question.call.raw_input)
+    folder = question.folder or named
+    commands, theirs, paths = raw.commands(call.raw_input), _their_change(call), raw.paths(call)
     return Subject(
         title=call.best_title or call.name or "no title",
         commands=commands,
-        changes=tuple((_head(path, folder, root), change) for path, change in _changes(call)),
-        folder=working(folder, root) if folder and (commands or named or folder != root) else None,
-        paths=tuple(reached(path, folder, root) for path in _paths(call)),
-        rest=tuple(_rest(call, asked)),
+        changes=tuple(
+            (locate(path, folder, root) if path else LocatedPath("a file"), change)
+            for path, change in _changes(call, theirs, paths)
+        ),
+        folder=_working_folder(folder, root) if folder and (commands or named or folder != root) else None,
+        paths=tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
+        rest=tuple(_rest(call, theirs)),
     )
 
 
-def _paths(call: ToolCall) -> list[str]:
-    """A change is headed by its path, which need not be said twice; the agent's own diff may name another one."""
-    found = raw.paths(call)
-    heads = {part.path for part in call.content if isinstance(part, Diff)}
-    if _theirs(call) is not None and len(found) == 1:
-        heads.update(found)
-    others = [path for path in _headers(call) if not any(_ends_with(known, path) for known in (*found, *heads))]
-    return [*(path for path in found if path not in heads), *dict.fromkeys(others)]
+def locate(path: str, folder: str, root: str) -> LocatedPath:
+    """`path` as a call in `folder` means it; `root` is the project's folder. Both may be empty.
+
+    Paths are compared as they are written, without looking at the disk; a `..` after a link may lead anywhere.
+    """
+    is_absolute = path.startswith(("/", "~")) or "://" in path
+    whole = path if is_absolute else posixpath.join(folder or root, path)
+    remark = ""
+    if root and "://" not in whole:
+        is_inside = PurePosixPath(posixpath.normpath(whole)).is_relative_to(posixpath.normpath(root))
+        if whole.startswith("~") or not is_inside:
+            remark = _OUTSIDE
+        elif ".." in PurePosixPath(whole).parts:
+            remark = "may lead elsewhere through links"
+    return LocatedPath(whole, remark)
 
 
-def _headers(call: ToolCall) -> list[str]:
-    head = re.split(r"^@@ ", raw.unified_diff(call.raw_input), maxsplit=1, flags=re.MULTILINE)[0]
-    return [path for path in _HEADER.findall(head) if path not in ("dev/null", "/dev/null")]
+def _working_folder(folder: str, root: str) -> LocatedPath:
+    place = locate(folder, root, root)
+    if place.remark or not root or posixpath.normpath(place.path) == posixpath.normpath(root):
+        return place
+    return LocatedPath(place.path, "a subfolder of the project")
 
 
-def _ends_with(path: str, end: str) -> bool:
-    return f"/{path}".endswith(f"/{end.strip('/')}")
+def _their_change(call: ToolCall) -> Change | None:
+    """The agent's own unified diff."""
+    return parse_unified(raw.unified_diff(call.raw_input).strip("\n"))
 
 
-def _changes(call: ToolCall) -> Iterator[tuple[str, Change]]:
+def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
     """Each change once: the agent's unified diff stands for the texts that say the same."""
-    theirs = _theirs(call)
     if theirs is not None:
-        found = raw.paths(call)
-        yield (found[0] if len(found) == 1 else ""), theirs
+        yield (paths[0] if len(paths) == 1 else ""), theirs
     for diff in call.content:
         if isinstance(diff, Diff) and not (theirs and theirs.same_edit(change_of(diff))):
             yield diff.path, change_of(diff)
 
 
-def _rest(call: ToolCall, asked: str) -> Iterator[tuple[str, str]]:
+def _other_paths(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> list[str]:
+    """A path that heads a change is not repeated; the header of the agent's own diff may name another file."""
+    heads = {part.path for part in call.content if isinstance(part, Diff)}
+    if theirs is not None and len(paths) == 1:
+        heads.update(paths)
+    before_hunks = re.split(r"^@@ ", raw.unified_diff(call.raw_input), maxsplit=1, flags=re.MULTILINE)[0]
+    known = [f"/{path}" for path in (*paths, *heads)]
+    others = dict.fromkeys(
+        path
+        for path in _HEADER.findall(before_hunks)
+        if path not in ("dev/null", "/dev/null") and not any(each.endswith(f"/{path.strip('/')}") for each in known)
+    )
+    return [*(path for path in paths if path not in heads), *others]
+
+
+def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
     if call.title not in call.best_title:
         yield "Also called", call.title
-    if _theirs(call) is None and (unreadable := raw.unified_diff(call.raw_input)):
+    if theirs is None and (unreadable := raw.unified_diff(call.raw_input)):
         yield "Change", unreadable
-    if says := "\n".join(part.text for part in call.content if isinstance(part, Text) and part.text.strip()):
-        yield "It says", says
-    if output := "\n".join(part.output for part in call.content if isinstance(part, Terminal) and part.output):
+    if message := "\n".join(part.text for part in call.content if isinstance(part, TextBlock) and part.text.strip()):
+        yield "The agent says", message
+    if output := "\n".join(part.output for part in call.content if isinstance(part, TerminalContent) and part.output):
         yield "Terminal output", output
     for part in call.content:
-        if not isinstance(part, Text | Diff | Terminal):
-            yield "It sends", attachment_text(part)
+        if not isinstance(part, TextBlock | Diff | TerminalContent):
+            yield "Attached", attachment_text(part)
+    asked = questions(call.raw_input)
     if asked:
         yield "Questions", asked
-    left = raw.rest(call.raw_input, _seen(call))
+    left = raw.rest(call.raw_input, _shown_texts(call))
     if asked and left:
         left = {key: value for key, value in left.items() if key != "questions"}
     if left:
-        yield "Input", _lines(left) or raw.as_json(left)
+        yield "Input", _input_lines(left) or raw.as_json(left)
 
 
-def _lines(left: Any) -> str:
-    """Texts and numbers under names, each on one line; nothing if that cannot be."""
+def _shown_texts(call: ToolCall) -> set[str]:
+    """Texts that the question shows in full: in the title, in the content, or as a change from one to the other."""
+    texts = {call.title, call.best_title}
+    for part in call.content:
+        if isinstance(part, TextBlock):
+            texts.add(part.text)
+        elif isinstance(part, Diff):
+            texts |= {part.old_text or "", part.new_text}
+    return texts
+
+
+def _input_lines(left: Any) -> str:
+    """Texts and numbers under their names, one line each; empty if `left` holds anything else."""
     if not isinstance(left, Mapping) or not all(isinstance(value, str | int | float) for value in left.values()):
         return ""
     found = [f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in left.items()]
     return "" if any("\n" in line for line in found) else "\n".join(found)
 
 
-def _theirs(call: ToolCall) -> Change | None:
-    return parse_unified(raw.unified_diff(call.raw_input).strip("\n"))
+def questions(raw_input: Any) -> str:
+    """The questions that some agents put into a permission request, with their options; empty in any other shape."""
+    asked = raw_input.get("questions") if isinstance(raw_input, Mapping) else None
+    if not isinstance(asked, list) or not all(map(_is_question, asked)):
+        return ""
+    return "\n".join(map(_question_text, asked))
 
 
-def _head(path: str, folder: str, root: str) -> Reached:
-    return reached(path, folder, root) if path else Reached("a file")
+def _question_text(question: Mapping[str, Any]) -> str:
+    several = " (choose any number)" if question.get("multiSelect") is True else ""
+    head = f"{question['header']}: " if question.get("header") else ""
+    options = (f"  - {': '.join(filter(None, option.values()))}" for option in question.get("options", ()))
+    return "\n".join((f"{head}{question['question']}{several}", *options))
 
 
-def _seen(call: ToolCall) -> set[str]:
-    """Texts that the question shows in full, in the title, in the content, or as a change from one to the other."""
-    seen = {call.title, call.best_title, *(part.text for part in call.content if isinstance(part, Text))}
-    diffs = [part for part in call.content if isinstance(part, Diff)]
-    return seen.union(*({diff.old_text or "", diff.new_text} for diff in diffs))
+def _is_question(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not set(value) <= {"question", "header", "options", "multiSelect"}:
+        return False
+    words = (value.get("question"), value.get("header", ""))
+    known = isinstance(value.get("multiSelect", False), bool) and isinstance(value.get("options", []), list)
+    return known and all(isinstance(each, str) for each in words) and all(map(_is_option, value.get("options", [])))
+
+
+def _is_option(value: Any) -> bool:
+    """`label` comes first."""
+    names = tuple(value) if isinstance(value, Mapping) else ()
+    return names in (("label",), ("label", "description")) and all(isinstance(value[name], str) for name in names)

@@ -1,110 +1,212 @@
-"""A tool call: one line that says what and how it went, and its command, changes and output beneath."""
+"""A tool call: one line that says what and how it went; its command, changes and output beneath."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from posixpath import normpath
 
-from ..acp.messages import Diff, Location, Terminal, Text, ToolContent
+from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, parse_unified
-from .diff_view import change_of, diff_html, diff_text, remarks
+from .diff import Change, change_of, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
-from .markup import GREY, RED, Bundle, bundle, card, code, exposed, fold, lines, muted, named, pre, row
+from .markup import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    LINE,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    code,
+    escape,
+    exposed,
+    fold,
+    lines,
+    muted,
+    named,
+    pre,
+    row,
+)
 from .output import LONG, SHORT, output_end, output_html, output_text
-from .place import place, shown_path
 from .plain import unbroken, visible_line, visible_text
-from .status import Look, icon_html, look
 
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
 """Their output is for the agent: folded even when it is short."""
-ALARM = "⚠"
-_LONGEST_TITLE = 160
-"""Characters; a longer title is folded in HTML."""
+_MAX_TITLE_CHARS = 160
+"""A longer title is folded in HTML."""
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _WORDS = re.compile(r"[^\s`'\":,()]+")
 _CODE = re.compile(r"`([^`\n]+)`")
-
-
-def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
-    """The call as it stands; paths inside `cwd` are shown relative to it."""
-    shown = _shown(call, cwd)
-    html = card(lines((_headline(shown), *_details(shown))), RED if _is_accused(call) else shown.look.edge)
-    return bundle(html, lines(_plain(shown)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A call and what was found in it."""
-
-    call: ToolCall
-    cwd: str
-    output: str
-    look: Look
-    commands: tuple[str, ...]
-    changes: tuple[tuple[str, Change], ...]
-    """Path and change of each diff."""
-    input: str
-
-
-def _shown(call: ToolCall, cwd: str) -> _Shown:
-    output = _output(call)
-    exit_code = raw.exit_code(call, output)
-    return _Shown(
-        call=call,
-        cwd=cwd,
-        output=output if exit_code is None else raw.without_exit_line(output),
-        look=look(call, exit_code),
-        commands=raw.commands(call.raw_input),
-        changes=tuple(_changes(call, cwd)),
-        input=_input(call),
-    )
+_ICONS = {
+    "read": "≡",
+    "edit": "✎",
+    "delete": "✕",
+    "move": "→",
+    "search": "⌕",
+    "execute": "❯",
+    "think": "∴",
+    "fetch": "↓",
+    "switch_mode": "⇄",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
-    """A call in short, for a terminal: its title, the commands and files that the title does not name, how it ended."""
+class StatusLook:
+    """How a status is shown. `edge` is the colour of the line beside the card: it stands out only where it should."""
+
+    mark: str
+    words: str
+    colour: str
+    edge: str
+
+
+_STATUSES = {
+    "pending": StatusLook("○", "pending", GREY, LINE),
+    "waiting": StatusLook("◌", "waiting for your answer", AMBER, AMBER),
+    "in_progress": StatusLook("◐", "running", BLUE, BLUE),
+    "completed": StatusLook("✓", "done", GREEN, LINE),
+    "failed": StatusLook("✗", "failed", RED, RED),
+    "rejected": StatusLook("⊘", "rejected", RED, RED),
+    "cancelled": StatusLook("■", "cancelled", GREY, LINE),
+}
+_SYNONYMS = {"rejected": ("rejected", "denied"), "cancelled": ("cancelled", "not run")}
+"""How a decision begins that says the same as the status."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSummary:
+    """A call for a terminal: its title, the commands and files that the title does not name, how it ended."""
 
     names: tuple[str, ...]
     exit_code: int | None
     output: str
-    """The last lines, without those that are for the agent alone."""
+    """The last lines, unless they are for the agent alone."""
 
 
-def brief(call: ToolCall, cwd: str = "") -> Brief:
+@dataclass(frozen=True, slots=True)
+class _CallView:
+    """A call and what was found in it."""
+
+    call: ToolCall
+    cwd: str
+    exit_code: int | None
+    output: str
+    commands: tuple[str, ...]
+    """Without one that is the title."""
+    title_is_command: bool
+    changes: tuple[tuple[str, Change], ...]
+    """Path and change of each diff."""
+    title: str
+    words: tuple[str, ...]
+    """Of the title, with paths as they are shown."""
+
+    @property
+    def names_change(self) -> bool:
+        """The title names the only file that changes: its counts stand beside it."""
+        return len(self.changes) == 1 and self.changes[0][0] in self.words
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.call.kind in _QUIET_KINDS and self.call.status == "completed"
+
+    @property
+    def is_accused(self) -> bool:
+        """It went on without a question, and nothing of the user's covers it."""
+        return self.call.unasked is not None and not self.call.unasked.covered
+
+    @property
+    def decision(self) -> str:
+        """Nothing if the status says it already."""
+        decision = unbroken(self.call.decision)
+        return "" if self.look.words == decision else decision
+
+    @property
+    def unasked(self) -> str:
+        if self.call.unasked is None:
+            return ""
+        return f"⚠ {self.call.unasked.words}" if self.is_accused else self.call.unasked.words
+
+    @property
+    def look(self) -> StatusLook:
+        """Some agents call a command completed that failed: its exit code decides what it looks like."""
+        status = self.call.status
+        look = _STATUSES.get(status, StatusLook("•", unbroken(status), GREY, LINE))
+        decision = unbroken(self.call.decision)
+        if decision.lower().startswith(_SYNONYMS.get(status, look.words)):
+            return replace(look, words=decision)
+        if self.exit_code is None or (status == "completed" and self.exit_code == 0):
+            return look
+        words = f"exit {self.exit_code}" if status == "completed" else f"{look.words}, exit {self.exit_code}"
+        return StatusLook("✗", words, RED, RED) if self.exit_code else replace(look, words=words)
+
+    def unnamed_places(self) -> Iterator[Location]:
+        """Places that neither the title nor the changes name."""
+        known = {location.path: location for location in self.call.locations}
+        named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
+        for path in raw.paths(self.call):
+            location = known.get(path, Location(path))
+            is_named = path in named_paths or _shown_path(path, self.cwd) in self.words
+            if not (is_named and location.line in (None, 0, 1)):
+                yield location
+
+
+def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
+    """The call as it stands; paths inside `cwd` are shown relative to it."""
+    view = _view(call, cwd)
+    html = card(lines((_headline(view), *_details(view))), RED if view.is_accused else view.look.edge)
+    return bundle(html, lines(_plain(view)))
+
+
+def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
     """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
-    shown = _shown(call, cwd)
-    title = visible_line(_title(call))
-    commands = (f"$ {command}" for command in map(visible_line, shown.commands) if command not in title)
-    places = (place(location, cwd) for location in _unnamed(shown))
-    changed = (path for path, _ in shown.changes if path not in _words(shown))
+    view = _view(call, cwd)
+    title = visible_line(view.title)
+    commands = (f"$ {command}" for command in map(visible_line, view.commands) if command not in title)
+    places = (_place(location, cwd) for location in view.unnamed_places())
+    changed = (path for path, _ in view.changes if path not in view.words)
     names = (title, *commands, *map(visible_line, (*places, *changed)))
-    return Brief(names, raw.exit_code(call, _output(call)), "" if _is_quiet(call) else output_end(shown.output))
+    return CallSummary(names, view.exit_code, "" if view.is_quiet else output_end(view.output))
 
 
 def output_of(call: ToolCall) -> str:
-    """What came out of the call, as plain text; empty if nothing did."""
-    return _output(call)
-
-
-def _output(call: ToolCall) -> str:
-    """Text among the content, else in the raw output; of a failed call both, for one may hold the reason."""
+    """The call's output as plain text: from its content, else from the raw output; of a failed call, from both."""
     texts = [text for part in call.content if (text := _content_text(call, part))]
     if call.status == "failed" or not (texts or _diffs(call)):
-        said = raw.output_text(call.raw_output)
-        texts += [said] if said and not any(said.strip() in text for text in texts) else []
+        output = raw.output_text(call.raw_output)
+        if output and not any(output.strip() in text for text in texts):
+            texts.append(output)
     return "\n".join(texts) or raw.terminal_text(call.meta)
+
+
+def _view(call: ToolCall, cwd: str) -> _CallView:
+    output, title = output_of(call), unbroken(call.best_title)
+    exit_code, commands = raw.exit_code(call, output), raw.commands(call.raw_input)
+    title_is_command = commands == (call.best_title,) == (title,)
+    return _CallView(
+        call=call,
+        cwd=cwd,
+        exit_code=exit_code,
+        output=output if exit_code is None else raw.without_exit_line(output),
+        commands=() if title_is_command else commands,
+        title_is_command=title_is_command,
+        changes=tuple(_changes(call, cwd)),
+        title=title or unbroken(call.name) or unbroken(call.kind) or "tool call",
+        words=tuple(_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)),
+    )
 
 
 def _content_text(call: ToolCall, part: ToolContent) -> str:
     match part:
-        case Text(text=text):
+        case TextBlock(text=text):
             fence = _FENCED.match(text)
             return fence[2] if fence and fence[1] not in fence[2] else text
-        case Terminal(id, output):
+        case TerminalContent(id, output):
             return output or raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
         case _:
             return ""
@@ -115,15 +217,16 @@ def _diffs(call: ToolCall) -> list[Diff]:
 
 
 def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
-    """Of each diff; without one, what a unified diff in the input says."""
-    for diff in _diffs(call):
-        yield shown_path(diff.path, cwd), _best_change(call, diff)
-    if not _diffs(call) and (change := parse_unified(raw.unified_diff(call.raw_input).strip("\n"))):
-        yield ", ".join(shown_path(path, cwd) for path in raw.paths(call)) or "a file", change
+    """Of each diff; without one, from a unified diff in the input."""
+    diffs = _diffs(call)
+    for diff in diffs:
+        yield _shown_path(diff.path, cwd), _best_change(call, diff)
+    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input).strip("\n"))):
+        yield ", ".join(_shown_path(path, cwd) for path in raw.paths(call)) or "a file", change
 
 
 def _best_change(call: ToolCall, diff: Diff) -> Change:
-    """The agent's own unified diff if it says the same, for that has the numbers of the file."""
+    """The agent's own unified diff if it says the same, since it has the line numbers of the file."""
     change = change_of(diff)
     for text in (raw.unified_diff(call.raw_input), raw.unified_diff(call.raw_output)):
         theirs = parse_unified(text.strip("\n"))
@@ -132,127 +235,78 @@ def _best_change(call: ToolCall, diff: Diff) -> Change:
     return change
 
 
-def _input(call: ToolCall) -> str:
-    """What else the tool was given, but not what the title, the content and the changes say already."""
-    texts = [part.text for part in call.content if isinstance(part, Text)]
-    left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
-    return "" if not left or _diffs(call) else raw.as_json(left)
+def _shown_path(path: str, cwd: str) -> str:
+    """`path` relative to `cwd` if it lies inside as it is written; any other, also one with `..`, stays whole."""
+    inside = cwd.rstrip("/") + "/"
+    return path[len(inside) :] if cwd and path.startswith(inside) and normpath(path) == path else path
 
 
-def _headline(shown: _Shown) -> str:
-    call = shown.call
-    places = (_place_html(location, shown.cwd) for location in _unnamed(shown))
-    change = remarks(shown.changes[0][1]) if _names_the_change(shown) else ""
-    said = (shown.look.html(), _unasked_html(call), named(_decision(shown), f"color:{GREY}"))
-    return row(icon_html(call.kind), _title_html(shown), *places, change, *said)
+def _place(location: Location, cwd: str) -> str:
+    path = _shown_path(location.path, cwd)
+    return f"{path}:{location.line}" if location.line is not None else path
 
 
-def _place_html(location: Location, cwd: str) -> str:
-    return named(place(location, cwd), f"color:{GREY}", visible_line(location.path))
+def _headline(view: _CallView) -> str:
+    kind, grey = escape(view.call.kind), f"color:{GREY}"
+    icon = f'<span role="img" title="{kind}" aria-label="{kind}">{_ICONS.get(view.call.kind, "•")}</span>'
+    places = (
+        named(_place(location, view.cwd), grey, visible_line(location.path)) for location in view.unnamed_places()
+    )
+    change = remarks(view.changes[0][1]) if view.names_change else ""
+    status = named(f"{view.look.mark} {view.look.words}", f"color:{view.look.colour}")
+    unasked = named(view.unasked, f"color:{RED};font-weight:bold" if view.is_accused else grey)
+    return row(icon, _title_html(view), *places, change, status, unasked, named(view.decision, grey))
 
 
-def _unasked_html(call: ToolCall) -> str:
-    if call.unasked is None:
-        return ""
-    colour = f"color:{RED};font-weight:bold" if _is_accused(call) else f"color:{GREY}"
-    return named(f"{ALARM} {call.unasked.words}" if _is_accused(call) else call.unasked.words, colour)
-
-
-def _unasked_text(call: ToolCall) -> str:
-    if call.unasked is None:
-        return ""
-    return f"{ALARM} {visible_line(call.unasked.words)}" if _is_accused(call) else visible_line(call.unasked.words)
-
-
-def _is_accused(call: ToolCall) -> bool:
-    return call.unasked is not None and not call.unasked.covered
-
-
-def _title(call: ToolCall) -> str:
-    return unbroken(call.best_title) or unbroken(call.name) or unbroken(call.kind) or "tool call"
-
-
-def _title_html(shown: _Shown) -> str:
-    if _is_title(shown):
-        return code(f"$ {shown.call.best_title}")
-    parts = enumerate(_CODE.split(_shortened(_title(shown.call))))
+def _title_html(view: _CallView) -> str:
+    if view.title_is_command:
+        return code(f"$ {view.title}")
+    title = view.title
+    if len(title) > _MAX_TITLE_CHARS:
+        title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
+    parts = enumerate(_CODE.split(title))
     return "".join(code(part) if index % 2 else named(part, "font-weight:bold") for index, part in parts if part)
 
 
-def _shortened(title: str) -> str:
-    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 20]}…"
-
-
-def _decision(shown: _Shown) -> str:
-    """Nothing if that is what the call looks like already."""
-    return "" if shown.look.words == unbroken(shown.call.decision) else unbroken(shown.call.decision)
-
-
-def _names_the_change(shown: _Shown) -> bool:
-    """The title names the only file that changes: its counts stand beside it."""
-    return len(shown.changes) == 1 and shown.changes[0][0] in _words(shown)
-
-
-def _words(shown: _Shown) -> list[str]:
-    """Of the title, with paths as they are shown."""
-    return [shown_path(word, shown.cwd) for word in _WORDS.findall(shown.call.best_title)]
-
-
-def _is_title(shown: _Shown) -> bool:
-    """The only command stands in the title, whole."""
-    return shown.commands == (shown.call.best_title,) == (unbroken(shown.call.best_title),)
-
-
-def _unnamed(shown: _Shown) -> Iterator[Location]:
-    """Places that neither the title nor the changes name."""
-    call = shown.call
-    words = _words(shown)
-    lines = {location.path: location for location in call.locations}
-    named = {shown.cwd, *(diff.path for diff in _diffs(call))}
-    for path in raw.paths(call):
-        location = lines.get(path, Location(path))
-        is_first = location.line in (None, 0, 1)
-        if not (is_first and (path in named or shown_path(path, shown.cwd) in words)):
-            yield location
-
-
-def _details(shown: _Shown) -> Iterator[str]:
-    call = shown.call
-    if len(_title(call)) > _LONGEST_TITLE and call.best_title not in shown.commands:
+def _details(view: _CallView) -> Iterator[str]:
+    call = view.call
+    if len(view.title) > _MAX_TITLE_CHARS and not view.title_is_command and call.best_title not in view.commands:
         yield fold(muted("whole title"), pre(exposed(call.best_title)))
-    if not _is_title(shown):
-        yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in shown.commands)
-    is_named = _names_the_change(shown)
-    yield from (diff_html(change, path, is_named) for path, change in shown.changes)
-    if not shown.changes and (text := raw.unified_diff(call.raw_input)):
+    yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
+    yield from (diff_html(change, path, view.names_change) for path, change in view.changes)
+    if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
-    yield from (attachment_html(part) for part in call.content if not isinstance(part, Text | Diff | Terminal))
-    yield from map(attachment_html, raw.attachments(call))
-    if shown.input:
-        yield fold(muted("input"), pre(exposed(shown.input)))
-    yield output_html(shown.output, short=0 if _is_quiet(call) else SHORT)
+    yield from map(attachment_html, _attachments(call))
+    if shown := _input(call):
+        yield fold(muted("input"), pre(exposed(shown)))
+    yield output_html(view.output, short=0 if view.is_quiet else SHORT)
 
 
-def _is_quiet(call: ToolCall) -> bool:
-    return call.kind in _QUIET_KINDS and call.status == "completed"
-
-
-def _plain(shown: _Shown) -> Iterator[str]:
-    call = shown.call
-    places = (visible_line(place(location, shown.cwd)) for location in _unnamed(shown))
-    title = visible_text(f"$ {call.best_title}" if _is_title(shown) else _title(call))
-    said = (visible_text(shown.look.words), _unasked_text(call), visible_text(_decision(shown)))
-    head = " · ".join(filter(None, (title, *places, *said)))
-    yield f"{shown.look.mark} {head}"
-    if not _is_title(shown):
-        yield from (_indented(f"$ {visible_text(command)}") for command in shown.commands)
-    yield from (_indented(diff_text(change, path)) for path, change in shown.changes)
-    if not shown.changes:
+def _plain(view: _CallView) -> Iterator[str]:
+    call = view.call
+    places = (visible_line(_place(location, view.cwd)) for location in view.unnamed_places())
+    title = visible_text(f"$ {view.title}" if view.title_is_command else view.title)
+    facts = (title, *places, visible_text(view.look.words), visible_line(view.unasked), visible_text(view.decision))
+    yield f"{view.look.mark} {' · '.join(filter(None, facts))}"
+    yield from (_indented(f"$ {visible_text(command)}") for command in view.commands)
+    yield from (_indented(diff_text(change, path)) for path, change in view.changes)
+    if not view.changes:
         yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
-    others = (part for part in call.content if not isinstance(part, Text | Diff | Terminal))
-    yield from (_indented(attachment_text(part)) for part in (*others, *raw.attachments(call)))
-    yield _indented(output_text(shown.input, SHORT))
-    yield _indented(output_text(shown.output, SHORT if _is_quiet(call) else LONG))
+    yield from (_indented(attachment_text(part)) for part in _attachments(call))
+    yield _indented(output_text(_input(call), SHORT))
+    yield _indented(output_text(view.output, SHORT if view.is_quiet else LONG))
+
+
+def _attachments(call: ToolCall) -> list[Block]:
+    others = [part for part in call.content if not isinstance(part, TextBlock | Diff | TerminalContent)]
+    return [*others, *raw.attachments(call)]
+
+
+def _input(call: ToolCall) -> str:
+    """What else the tool was given, unless the title, the content or the changes say it already."""
+    texts = [part.text for part in call.content if isinstance(part, TextBlock)]
+    left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
+    return "" if not left or _diffs(call) else raw.as_json(left)
 
 
 def _indented(text: str) -> str:

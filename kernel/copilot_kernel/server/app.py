@@ -1,42 +1,90 @@
-"""The extension: its settings, what its handlers share, and where their routes are."""
+"""The Jupyter Server extension: its settings, its routes, and the services behind them."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
 import threading
+from ast import literal_eval
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from jupyter_server.extension.application import ExtensionApp
+from jupyter_server.utils import url_path_join
 from tornado.ioloop import PeriodicCallback
-from traitlets import Bool, Enum, Float, Int, TraitError, Unicode, default, validate
+from traitlets import Bool, Enum, Float, Int, List, TraitError, Unicode, default, validate
 
 from .. import config
-from ..acp.messages import ConfigUpdate
-from ..chat import Chat
 from ..config import PERMISSION_MODES, Settings
-from ..errors import AgentError, CopilotError
 from ..permissions.rulebook import Rulebook
-from .activity import Activity
-from .alone import StandaloneServer
-from .catalogue import Catalogue, Model
-from .chat_services import ChatServices
-from .dialogue import ConversationCache
-from .limits import Limits
-from .listing import TextList
+from . import status
+from .catalogue import ModelCatalogue
+from .chat import page, socket
+from .chat.media import MediaStore
+from .chat.session import ChatLimits
+from .chat.sessions import ChatSessionManager, chat_services
+from .context import HttpSettings, ServerContext
+from .handler import Handler, NotFoundHandler, NotOfferedHandler
+from .limits import Activity, Limits
 from .metrics import Metrics
-from .pool import AT_ENDPOINT, Pool
-from .routes import routes
+from .openai import completions, openapi, responses
+from .openai.conversations import ConversationCache
+from .pool import AgentPool
+from .standalone import StandaloneServer
 
-SWEEP = 10_000
-"""Milliseconds between two looks for what is idle."""
+SWEEP_MILLISECONDS = 10_000
+OWN_PATH = "/copilot"
+ROOT_PATHS = ("/v1", "/api/chat", "/api/media")
+MODULES: tuple[Any, ...] = (completions, responses, status, openapi, socket, page)
+"""Their `ROUTES` are at the root of the base URL and below OWN_PATH, their `OWN_ROUTES` only below OWN_PATH."""
+NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
+"""Parts of OpenAI's API that no agent can serve."""
+Route = tuple[str, type[Handler], dict[str, Any]]
+
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
 """RFC 6454, 6.2."""
+
+
+class StringList(List[str]):
+    """A list of strings; a string that holds such a list (`"['a', 'b']"`) counts as one.
+
+    On the command line of Jupyter's own server, which parses our options before it knows their types, traitlets takes
+    such a string for the only item of the list.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(Unicode(), **options)
+
+    def from_string(self, s: str) -> list[str]:
+        """`validate` does the work: traitlets ignores errors raised here."""
+        return [s]
+
+    def from_string_list(self, s_list: list[str]) -> list[str]:
+        return list(s_list)
+
+    def validate(self, obj: Any, value: Any) -> list[str]:
+        """Raises TraitError."""
+        items = [value] if isinstance(value, str) else value
+        if isinstance(items, list | tuple):
+            items = [text for item in items for text in self._strings(obj, item)]
+        return super().validate(obj, items) or []
+
+    def _strings(self, obj: Any, item: Any) -> list[Any]:
+        if not (isinstance(item, str) and item.lstrip().startswith("[")):
+            return [item]
+        try:
+            found = literal_eval(item.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found = None
+        if not isinstance(found, list):
+            option = f"--{type(obj).__name__}.{self.name}"
+            raise TraitError(
+                f"{option}: {item!r:.100} is not a list. Write {option}=VALUE once for each value, "
+                f"or all of them as {option}=\"['VALUE', 'VALUE']\"."
+            )
+        return found
 
 
 class CopilotApp(ExtensionApp):
@@ -50,16 +98,20 @@ class CopilotApp(ExtensionApp):
 
     port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
-    defaultModel = Unicode(help="Model when a request names none; COPILOT_MODEL is the same.").tag(config=True)
-    root_paths = Bool(True, help="Whether the routes are at /v1/…, /api/chat/… and /health, too.").tag(config=True)
-    cors_origins = TextList(help="Origins whose pages may ask, such as https://example.org.").tag(config=True)
-    rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) a minute; 0: no limit.").tag(config=True)
-    concurrency = Int(64, min=0, help="Turns at once; 0: no limit.").tag(config=True)
-    request_log = Bool(False, help="A line for each request: route, status, seconds. Never texts.").tag(config=True)
+    defaultModel = Unicode(help="Model when a request names none; same as COPILOT_MODEL.").tag(config=True)
+    root_paths = Bool(True, help="Whether the routes are also at /v1/…, /api/chat/… and /health.").tag(config=True)
+    cors_origins = StringList(help="Origins whose pages may call the API, such as https://example.org.").tag(
+        config=True
+    )
+    rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) per minute; 0: no limit.").tag(config=True)
+    concurrency = Int(64, min=0, help="Concurrent turns; 0: no limit.").tag(config=True)
+    request_log = Bool(False, help="Log a line for each request: route, status, seconds. Never texts.").tag(config=True)
     pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
-    idle_seconds = Float(900, min=0, help="What is not used for so long is closed.").tag(config=True)
+    idle_seconds = Float(900, min=0, help="Conversations and agents that were idle for so long are closed.").tag(
+        config=True
+    )
     kept_sessions = Int(
-        100, min=1, help="Conversations over HTTP that are kept, and chats, each; the oldest idle one goes."
+        100, min=1, help="Conversations to keep, over HTTP and in the chat each; the longest idle one is closed first."
     ).tag(config=True)
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
     activity_timeout = Float(
@@ -69,15 +121,17 @@ class CopilotApp(ExtensionApp):
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True
     )
-    allow = TextList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
+    allow = StringList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
     chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
-    chat_allow = TextList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
+    chat_allow = StringList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
-    body_limit = Int(10 * 1024 * 1024, min=1, help="Bytes of a request's body.").tag(config=True)
+    body_limit = Int(10 * 1024 * 1024, min=1, help="Largest body of a request, in bytes.").tag(config=True)
     header_seconds = Float(
-        60, min=0.1, help="Seconds that a request's head may take, and the next one on a connection; server of its own."
+        60,
+        min=0.1,
+        help="Time limit for the header of a request, and for the next one on a connection; server of its own only.",
     ).tag(config=True)
-    body_seconds = Float(60, min=0.1, help="Seconds that a request's body may take.").tag(config=True)
+    body_seconds = Float(60, min=0.1, help="Time limit for the body of a request.").tag(config=True)
 
     @default("defaultModel")
     def _model_of_the_environment(self) -> str:
@@ -89,7 +143,7 @@ class CopilotApp(ExtensionApp):
 
     @validate("cors_origins")
     def _origins_as_browsers_send_them(self, proposal: Any) -> list[str]:
-        """Anything else would match no request, without a word."""
+        """Any other spelling would silently match no request."""
         for origin in proposal.value:
             if not _ORIGIN.fullmatch(origin):
                 raise TraitError(
@@ -99,141 +153,132 @@ class CopilotApp(ExtensionApp):
                 )
         return list(proposal.value)
 
-    # -- what handlers share -----------------------------------------------------------------------------------------
-
-    def initialize_settings(self) -> None:
-        """Nothing is started here."""
-        self.catalogue = Catalogue()
-        self.limits = Limits(self.rate_limit, self.concurrency)
-        times = self._serverapp().web_app.settings["last_activity_times"]
-        self.activity = Activity(times, self.activity_timeout)
-        loaded = config.load()
-        folder = loaded.cwd or str(self._serverapp().root_dir)
-        self.base_settings = replace(loaded, cwd=folder, fs=False, terminal=False)
-        self.pool = Pool(self.base_settings, self.pool_size, self._options)
-        self.metrics = Metrics(lambda: self._count("seats"), lambda: self._count("lives"), lambda: self.limits.running)
-        self.chat_services = ChatServices(self, self._serverapp().base_url)
-        self.dialogues = ConversationCache(self)
-        self._asking = asyncio.Lock()
-        self._tell_problems()
-        self._sweeper = PeriodicCallback(self._sweep, SWEEP)
-
-    def _tell_problems(self) -> None:
-        told = list(self.base_settings.problems)
-        for settings in (self.http_settings, self.chat_settings):
-            book = Rulebook.of(settings)
-            told += (*settings.problems, *book.problems, *book.warnings)
-        for problem in dict.fromkeys(told):
-            self.log.warning("Copilot: %s", problem)
-
-    def _jupyter_server_config(self) -> dict[str, Any]:
-        """For a server of its own: one port, or none; what the user says of the server wins."""
-        told: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
-        own = {"port": self.port, "port_retries": 0, "open_browser": False}
-        config = self._serverapp().config
-        said = {*config.ServerApp, *config.StandaloneServer}
-        told["ServerApp"].update({name: value for name, value in own.items() if name not in said})
-        return told
-
-    def initialize_handlers(self) -> None:
-        """Under `copilot/` always, and at the root unless a setting turns that off."""
-        if self.autoStart or self.is_alone:
-            self.handlers.extend(routes(self.root_paths))
-
     @property
-    def is_alone(self) -> bool:
-        """It runs in a server of its own."""
+    def is_standalone(self) -> bool:
+        """Whether it runs in a server of its own."""
         return getattr(self._serverapp(), "_starter_app", None) is self
 
-    @property
-    def http_settings(self) -> Settings:
-        """What conversations over HTTP may do: by default nothing, since nobody is there to be asked."""
-        return self._permitting("permission_mode", "allow")
+    def _jupyter_server_config(self) -> dict[str, Any]:
+        """Defaults for a server of its own: exactly one port; what the user sets for the server wins."""
+        found: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
+        own = {"port": self.port, "port_retries": 0, "open_browser": False}
+        config = self._serverapp().config
+        set_by_user = {*config.ServerApp, *config.StandaloneServer}
+        found["ServerApp"].update({name: value for name, value in own.items() if name not in set_by_user})
+        return found
 
-    @property
-    def chat_settings(self) -> Settings:
-        """What conversations over the WebSocket may do: what the user allows in notebooks is not meant for them."""
-        return self._permitting("chat_permission_mode", "chat_allow")
+    # -- services and routes ------------------------------------------------------------------------------------------
 
-    def _permitting(self, mode: str, allow: str) -> Settings:
-        """What the user denies or asks about holds; what is allowed is said by these two settings of the server."""
-        origins = {**self.base_settings.origins, "allow": f"CopilotApp.{allow}"}
-        settings = replace(self.base_settings, allow=tuple(getattr(self, allow)), origins=origins)
+    def initialize_settings(self) -> None:
+        """Build what handlers share; nothing is started here."""
+        loaded = config.load()
+        folder = loaded.cwd or str(self._serverapp().root_dir)
+        base = replace(loaded, cwd=folder, fs=False, terminal=False)
+        self.context = self._build_context(base)
+        self._log_problems(base)
+        self._sweeper = PeriodicCallback(self._sweep, SWEEP_MILLISECONDS)
+
+    def _build_context(self, base: Settings) -> ServerContext:
+        activity = Activity(self._serverapp().web_app.settings["last_activity_times"], self.activity_timeout)
+        limits = Limits(self.rate_limit, self.concurrency, activity)
+        pool = AgentPool(base, self.pool_size, ModelCatalogue())
+        media = MediaStore(
+            url_path_join(self._serverapp().base_url, "" if self.root_paths else OWN_PATH, "/api/media/")
+        )
+        chat_settings = self._with_permissions(base, "chat_permission_mode", "chat_allow")
+        return ServerContext(
+            http=HttpSettings(
+                self.is_standalone,
+                tuple(self.cors_origins),
+                self.body_limit,
+                self.body_seconds,
+                self.request_log,
+                self.defaultModel,
+            ),
+            chat_settings=chat_settings,
+            pool=pool,
+            limits=limits,
+            metrics=Metrics(lambda: pool.conversations, lambda: pool.running, lambda: len(activity)),
+            conversations=ConversationCache(
+                pool,
+                self._with_permissions(base, "permission_mode", "allow"),
+                default_model=self.defaultModel,
+                agent_mode=self.agent_mode,
+                size=self.kept_sessions,
+                idle_seconds=self.idle_seconds,
+            ),
+            chats=ChatSessionManager(
+                chat_services(pool, limits, chat_settings, self.defaultModel, media.save),
+                ChatLimits(self.approval_seconds, self.idle_seconds, self.kept_sessions),
+            ),
+            media=media,
+            log=self.log,
+        )
+
+    def _with_permissions(self, base: Settings, mode: str, allow: str) -> Settings:
+        """The user's deny and ask rules hold; what is allowed is up to these two settings of the server: by default
+        nothing, since the user's own rules are meant for notebooks.
+        """
+        origins = {**base.origins, "allow": f"CopilotApp.{allow}"}
+        settings = replace(base, allow=tuple(getattr(self, allow)), origins=origins)
         return config.in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
 
-    async def models(self) -> tuple[Model, ...]:
-        """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
-        async with self._asking:
-            if not any(self.catalogue.is_of(process.link) for process in self.pool.processes):
-                await self._ask_for_models()
-        return self.catalogue.models
+    def _log_problems(self, base: Settings) -> None:
+        problems = list(base.problems)
+        for settings in (self.context.conversations.settings, self.context.chat_settings):
+            book = Rulebook.of(settings)
+            problems += (*settings.problems, *book.problems, *book.warnings)
+        for problem in dict.fromkeys(problems):
+            self.log.warning("Copilot: %s", problem)
 
-    async def _ask_for_models(self) -> None:
-        home = await self.pool.home(self.http_settings, AT_ENDPOINT)
-        try:
-            await home.do(self.meet)
-        finally:
-            await self.pool.forget(home)
-
-    async def meet(self, chat: Chat) -> None:
-        """Open the session of a conversation, and learn what it can be set to. Raises CopilotError."""
-        try:
-            state = await chat.offered("models")
-        except AgentError as error:
-            self.heed(error)
-            raise
-        info = chat.info
-        if info is not None:
-            self.catalogue.learn(state, info, chat.agent.link)
-
-    def heed(self, error: CopilotError) -> None:
-        """After a sign-in, new conversations need an agent that has read the new credentials."""
-        if isinstance(error, AgentError) and error.signed_out:
-            self.pool.wear()
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """One turn of the agent, until the end of the block. Raises ApiError when there are too many."""
-        with self.limits.turn(), self.activity.turn():
-            yield
-
-    def status(self) -> dict[str, Any]:
-        """What is going on, without asking the agent."""
-        return {
-            "state": "running",
-            "alone": self.is_alone,
-            "port": self._serverapp().port,
-            "models": [model.id for model in self.catalogue.models],
-            "sessions": self._count("seats"),
-            "agents": self._count("lives"),
-            "turns": self.limits.running,
-        }
+    def initialize_handlers(self) -> None:
+        """Add the routes, unless they are turned off in Jupyter's own server."""
+        if self.autoStart or self.is_standalone:
+            self.handlers.extend(routes(self.context, self.root_paths))
+        if self.is_standalone:
+            fallback = self._serverapp().web_app.wildcard_router.rules[-1]
+            fallback.target, fallback.target_kwargs = NotFoundHandler, {"context": self.context}
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
-        """The loop runs."""
+        """Start the idle sweep once the event loop is running."""
         self._sweeper.start()
         _stop_on_interrupt(serverapp)
 
     async def stop_extension(self) -> None:
-        """Every agent is ended."""
+        """End every conversation and every agent."""
         self._sweeper.stop()
-        await self.chat_services.close()
-        await self.pool.close()
-
-    def _options(self, update: ConfigUpdate) -> None:
-        self.catalogue.heard(update)
+        await self.context.chats.close()
+        self.context.media.close()
+        await self.context.pool.close()
 
     async def _sweep(self) -> None:
-        self.activity.sweep()
-        await self.dialogues.sweep(self.idle_seconds)
-        await self.pool.sweep(self.idle_seconds)
-
-    def _count(self, what: str) -> int:
-        return sum(int(getattr(process, what)) for process in self.pool.processes)
+        self.context.limits.activity.sweep()
+        await self.context.conversations.store.sweep()
+        await self.context.chats.store.sweep()
+        await self.context.pool.sweep(self.idle_seconds)
 
     def _serverapp(self) -> Any:
         assert self.serverapp is not None
         return self.serverapp
+
+
+def routes(context: ServerContext, at_root: bool) -> list[Route]:
+    """All routes, the most specific first; everything else below our paths is a 404 in our own form."""
+    found = list(_listed("ROUTES", OWN_PATH)) + list(_listed("OWN_ROUTES", OWN_PATH))
+    places = [OWN_PATH]
+    if at_root:
+        found += _listed("ROUTES", "")
+        places += ROOT_PATHS
+    for place in (OWN_PATH, "")[: 1 + at_root]:
+        found.append((rf"{place}/v1/(?:{NOT_OFFERED})(?:/.*)?", NotOfferedHandler))
+    found += [(rf"{place}(?:/.*)?", NotFoundHandler) for place in places]
+    return [(pattern, handler, {"context": context}) for pattern, handler in found]
+
+
+def _listed(name: str, place: str) -> Iterator[tuple[str, type[Handler]]]:
+    for module in MODULES:
+        for pattern, handler in getattr(module, name, ()):
+            yield place + pattern, handler
 
 
 def _stop_on_interrupt(serverapp: Any) -> None:

@@ -1,13 +1,17 @@
-"""Every answer that is not a success, in OpenAI's form: `{"error": {"message", "type", "param", "code"}}`."""
+"""Every answer that is not a success, in OpenAI's form: `{"error": {"message", "type", "param", "code"}}`.
+
+Messages say what is wrong and where, and never quote what a client sent.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from tornado.web import HTTPError
 
 from ..errors import (
@@ -25,7 +29,10 @@ from ..redaction import redactor
 from ..rendering.failure import render_failure
 from ..rendering.plain import clean, one_line
 
-TYPES: Mapping[int, str] = {
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+ERROR_TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -38,25 +45,50 @@ TYPES: Mapping[int, str] = {
     503: "service_unavailable",
 }
 SIGN_IN = "Sign in to the agent in a terminal where the server runs (for GitHub Copilot CLI: copilot login)."
-LOG = "The log of the Jupyter server says why."
-LONGEST = 4_000
-"""Characters of one line of the log."""
+SEE_LOG = "See the log of the Jupyter server."
+MAX_LOG_CHARS = 4_000
+MAX_PATH_STEPS = 8
 
-_log = logging.getLogger(__name__)
-
-MODEL_FAILED: Mapping[FailureReason, tuple[int, str]] = {
+MODEL_FAILURES: Mapping[FailureReason, tuple[int, str]] = {
     "sign-in": (503, SIGN_IN),
-    "key": (503, "Its provider does not accept the key that the server was started with."),
-    "quota": (429, "Its quota or rate limit is reached."),
+    "key": (503, "Its provider rejected the API key that the server was started with."),
+    "quota": (429, "Its quota or rate limit is exhausted."),
     "network": (503, "It cannot be reached."),
     "context": (400, "The conversation is too long for it."),
     "bug": (503, "Try again, or choose another model."),
 }
-"""The status, and words of ours: the agent's own may name hosts and accounts."""
+"""The status and our own words: the agent's may name hosts and accounts."""
+
+STRING_OR_ARRAY = "must be a string or an array"
+PART_TYPES = "use text, image_url or refusal, and in /v1/responses input_text, output_text or input_image"
+VALIDATION_MESSAGES = {
+    "missing": "is missing",
+    "string_type": "must be a string",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "is empty",
+    "int_type": "must be an integer",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "greater_than_equal": "must be at least {ge}",
+    "literal_error": "must be {expected}",
+    "list_type": "must be an array",
+    "too_short": "is empty",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "union_tag_not_found": f"has no type; {PART_TYPES}",
+    "union_tag_invalid": f"parts of this type cannot be sent to an agent; {PART_TYPES}",
+}
+"""By pydantic's type of error; what follows the name of a member."""
+
+JSON_ERRORS = (ValueError, RecursionError)
+"""What `json.loads` raises."""
+
+_log = logging.getLogger(__name__)
 
 
 class ApiError(HTTPError):
-    """An error for the client. `message` is for people, and is never logged: it may quote what they sent."""
+    """An error for the client. `message` is never logged: it may quote what the client sent."""
 
     def __init__(self, status: int, message: str, param: str | None = None, **headers: str) -> None:
         super().__init__(status)
@@ -71,48 +103,87 @@ class ApiError(HTTPError):
 
 def error_body(status: int, message: str, param: str | None = None) -> dict[str, Any]:
     """OpenAI's form; `code` is the HTTP status."""
-    kind = TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    kind = ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": clean(message), "type": kind, "param": param, "code": status}}
 
 
 def phrase(status: int) -> str:
-    """The standard's words for a status."""
+    """The standard reason phrase of an HTTP status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return "Unknown status"
 
 
-def for_client(error: CopilotError) -> ApiError:
-    """What a client is told when a conversation fails. No agent: 503; the agent failed: 500; what was asked: 400.
+def api_error(error: CopilotError) -> ApiError:
+    """What a client gets when a conversation fails: no agent is 503, a failed agent 500, a wrong request 400.
 
-    What the agent says may hold paths and be meant for its user alone: it goes to the log.
+    The agent's own message may hold paths, and is for its user alone: it goes to the log.
     """
     if isinstance(error, UsageError):
-        return ApiError(400, sentences(str(error), error.hint))
+        return ApiError(400, _sentences(str(error), error.hint))
     detail = redactor().text(one_line(render_failure(error)["text/plain"]))
-    _log.warning("%s: %s", type(error).__name__, detail[:LONGEST])
+    _log.warning("%s: %s", type(error).__name__, detail[:MAX_LOG_CHARS])
     match error:
         case AuthRequired():
-            return ApiError(503, f"The agent wants a sign-in. {SIGN_IN}", Retry_After="60")
+            return ApiError(503, f"The agent requires a sign-in. {SIGN_IN}", Retry_After="60")
         case ModelFailed():
-            status, reason = MODEL_FAILED[error.reason]
+            status, reason = MODEL_FAILURES[error.reason]
             return ApiError(status, f"The agent's model could not answer. {reason}", Retry_After="60")
         case AgentNotFound():
-            return ApiError(503, f"No agent was found. {LOG}", Retry_After="60")
+            return ApiError(503, f"No agent was found. {SEE_LOG}", Retry_After="60")
         case AgentRefused() | AgentExited():
-            return ApiError(500, f"The agent failed. {LOG}")
+            return ApiError(500, f"The agent failed. {SEE_LOG}")
         case AgentError():
-            return ApiError(503, f"The agent did not start. {LOG}", Retry_After="10")
-    return ApiError(500, f"The server failed. {LOG}")
+            return ApiError(503, f"The agent did not start. {SEE_LOG}", Retry_After="10")
+    return ApiError(500, f"The server failed. {SEE_LOG}")
 
 
-def sentences(*parts: str) -> str:
-    """One after the other, each with its full stop."""
-    *first, last = [part.strip() for part in parts if part.strip()] or [""]
-    return " ".join([*(part if part.endswith((".", "!", "?")) else f"{part}." for part in first), last])
+def _sentences(message: str, hint: str) -> str:
+    parts = [part.strip() for part in (message, hint) if part.strip()]
+    ended = [part if part.endswith((".", "!", "?")) else f"{part}." for part in parts[:-1]]
+    return " ".join([*ended, *parts[-1:]])
+
+
+# -- requests that cannot be read -----------------------------------------------------------------------------------
+
+
+def json_problem(error: BaseException) -> str:
+    """Why text is not JSON, for one of JSON_ERRORS; follows "the body" or "this message"."""
+    match error:
+        case json.JSONDecodeError():
+            return f"is not JSON: {error.msg}, line {error.lineno}, column {error.colno}"
+        case UnicodeDecodeError():
+            return "is not JSON: its bytes are not UTF-8"
+        case RecursionError():
+            return "is nested too deeply"
+    return "contains a number with too many digits"
+
+
+def first_problem(error: ValidationError, body: Any) -> tuple[list[str | int], str]:
+    """The path to the first invalid member of `body`, and what is wrong with it."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = list(_steps(first["loc"], body))[:MAX_PATH_STEPS]
+    if first["type"] == "missing":
+        path.append(first["loc"][-1])
+    return path, describe(first)
+
+
+def describe(problem: ErrorDetails) -> str:
+    """What follows the name of the invalid member."""
+    words = VALIDATION_MESSAGES.get(problem["type"])
+    return problem["msg"] if words is None else words.format_map(problem.get("ctx", {}))
+
+
+def _steps(loc: tuple[str | int, ...], value: Any) -> Iterator[str | int]:
+    """The steps of `loc` that exist in `value`: pydantic adds the members of unions that it tried."""
+    for step in loc:
+        inside = dict(enumerate(value)) if isinstance(value, list) else value
+        if isinstance(inside, dict) and step in inside:
+            yield step
+            value = inside[step]
 
 
 def as_json(body: Any) -> bytes:
-    """Compact JSON that no browser takes for anything else."""
+    """Compact JSON; lone surrogates are replaced."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,19 +1,16 @@
-"""Figures for Prometheus, in a registry of their own: those of Jupyter Server stay at `/metrics`."""
+"""Metrics for Prometheus, in a registry of their own: Jupyter Server's stay at `/metrics`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-__all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
-
-SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+BUCKET_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Metrics:
-    """`sessions`, `agents` and `turns` count what there is when somebody looks."""
+    """`sessions`, `agents` and `turns` are called at each scrape."""
 
     def __init__(self, sessions: Callable[[], float], agents: Callable[[], float], turns: Callable[[], float]) -> None:
         self.registry = registry = CollectorRegistry()
@@ -22,13 +19,13 @@ class Metrics:
             "copilot_request_duration_seconds",
             "Until the answer ended",
             ["route"],
-            buckets=SECONDS,
+            buckets=BUCKET_SECONDS,
             registry=registry,
         )
         self.first_token = Histogram(
             "copilot_first_token_seconds",
             "Until the agent said something",
-            buckets=SECONDS,
+            buckets=BUCKET_SECONDS,
             registry=registry,
         )
         self.tokens = Counter("copilot_tokens", "Tokens, where the agent tells them", ["kind"], registry=registry)
@@ -40,5 +37,5 @@ class Metrics:
             Gauge(name, about, registry=registry).set_function(count)
 
     def text(self) -> bytes:
-        """The text format of Prometheus."""
+        """The Prometheus text format."""
         return generate_latest(self.registry)

@@ -10,18 +10,18 @@ from contextvars import Context
 from typing import Any
 from weakref import WeakSet
 
-from ..acp.messages import ConfigUpdate
 from ..chat import Chat, SharedAgent
-from ..chat.retry import Retry
+from ..chat.agent import Retry
 from ..config import Settings
-from ..errors import CopilotError
+from ..errors import AgentError, CopilotError
 from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
+from .catalogue import Model, ModelCatalogue
 
-IN_CHAT = "a chat of the server"
-AT_ENDPOINT = "the HTTP endpoint of the server"
-"""Where a conversation of this server is open."""
-ATTEMPTS = 2
-"""To start an agent, for one request: somebody waits for the answer."""
+CHAT_PLACE = "a chat of the server"
+API_PLACE = "the HTTP endpoint of the server"
+"""Where a session is open, for the message to others who want it."""
+MAX_STARTS = 2
+"""Attempts to start an agent, for one request: a client is waiting."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,31 +37,26 @@ class Process:
         self._life = asyncio.get_running_loop().create_task(self._live(), context=Context())
 
     @property
-    def seats(self) -> int:
-        """Conversations."""
-        return len(self.shared.seats)
+    def conversations(self) -> int:
+        """How many there are."""
+        return len(self.shared.handles)
 
     @property
-    def link(self) -> object | None:
-        """The connection, if the agent lives."""
+    def connection(self) -> object | None:
+        """The connection to the agent; None unless it runs."""
         return self.shared.agent.link
 
     @property
-    def lives(self) -> bool:
-        """The agent was started, and has not ended."""
-        return self.link is not None
-
-    @property
-    def fresh(self) -> bool:
+    def takes_conversations(self) -> bool:
         """New conversations may begin here."""
-        return not (self.shared.worn or self._life.done())
+        return not (self.shared.retiring or self._life.done())
 
     async def entered(self) -> None:
-        """Until conversations may sit down."""
+        """Wait until the process accepts sessions."""
         await self._entered.wait()
 
     async def close(self) -> None:
-        """End the agent, within a limit."""
+        """End the agent, in bounded time."""
         self._leaving.set()
         await asyncio.wait({self._life}, timeout=CLOSE_LIMIT)
         self._life.cancel()
@@ -77,120 +72,154 @@ class Process:
             self._entered.set()
 
 
-class Pool:
-    """At most `size` agents that take new conversations, and worn ones until their conversations have ended."""
+class AgentPool:
+    """At most `size` agents that take new conversations, and retired ones until their conversations have ended.
 
-    def __init__(self, settings: Settings, size: int, on_options: Callable[[ConfigUpdate], None]) -> None:
-        self.settings = settings
-        self._size, self._on_options = size, on_options
+    `settings` say which agent to start; `catalogue` learns its models.
+    """
+
+    def __init__(self, settings: Settings, size: int, catalogue: ModelCatalogue) -> None:
+        self.settings, self.catalogue = settings, catalogue
         self.processes: list[Process] = []
-        self._homes: WeakSet[ChatRunner] = WeakSet()
+        self._size = size
+        self._runners: WeakSet[ChatRunner] = WeakSet()
+        self._listing = asyncio.Lock()
 
     @property
-    def link(self) -> object | None:
-        """To any agent that lives."""
-        return next((process.link for process in self.processes if process.link), None)
+    def running(self) -> int:
+        """Agents that were started and have not ended."""
+        return sum(process.connection is not None for process in self.processes)
 
-    async def home(self, settings: Settings, place: str) -> ChatRunner:
-        """Where a new conversation lives, whose rules are those of `settings`; whoever asked for it closes it.
+    @property
+    def conversations(self) -> int:
+        """Conversations of all agents."""
+        return sum(process.conversations for process in self.processes)
 
-        `place` names it to others who want its session.
-        """
-        await self._ready()
-        home = ChatRunner(lambda: Chat(settings, retry=Retry(most=ATTEMPTS), shared=self._pick().shared, place=place))
-        self._homes.add(home)
-        return home
+    # -- conversations ----------------------------------------------------------------------------------------------
 
-    async def leave(self, home: ChatRunner) -> None:
-        """A conversation is over: the agent may forget it."""
+    async def runner(self, settings: Settings, place: str) -> ChatRunner:
+        """A new conversation under the rules of `settings`; the caller closes it. `place` names it to others."""
+        await self._prepare()
+        runner = ChatRunner(
+            lambda: Chat(settings, retry=Retry(max_attempts=MAX_STARTS), shared=self._least_used().shared, place=place)
+        )
+        self._runners.add(runner)
+        return runner
+
+    async def open_session(self, chat: Chat) -> None:
+        """Open the session of a conversation and learn the agent's models. Raises CopilotError."""
         try:
-            await _end_session(home)
+            state = await chat.offered("models")
+        except AgentError as error:
+            self.note_failure(error)
+            raise
+        if chat.info is not None:
+            self.catalogue.learn(state, chat.info, chat.agent.link)
+
+    async def models(self) -> tuple[Model, ...]:
+        """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
+        async with self._listing:
+            if not any(self.catalogue.is_from(process.connection) for process in self.processes):
+                runner = await self.runner(self.settings, API_PLACE)
+                try:
+                    await runner.do(self.open_session)
+                finally:
+                    await self.delete(runner)
+        return self.catalogue.models
+
+    async def close_session(self, runner: ChatRunner) -> None:
+        """End a conversation; the agent may forget it, unless it keeps it on disk."""
+        try:
+            await _close_session(runner)
         finally:
-            await self._close(home)
+            await self._close(runner)
 
-    async def forget(self, home: ChatRunner) -> None:
-        """The same for one that nobody can go on with: it is deleted, where the agent offers that (session-delete)."""
+    async def delete(self, runner: ChatRunner) -> None:
+        """End a conversation that cannot be continued; the agent deletes it if it can (session/delete)."""
         try:
-            session = home.chat.session if home.chat else None
+            session = runner.chat.session if runner.chat else None
             if session is not None:
-                await _attempt(home, lambda chat: _delete(chat, session.id))
-            await _end_session(home)
+                await _attempt(runner, lambda chat: _delete(chat, session.id))
+            await _close_session(runner)
         finally:
-            await self._close(home)
+            await self._close(runner)
 
-    async def _close(self, home: ChatRunner) -> None:
-        await home.close(CLOSE_LIMIT)
-        self._homes.discard(home)
+    async def _close(self, runner: ChatRunner) -> None:
+        await runner.close(CLOSE_LIMIT)
+        self._runners.discard(runner)
+
+    # -- processes --------------------------------------------------------------------------------------------------
 
     async def sweep(self, seconds: float) -> None:
-        """End the agents that nobody has talked to for so long; worn ones at once."""
-        await self._bury()
+        """End the agents that were idle for so long; retired ones at once."""
+        await self._reap()
         now = asyncio.get_running_loop().time()
         for process in self.processes:
-            if not process.seats and process.lives and now - process.used > seconds:
+            if not process.conversations and process.connection and now - process.used > seconds:
                 await process.shared.agent.end()
 
-    def wear(self) -> None:
-        """Agents read their credentials when they start: after a sign-in, others are to be asked."""
-        for process in self.processes:
-            process.shared.worn = True
+    def note_failure(self, error: CopilotError) -> None:
+        """Retire all agents if `error` asks for a sign-in: agents read their credentials when they start."""
+        if isinstance(error, AgentError) and error.signed_out:
+            for process in self.processes:
+                process.shared.retiring = True
 
     async def close(self) -> None:
-        """End all conversations, then all agents, each at the same time."""
-        homes, self._homes = [*self._homes], WeakSet()
-        await asyncio.gather(*(home.close(CLOSE_LIMIT) for home in homes))
-        closing, self.processes = self.processes, []
-        await asyncio.gather(*(process.close() for process in closing))
+        """End all conversations, then all agents, each concurrently."""
+        runners, self._runners = [*self._runners], WeakSet()
+        await asyncio.gather(*(runner.close(CLOSE_LIMIT) for runner in runners))
+        processes, self.processes = self.processes, []
+        await asyncio.gather(*(process.close() for process in processes))
 
-    async def _bury(self) -> None:
-        """Worn ones, when their last conversation is over."""
-        over = [process for process in self.processes if not (process.seats or process.fresh)]
+    async def _reap(self) -> None:
+        """End retired processes whose last conversation has ended."""
+        over = [process for process in self.processes if not (process.conversations or process.takes_conversations)]
         self.processes = [process for process in self.processes if process not in over]
         await asyncio.gather(*(process.close() for process in over))
 
-    async def _ready(self) -> None:
-        await self._bury()
-        fresh = [process for process in self.processes if process.fresh]
-        if len(fresh) < self._size and all(process.seats for process in fresh):
-            self.processes.append(Process(SharedAgent(self.settings, self._on_options, self._shared)))
+    async def _prepare(self) -> None:
+        """Have a process that takes a new conversation."""
+        await self._reap()
+        usable = [process for process in self.processes if process.takes_conversations]
+        if len(usable) < self._size and all(process.conversations for process in usable):
+            self.processes.append(Process(SharedAgent(self.settings, self.catalogue.update, self._all_shared)))
         for process in self.processes:
             await process.entered()
 
-    def _shared(self) -> list[SharedAgent]:
+    def _all_shared(self) -> list[SharedAgent]:
         return [process.shared for process in self.processes]
 
-    def _pick(self) -> Process:
-        """The one with the fewest conversations."""
-        found = min(self.processes, key=lambda process: (not process.fresh, process.seats))
+    def _least_used(self) -> Process:
+        found = min(self.processes, key=lambda process: (not process.takes_conversations, process.conversations))
         found.used = asyncio.get_running_loop().time()
         return found
 
 
 async def _delete(chat: Chat, session_id: str) -> None:
-    """Closed first: agents need not delete what is open."""
+    """Close it first: agents need not delete an open session."""
     await chat.new()
     if chat.agent.link is not None and chat.agent.link.can("delete"):
         await chat.delete(session_id)
 
 
-async def _end_session(home: ChatRunner) -> None:
-    if home.chat is not None and home.chat.session is not None:
-        await _attempt(home, lambda chat: chat.new())
+async def _close_session(runner: ChatRunner) -> None:
+    if runner.chat is not None and runner.chat.session is not None:
+        await _attempt(runner, lambda chat: chat.new())
 
 
-async def _attempt(home: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
-    """What an agent should do for us, and need not: within a limit, and without a word to the user."""
-    doing = asyncio.create_task(home.do(work))
+async def _attempt(runner: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
+    """Do what the agent may refuse, in bounded time; a failure is only logged."""
+    task = asyncio.create_task(runner.do(work))
     try:
-        await asyncio.wait({doing}, timeout=CLOSE_LIMIT)
+        await asyncio.wait({task}, timeout=CLOSE_LIMIT)
     finally:
-        in_time = doing.done()
-        doing.cancel()
+        in_time = task.done()
+        task.cancel()
     if not in_time:
-        _log.debug("the agent does not end a session within %s s", CLOSE_LIMIT)
-    elif doing.cancelled():
-        _log.debug("the conversation has ended before its session")
-    elif isinstance(error := doing.exception(), CopilotError):
-        _log.debug("the agent does not end a session: %s", error)
+        _log.debug("the agent did not end a session within %s s", CLOSE_LIMIT)
+    elif task.cancelled():
+        _log.debug("the conversation ended before its session")
+    elif isinstance(error := task.exception(), CopilotError):
+        _log.debug("the agent did not end a session: %s", error)
     else:
-        doing.result()
+        task.result()

@@ -1,1 +1,1 @@
-"""What Copilot CLI keeps on disk of its sessions, read and never written: where it lies, its event log, its turns."""
+"""Reads what Copilot CLI keeps on disk of its sessions, and never writes it. `upgrade` is about our own state."""

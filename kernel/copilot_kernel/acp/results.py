@@ -1,0 +1,215 @@
+"""Read the results of our requests, and keep what a session is set to: its options, mode and model.
+
+Takes any JSON at all and never raises; what a result leaves out is not supported. Spec: initialization, session-setup,
+session-list, prompt-turn, session-config-options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from .lenient import as_dict, as_dicts, as_list, as_str, canonical, opt_str
+from .messages import AgentInfo, AuthMethod, Chunk, Json, Mode, PromptResult, SessionInfo, SessionState, TextBlock
+from .parse import parse_block, read_options
+
+_PROMPT_CONTENT = frozenset({"image", "audio", "embeddedContext"})
+_COPILOT_SIGN_IN = (
+    AuthMethod("copilot-login", "GitHub Copilot CLI", command=("copilot", "login")),
+    AuthMethod("gh-auth-login", "GitHub CLI", command=("gh", "auth", "login")),
+)
+
+
+# -- initialize ---------------------------------------------------------------------------------------------------
+
+
+def parse_initialize(raw: Any) -> AgentInfo:
+    """Read the result of `initialize`."""
+    raw = as_dict(raw)
+    info = as_dict(raw.get("agentInfo"))
+    can = canonical("agent capabilities", raw.get("agentCapabilities"))
+    prompt = as_dict(can.get("promptCapabilities"))
+    listed = {name for name in as_list(prompt.get("content")) if isinstance(name, str)}  # as a dialect has it
+    return AgentInfo(
+        protocol_version=_version(raw.get("protocolVersion")),
+        name=as_str(info.get("name")),
+        title=as_str(info.get("title")),
+        version=as_str(info.get("version")),
+        load_session=_is_offered(can.get("loadSession")),
+        prompt=(_supported(canonical("prompt capabilities", prompt)) | listed) & _PROMPT_CONTENT,
+        mcp=_supported(canonical("mcp capabilities", can.get("mcpCapabilities"))),
+        session=_supported(as_dict(can.get("sessionCapabilities"))),
+        auth=_supported(as_dict(can.get("auth"))),
+        auth_methods=tuple(_auth_method(method) for method in as_dicts(raw.get("authMethods"))),
+        raw=raw,
+    )
+
+
+def with_sign_in(info: AgentInfo, argv: tuple[str, ...], *, is_copilot: bool) -> AgentInfo:
+    """Complete the ways to sign in.
+
+    Those in a terminal get their whole command: the agent's own, `argv`, with more arguments. GitHub Copilot CLI, which
+    may name none, gets the documented ones.
+    """
+    methods = tuple(_with_command(method, argv) for method in info.auth_methods)
+    if not methods and (is_copilot or info.is_copilot):
+        methods = _COPILOT_SIGN_IN
+    return replace(info, auth_methods=methods)
+
+
+def _version(raw: Any) -> Any:
+    """The number 1 in any spelling, except `true`, which Python takes for 1."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, str) and raw.isascii() and raw.isdigit() and len(raw) < 10:
+        return int(raw)
+    return raw
+
+
+def _is_offered(raw: Any) -> bool:
+    """Newer versions of the protocol mark a capability by an object, which may be empty."""
+    return raw is True or isinstance(raw, dict)
+
+
+def _supported(capabilities: Json) -> frozenset[str]:
+    return frozenset(name for name, value in capabilities.items() if _is_offered(value) and not name.startswith("_"))
+
+
+def _auth_method(raw: Json) -> AuthMethod:
+    """`terminal-auth` in `_meta` names a whole command; type `terminal` names arguments for the agent's own command."""
+    terminal = as_dict(as_dict(raw.get("_meta")).get("terminal-auth"))
+    command = (terminal.get("command"), *as_list(terminal.get("args")))
+    id_, name, description, type_ = (as_str(raw.get(key)) for key in ("id", "name", "description", "type"))
+    return AuthMethod(
+        id=id_,
+        name=name or id_,
+        description=description,
+        type=type_ or "agent",
+        command=command if all(isinstance(word, str) and word for word in command) else (),
+        raw=raw,
+    )
+
+
+def _with_command(method: AuthMethod, argv: tuple[str, ...]) -> AuthMethod:
+    if method.type != "terminal" or method.command or not argv:
+        return method
+    env = as_dict(method.raw.get("env")).items()
+    variables = tuple(f"{name}={value}" for name, value in env if isinstance(value, str))
+    arguments = tuple(word for word in as_list(method.raw.get("args")) if isinstance(word, str))
+    return replace(method, command=(*(("env", *variables) if variables else ()), *argv, *arguments))
+
+
+# -- sessions and turns -------------------------------------------------------------------------------------------
+
+
+def parse_session(raw: Any, session_id: str = "") -> SessionState:
+    """Read the result of `session/new`, or of `session/load`, which may be null and names no session."""
+    raw = as_dict(raw)
+    modes, models = canonical("mode", raw.get("modes")), as_dict(raw.get("models"))
+    state = SessionState(
+        id=session_id or (raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""),
+        mode=opt_str(modes.get("currentModeId")) or None,
+        modes=tuple(_mode(mode, "id") for mode in as_dicts(modes.get("availableModes"))),
+        model=opt_str(models.get("currentModelId")) or None,
+        models=tuple(_mode(model, "modelId") for model in as_dicts(models.get("availableModels"))),
+        raw=raw,
+    )
+    return with_options(state, read_options(raw.get("configOptions")))
+
+
+def parse_sessions(raw: Any) -> tuple[tuple[SessionInfo, ...], str]:
+    """Read one page of `session/list`: its sessions, and the cursor of the next page, empty at the end."""
+    raw = as_dict(raw)
+    sessions = (_session(session) for session in as_dicts(raw.get("sessions")))
+    return tuple(session for session in sessions if session.id), as_str(raw.get("nextCursor"))
+
+
+def parse_prompt_result(raw: Any) -> PromptResult:
+    """Read the result of `session/prompt`; without a stop reason it counts as an ordinary end."""
+    raw = as_dict(raw)
+    usage = raw.get("usage")
+    return PromptResult(
+        stop_reason=as_str(raw.get("stopReason")) or "end_turn",
+        usage=usage if isinstance(usage, dict) else None,
+        messages=tuple(as_list(raw.get("messages"))),
+        raw=raw,
+    )
+
+
+def parse_messages(raw: Iterable[Any]) -> Iterator[Chunk]:
+    """Read the messages that a dialect sends with the end of a turn.
+
+    Each is a string, a block, or `{role, content}` with one of these or a list of them.
+    """
+    for number, message in enumerate(raw):
+        if as_dict(message).get("role") == "user":
+            continue
+        content = as_dict(message).get("content", message) if "type" not in as_dict(message) else message
+        for block in content if isinstance(content, list) else [content]:
+            yield Chunk("agent", TextBlock(block) if isinstance(block, str) else parse_block(block), f"result {number}")
+
+
+def _mode(raw: Json, id_name: str) -> Mode:
+    return Mode(as_str(raw.get(id_name)), as_str(raw.get("name")), as_str(raw.get("description")))
+
+
+def _session(raw: Json) -> SessionInfo:
+    session_id = raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""
+    cwd, title, updated_at = (as_str(raw.get(name)) for name in ("cwd", "title", "updatedAt"))
+    return SessionInfo(session_id, cwd, title, updated_at, raw)
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+
+def with_options(state: SessionState, options: tuple[Json, ...]) -> SessionState:
+    """`state` with this whole list of options, and with the modes and models that they name."""
+    mode, model = option_of(options, "mode"), option_of(options, "model")
+    return replace(
+        state,
+        options=options,
+        mode=_current(mode) or state.mode,
+        modes=tuple(choices(mode)) or state.modes,
+        model=_current(model) or state.model,
+        models=tuple(choices(model)) or state.models,
+    )
+
+
+def with_mode(state: SessionState, mode_id: str) -> SessionState:
+    """`state` in another mode; an option of category `mode` follows.
+
+    If an agent gives no list of its modes, each mode that it mentions can be chosen.
+    """
+    mode = option_of(state.options, "mode")
+    has_list = mode is not None or any(each.name for each in state.modes)
+    if not has_list and mode_id not in [each.id for each in state.modes]:
+        state = replace(state, modes=(*state.modes, Mode(mode_id)))
+    options = tuple({**option, "currentValue": mode_id} if option is mode else option for option in state.options)
+    return replace(state, mode=mode_id, options=options)
+
+
+def option_of(options: Iterable[Json], category: str) -> Json | None:
+    """The select option of a category; ids are up to the agent, so one counts only if no category is given."""
+    selects = [option for option in options if option.get("type", "select") == "select"]
+    by_category = (option for option in selects if option.get("category") == category)
+    by_id = (option for option in selects if option.get("category") is None and option.get("id") == category)
+    return next(by_category, None) or next(by_id, None)
+
+
+def short_name(mode_id: str) -> str:
+    """A mode's id as one word: agents use addresses such as `https://…/session-modes#plan`."""
+    return re.split(r"[#/]", mode_id.rstrip("#/"))[-1] or mode_id
+
+
+def choices(option: Json | None) -> Iterator[Mode]:
+    """The values of a select option, which may come in groups; none for None."""
+    for item in as_list((option or {}).get("options")):
+        for raw in as_list(item["options"]) if "options" in as_dict(item) else [item]:
+            if as_str(as_dict(raw).get("value")):
+                yield _mode(raw, "value")
+
+
+def _current(option: Json | None) -> str | None:
+    return opt_str((option or {}).get("currentValue")) or None

@@ -1,0 +1,227 @@
+"""The rules and the mode in force: what they say of a call, and how a rule is added.
+
+A rule that the user wants to keep goes into the user's own config file, in which everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from ..acp.messages import PermissionOption
+from ..config import Settings, config_files, state_folder, user_file
+from ..conversation.model import ToolCall
+from ..errors import UsageError
+from ..permissions import policy
+from ..permissions.policy import Decision, PolicyContext
+from ..permissions.rulebook import HERE, Kind, Rulebook
+from .session_store import replace_file
+
+# Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
+PATH_SECONDS = 2.0
+PATH_THREADS = anyio.CapacityLimiter(8)
+# Seconds to wait for another program that has locked the folder of the config file, and between two tries.
+LOCK_SECONDS, LOCK_PAUSE_SECONDS = 2.0, 0.02
+
+T = TypeVar("T")
+
+VERBS: dict[Kind, str] = {"allow": "Allowed", "ask": "Asked about", "deny": "Denied"}
+OUTRANKED = " New kernels do not use it: COPILOT_KERNEL_{} in their environment takes precedence."
+_FIX_FIRST = "Fix the file first; it was not modified."
+
+
+class PolicyEvaluator:
+    """Decides by the mode and the rules of `book`, which may be replaced at any time and begins as in `settings`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.book = settings, Rulebook.of(settings)
+        self._protected: tuple[str, ...] | None = None
+
+    def reset(self) -> None:
+        """Go back to the mode and the rules of the settings."""
+        self.book = Rulebook.of(self.settings)
+
+    async def decide(
+        self, call: ToolCall, options: Sequence[PermissionOption], earlier: ToolCall | None, *, by_rule: bool = True
+    ) -> Decision:
+        """Decide about `call`, with the paths that it names resolved; `earlier` is the call as it was shown before.
+
+        Without `by_rule`, no rule may allow it, and only the mode that allows everything.
+        """
+        if self._protected is None:  # a disk that hangs is asked again the next time
+            with anyio.move_on_after(PATH_SECONDS):
+                self._protected = await _in_thread(partial(protected, self.settings))
+        context = self._context(by_rule=by_rule)
+        real = await resolve_in_time(policy.paths(call, context))
+        return policy.decide(call, options, replace(context, real=real), earlier)
+
+    def context(self, call: ToolCall) -> PolicyContext:
+        """The context of an action that happens already; reads the disk at once, however long that takes."""
+        context = self._context()
+        return replace(context, real=resolve(policy.paths(call, context)))
+
+    def _context(self, *, by_rule: bool = True) -> PolicyContext:
+        mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder
+        if not by_rule:
+            mode, rules = mode if mode != "acceptEdits" else "default", replace(rules, allow=())
+        home = os.path.expanduser("~")
+        return PolicyContext(
+            mode=mode, rules=rules, root=folder, cwd=folder, protected=self._protected or (), home=home
+        )
+
+    async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool) -> str:
+        """Put a rule in force, and with `to_settings` save it for new kernels; return what was done, for the user.
+
+        Raises UsageError if it is not a rule. One that cannot be saved is in force all the same.
+        """
+        self.book = self.book.adding(kind, rule)
+        if not to_settings:
+            return f"{VERBS[kind]} in {HERE}: {rule}"
+        try:
+            file = str(await to_thread.run_sync(partial(save_rule, kind, rule), abandon_on_cancel=True))
+        except UsageError as error:
+            return f"{VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
+        # What is denied or asked about adds up; what is allowed does not.
+        is_outranked = kind == "allow" and self.settings.origins.get(kind, "").startswith("environment")
+        self._note_saved(kind, rule, file)
+        outranked = OUTRANKED.format(kind.upper()) if is_outranked else ""
+        return f"{VERBS[kind]} from now on: {rule} (saved in {file}).{outranked}"
+
+    def _note_saved(self, kind: Kind, rule: str, file: str) -> None:
+        self.book = self.book.adding(kind, rule, file)
+        origin = self.settings.origins.get(kind, "default")
+        origins = {**self.settings.origins, kind: file if origin in ("default", file) else f"{origin}, {file}"}
+        more: dict[str, Any] = {kind: (*getattr(self.settings, kind), rule)}
+        self.settings = replace(self.settings, **more, origins=origins)
+
+
+# -- where paths lead, and which are our own --------------------------------------------------------------------------
+
+
+async def resolve_in_time(paths: Iterable[str]) -> Mapping[str, str]:
+    """Like `resolve`, in a thread; an empty mapping if that takes longer than PATH_SECONDS."""
+    with anyio.move_on_after(PATH_SECONDS):
+        return await _in_thread(partial(resolve, tuple(paths)))
+    return {}
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=PATH_THREADS)
+
+
+def resolve(paths: Iterable[str]) -> Mapping[str, str]:
+    """Where each path leads, links followed, also those above one that does not exist; unreadable ones are left out."""
+    found = {}
+    for path in paths:
+        try:
+            found[path] = os.path.realpath(path)
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def protected(settings: Settings) -> tuple[str, ...]:
+    """Files and folders that say what agents may do, or that start us. Reads the disk."""
+    return tuple(dict.fromkeys(map(str, (*config_files(), state_folder(settings), *_kernelspecs()))))
+
+
+def _kernelspecs() -> Iterator[Path]:
+    """Folders of Jupyter kernelspecs that start this kernel."""
+    from jupyter_core.paths import jupyter_path
+
+    for folder in jupyter_path("kernels"):
+        for file in Path(folder).glob("*/kernel.json"):
+            try:
+                spec = json.loads(file.read_text("utf-8"))
+            except (OSError, ValueError):
+                continue
+            if isinstance(spec, dict) and "copilot_kernel" in (spec.get("argv") or ()):
+                yield file.parent
+
+
+# -- the user's config file -------------------------------------------------------------------------------------------
+
+
+def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
+    """Add `rule` to the list `kind` of the config file, and return its path. Blocks; the file may be a link.
+
+    Raises UsageError if it cannot be read, understood or written, or if another program has locked its folder; it is
+    then as it was.
+    """
+    file = Path(os.path.realpath(file or user_file()))
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _folder_locked(file.parent):
+            _add(kind, rule, file)
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror or error}."
+        raise UsageError(message, "Check the file's permissions.") from error
+    return file
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while not _lock(descriptor):
+            if time.monotonic() >= deadline:
+                message = f"Another program has locked {folder}, so the rule was not added."
+                raise UsageError(message, "Try again when that program is done.")
+            time.sleep(LOCK_PAUSE_SECONDS)  # in a thread of its own; a blocking flock could not be given up
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _add(kind: Kind, rule: str, file: Path) -> None:
+    values, mode = _read(file)
+    rules = values.setdefault(kind, [])
+    if not isinstance(rules, list) or not all(isinstance(each, str) for each in rules):
+        raise UsageError(f"{kind} in {file} is not a list of strings, so the rule was not added.", _FIX_FIRST)
+    if rule not in rules:
+        rules.append(rule)
+        replace_file(file, f"{json.dumps(values, indent=2, ensure_ascii=False)}\n", mode)
+
+
+def _read(file: Path) -> tuple[dict[str, Any], int]:
+    """The members of the file and its mode bits; a new file is for the user alone."""
+    try:
+        text = file.read_text("utf-8")
+        values = json.loads(text, object_pairs_hook=_members) if text.strip() else {}
+        mode = stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return {}, 0o600
+    except ValueError as error:
+        raise UsageError(f"{file} cannot be read as JSON ({error}), so the rule was not added.", _FIX_FIRST) from error
+    if not isinstance(values, dict):
+        raise UsageError(f"{file} does not hold one JSON object, so the rule was not added.", _FIX_FIRST)
+    return values, mode
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands there twice: one of the two values would be lost."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return members

@@ -1,0 +1,105 @@
+"""Setting the session's mode, model and other options: typed by short names, sent as the agent's own values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import anyio
+
+from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update
+from ..acp.results import option_of, with_mode, with_options
+from ..acp.session import Session
+from ..errors import UsageError
+from . import choices
+from .sessions import SessionManager
+from .state import ConversationState
+
+SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+Offer = Literal["modes", "models", "options"]
+
+
+class SessionOptions:
+    """Of the session that the prompts go to, which is opened if need be."""
+
+    def __init__(self, sessions: SessionManager, state: ConversationState) -> None:
+        self._sessions, self._state = sessions, state
+
+    async def offered(self, what: Offer) -> SessionState:
+        """What the session can be set to."""
+        return await self._offered(await self._sessions.ready(), what)
+
+    async def _offered(self, session: Session, what: Offer) -> SessionState:
+        """Agents may send it only a moment after they have opened the session.
+
+        A list of options is complete: what is missing in it is not waited for.
+        """
+        changed = anyio.Event()
+
+        def observe(update: Update | None) -> None:
+            if isinstance(update, ConfigUpdate | ModeUpdate):
+                changed.set()
+
+        self._state.observers.append(observe)
+        try:
+            delay = session.options_delay
+            with anyio.move_on_after(delay):
+                while delay and not (self._now(session).options or getattr(self._now(session), what)):
+                    await changed.wait()
+                    changed = anyio.Event()
+        finally:
+            self._state.observers.remove(observe)
+        now = self._now(session)
+        if not (now.modes or now.models or now.options):
+            session.set_no_options()
+        return now
+
+    async def set_mode(self, typed: str) -> None:
+        """By the option that is the mode, else by `session/set_mode`. Raises UsageError."""
+        session = await self._sessions.ready()
+        value = str(choices.find(choices.modes(await self._offered(session, "modes")), typed).value)
+        if not await self._set_category(session, "mode", value):
+            await session.set_mode(value)
+            self._state.set_session(with_mode(self._now(session), value))
+
+    async def set_model(self, typed: str) -> None:
+        """By the option that is the model, else by `session/set_model`, an older way. Raises UsageError."""
+        session = await self._sessions.ready()
+        value = str(choices.find(choices.models(await self._offered(session, "models")), typed).value)
+        if not await self._set_category(session, "model", value):
+            await session.set_model(value)
+            self._state.set_session(replace(self._now(session), model=value))
+
+    async def set_option(self, option: str, typed: str | bool) -> None:
+        """Any option by its id. A value for an option without choices is sent as it is. Raises UsageError."""
+        session = await self._sessions.ready()
+        setting = choices.find_option(choices.options(await self._offered(session, "options")), option)
+        await self._set(session, setting.id, _choice(setting, typed) if setting.choices else typed)
+
+    async def _set_category(self, session: Session, category: str, value: str) -> bool:
+        """Whether there is an option of this category, and it was set."""
+        option = option_of(self._now(session).options, category)
+        if option:
+            await self._set(session, str(option.get("id")), value)
+        return option is not None
+
+    async def _set(self, session: Session, option_id: str, value: str | bool) -> None:
+        """Changing one can change others: the answer's whole list counts."""
+        options = await session.set_option(option_id, value)
+        now = self._now(session)
+        if options is None:
+            options = tuple({**o, "currentValue": value} if o.get("id") == option_id else o for o in now.options)
+        self._state.set_session(with_options(now, options))
+
+    def _now(self, session: Session) -> SessionState:
+        return self._state.conversation.state or session.state
+
+
+def _choice(setting: choices.Setting, typed: str | bool) -> str | bool:
+    is_switch = isinstance(setting.choices[0].value, bool)
+    if is_switch and (isinstance(typed, bool) or typed.strip().casefold() in SWITCH):
+        return typed if isinstance(typed, bool) else SWITCH[typed.strip().casefold()]
+    if isinstance(typed, bool):
+        raise UsageError(f"{setting.name} is not a switch.", "Give the name of one of its values.")
+    return choices.find(setting, typed).value

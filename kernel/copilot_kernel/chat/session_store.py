@@ -1,0 +1,182 @@
+"""Which session a notebook's next kernel resumes: a small file for each notebook, agent and folder.
+
+An open session is locked, by kernels and servers alike, so that two agents never run it at once; the lock file names
+its holder. A folder that cannot be written costs the memory of the session and its lock, never the turn.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import platform
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+# How much of a lock file is read.
+MAX_HOLDER_BYTES = 20_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """A session that may be resumed. `used`: a prompt was sent to it."""
+
+    id: str
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What a chat leaves to a later one of this process: the agent's command, its folder, and the session there."""
+
+    agent: str
+    cwd: str
+    session: SavedSession | None
+
+
+class SessionStore:
+    """The session of a notebook with one agent, by its command, in one folder; only the user can read the file.
+
+    Without a notebook nothing is saved. `session` is what this process has written.
+    """
+
+    def __init__(self, folder: Path, notebook: str, agent: str, cwd: str) -> None:
+        self.session: SavedSession | None = None
+        self._key = {"notebook": notebook, "agent": agent, "cwd": cwd}
+        name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
+        self._file = folder / "sessions" / name if notebook else None
+
+    def read(self) -> SavedSession | None:
+        """The session to resume, if one is known and can be read."""
+        if self.session or self._file is None:
+            return self.session
+        try:
+            saved = json.loads(self._file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        id = saved.get("session") if isinstance(saved, dict) else None
+        return SavedSession(id, saved.get("used") is True) if isinstance(id, str) and id else None
+
+    def write(self, session: SavedSession) -> None:
+        """Save the session that a later kernel resumes."""
+        self.session = session
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            values = {**self._key, "session": session.id, "used": session.used}
+            replace_file(self._file, json.dumps(values), 0o600, sync=False)
+        except OSError as error:
+            _log.warning("the session cannot be saved in %s: %s", self._file, error)
+
+    def clear(self) -> None:
+        """Forget the session, here and in the file."""
+        self.session = None
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.unlink(missing_ok=True)
+
+
+class SessionLock:
+    """An open session, made by `lock_session`. Without a file, where nothing can be locked, it keeps nobody out."""
+
+    def __init__(self, session_id: str, file: Path, descriptor: int | None) -> None:
+        self.session_id = session_id
+        self._file, self._descriptor = file, descriptor
+
+    def release(self) -> None:
+        """Let others use the session; a second call does nothing."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                if _is_same_file(self._file, self._descriptor):
+                    self._file.unlink()
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def lock_session(folder: Path, session_id: str, place: str) -> SessionLock | None:
+    """Lock a session that is open in `place`; None if it is open elsewhere, in this process or another.
+
+    The operating system releases the locks of a process that dies.
+    """
+    file = _lock_file(folder, session_id)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = _locked(file)
+    except OSError as error:
+        _log.info("the session cannot be locked in %s: %s", file, error)
+        return SessionLock(session_id, file, None)
+    if descriptor is None:
+        return None
+    with suppress(OSError):  # a lock that cannot name its holder, for example on a full disk, is still a lock
+        os.truncate(descriptor, 0)
+        os.write(descriptor, json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
+    return SessionLock(session_id, file, descriptor)
+
+
+def lock_holder(folder: Path, session_id: str) -> str:
+    """Where a locked session is open, for the user: the place and the process."""
+    try:
+        with open(_lock_file(folder, session_id), "rb") as stream:
+            holder = json.loads(stream.read(MAX_HOLDER_BYTES))
+    except (OSError, ValueError, RecursionError):
+        holder = None
+    match holder:
+        case {"place": str(place), "pid": int(pid), "host": str(host)} if place:
+            machine = f" on {host}" if host != platform.node() else ""
+            return f"{place} (process {pid}{machine})"
+    return "another program"
+
+
+def _lock_file(folder: Path, session_id: str) -> Path:
+    return folder / "locks" / _digest(session_id)
+
+
+def _locked(file: Path) -> int | None:
+    """A descriptor of the locked file; None if it is locked already. Raises OSError."""
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_same_file(file, descriptor):
+                return descriptor
+        except OSError as error:
+            os.close(descriptor)
+            if isinstance(error, BlockingIOError):
+                return None
+            raise
+        os.close(descriptor)
+
+
+def _is_same_file(file: Path, descriptor: int) -> bool:
+    """A holder that releases its lock removes the file; a lock of a removed file is worth nothing."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(file), os.fstat(descriptor))
+    return False
+
+
+def replace_file(file: Path, text: str, mode: int, *, sync: bool = True) -> None:
+    """Replace `file` wholly or not at all, by a temporary file beside it. With `sync`, it survives a loss of power."""
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            os.fchmod(stream.fileno(), mode)
+            if sync:
+                stream.flush()
+                os.fsync(stream.fileno())
+        os.replace(temporary, file)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

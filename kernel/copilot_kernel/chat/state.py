@@ -1,0 +1,129 @@
+"""The conversation as it stands, and the views and observers that see it change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
+from ..conversation import reduce
+from ..conversation.model import Conversation
+from .failures import FailureFilter
+from .turn import Stop, View
+
+# How many turns back a late update is still drawn into the cell that owns it.
+MAX_VIEWS = 50
+
+
+@dataclass(slots=True)
+class RunningTurn:
+    """The turn that is running."""
+
+    view: View
+    stop: Stop
+    # It shows an earlier conversation again: there is no prompt.
+    is_replay: bool
+
+
+class ConversationState:
+    """One conversation. Every change passes `advance`, so that each view sees each change of its turn.
+
+    `annotate` gets the conversation before and after each tool call update, and each decision, and returns the one to
+    show. `reports_failures`: whether the agent reports failures of its model as text.
+    """
+
+    def __init__(
+        self,
+        annotate: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after,
+        reports_failures: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.conversation = Conversation()
+        self.running: RunningTurn | None = None
+        # The session was resumed for the running or the next turn: some agents send its history late.
+        self.is_resumed = False
+        # Each is called after each change, with the update that made it, or None.
+        self.observers: list[Callable[[Update | None], None]] = []
+        self.failures = FailureFilter()
+        self._annotate, self._reports_failures = annotate, reports_failures
+        self._views: dict[int, View] = {}
+        self._pending: list[NoticeUpdate] = []
+
+    def begin(self, blocks: Sequence[Block], view: View, stop: Stop) -> None:
+        """Begin a turn, and show the notices that came between turns. Without blocks, it is a replay."""
+        turn = self.conversation.turn + 1
+        self.running = RunningTurn(view, stop, is_replay=not blocks)
+        self._views[turn] = view
+        self._views.pop(turn - MAX_VIEWS, None)
+        begun = reduce.begin_turn(self.conversation, blocks)
+        self.advance(begun if blocks else replace(begun, live=False))
+        pending, self._pending = self._pending, []
+        for notice in pending:
+            self.update(notice)
+
+    def end(self, stop_reason: str) -> None:
+        """End the turn."""
+        self.status("")
+        for update in self.failures.release():
+            self._take(update)
+        self.running, self.is_resumed = None, False
+        self.advance(reduce.end_turn(self.conversation, stop_reason))
+
+    @property
+    def prompt_runs(self) -> bool:
+        """Whether a turn runs that is not a replay."""
+        return self.running is not None and not self.running.is_replay
+
+    @property
+    def stop(self) -> Stop | None:
+        """That of the running turn."""
+        return self.running.stop if self.running else None
+
+    def open_session(self, session: SessionState) -> None:
+        """Note that updates belong to this session from now on."""
+        self.conversation = replace(self.conversation, state=session, commands=(), usage=None, title="")
+
+    def set_session(self, session: SessionState) -> None:
+        """Note how the session is set now."""
+        self.conversation = replace(self.conversation, state=session)
+
+    def update(self, update: Update) -> None:
+        """Take in an update from the agent."""
+        may_fail = self.conversation.live and self._reports_failures()
+        for each in self.failures.passed(update) if may_fail else (update,):
+            self._take(each)
+
+    def _take(self, update: Update) -> None:
+        before = self.conversation
+        after = reduce.reduce(before, update)
+        self.advance(self._annotate(before, after) if isinstance(update, ToolCallUpdate) else after, update)
+
+    def decide(self, entry_id: int, *, allowed: bool | None, words: str) -> None:
+        """Note what became of a permission request; None: it was cancelled."""
+        before = self.conversation
+        self.advance(self._annotate(before, reduce.decide(before, entry_id, allowed, words)))
+
+    def notify(self, severity: str, title: str) -> None:
+        """Show the user a line; between two turns it waits for the next one."""
+        notice = NoticeUpdate(severity, title)
+        if self.running is None:
+            self._pending.append(notice)
+        else:
+            self.update(notice)
+
+    def status(self, words: str) -> None:
+        """Show a transient line in the running turn."""
+        if self.running is not None:
+            self.running.view.status(words)
+
+    def view_of(self, turn: int) -> View | None:
+        """The view of a recent turn."""
+        return self._views.get(turn)
+
+    def advance(self, after: Conversation, update: Update | None = None) -> None:
+        """Make `after` the conversation, and show what changed."""
+        before, self.conversation = self.conversation, after
+        for entry in reduce.changed(before, after):
+            if view := self._views.get(entry.turn):
+                view.show(entry)
+        for observe in self.observers:
+            observe(update)

@@ -1,0 +1,162 @@
+"""One turn: what shows it (`View`), how it ended (`Turn`), how the user stops it (`Stop`), and that it is alive."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import anyio
+
+from ..acp.elicitation import Elicitation, ElicitationAnswer
+from ..acp.messages import UsageUpdate
+from ..conversation.model import Entry, ToolCall
+from ..permissions.question import PermissionAnswer, Question
+
+# Seconds after the first press of ■ in which another one counts as part of a double click.
+DOUBLE_CLICK_SECONDS = 0.3
+# Seconds of silence that need no explanation, and between two updates of the line that explains a longer one.
+QUIET_SECONDS = 10.0
+HEARTBEAT_SECONDS = 2.0
+
+
+class View(Protocol):
+    """What a front end shows of one turn. No method may raise; `show` and `status` must not block."""
+
+    def show(self, entry: Entry) -> None:
+        """Draw `entry`, which is new or changed. It belongs to this view's turn, but may come after the turn's end."""
+
+    def status(self, words: str) -> None:
+        """Replace the transient status line; an empty string removes it."""
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        """Put `question` to the user and return the one answer. Cancelled when the question is withdrawn."""
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """Have the user fill in a form or agree to open a URL. Cancelled when the request is withdrawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know."""
+
+    number: int
+    stop_reason: str
+    # All that the agent said, as Markdown, messages separated by a blank line.
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    session_id: str
+    # The agent's own name, model and mode, for the footer.
+    agent: str
+    model: str = ""
+    mode: str = ""
+    # Tokens used in the turn and in the context, if the agent reports them.
+    usage: dict[str, Any] | None = None
+    context: UsageUpdate | None = None
+    # Our own mode at the end of the turn.
+    permission_mode: str = "default"
+    seconds: float = 0.0
+
+    @property
+    def unasked(self) -> int:
+        """The number of calls that ran without being asked about, or against the answer, and that nothing covers."""
+        return sum(call.unasked is not None and not call.unasked.covered for call in self.tool_calls)
+
+    def joined(self, after: Turn) -> Turn:
+        """This turn and the next one as one, for a cell that needed both."""
+        return replace(
+            after,
+            text="\n\n".join(filter(None, (self.text, after.text))),
+            tool_calls=(*self.tool_calls, *after.tool_calls),
+            seconds=self.seconds + after.seconds,
+        )
+
+
+class Stop:
+    """The user's ■ for one turn: the first press cancels the turn, a second one ends the agent.
+
+    Work inside `scope()` is broken off by a press or by the end of the turn, also by one that came before it began.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = self._over = False
+        self._pressed_at = 0.0
+        self._once, self._twice = anyio.Event(), anyio.Event()
+        self._scopes: set[anyio.CancelScope] = set()
+
+    def press(self, at: float | None = None) -> None:
+        """Break off the open scopes and wake those who wait for this press.
+
+        `at` is when the user pressed (`time.monotonic()`, by default now): a busy event loop may learn of it later.
+        """
+        at = time.monotonic() if at is None else at
+        if not self.pressed:
+            self.pressed, self._pressed_at = True, at
+            self._once.set()
+            self.end()
+        elif at - self._pressed_at > DOUBLE_CLICK_SECONDS:
+            self._twice.set()
+
+    def end(self) -> None:
+        """End the turn without a press: break off all scopes, and those still to be opened."""
+        self._over = True
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def wait(self) -> None:
+        """Wait for the first press."""
+        await self._once.wait()
+
+    async def wait_again(self) -> None:
+        """Wait for a second press that is not part of a double click."""
+        await self._twice.wait()
+
+    @contextmanager
+    def scope(self) -> Iterator[anyio.CancelScope]:
+        """A stretch of work that ends, without an error, when the turn is stopped or over."""
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            if self._over:
+                scope.cancel()
+            try:
+                yield scope
+            finally:
+                self._scopes.discard(scope)
+
+
+class Heartbeat:
+    """Shows that a silent agent still works: agents may retry for a minute without a word.
+
+    `show` gets a line while there is silence and an empty one when it ends. While `is_asking`, the agent waits for us.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[str], None],
+        is_asking: Callable[[], bool],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self._show, self._is_asking, self._sleep, self._clock = show, is_asking, sleep, clock
+        self._last_beat = clock()
+        self._is_shown = False
+
+    def beat(self, _: object = None) -> None:
+        """Note a sign of life; may be called thousands of times a second."""
+        self._last_beat = self._clock()
+        if self._is_shown:
+            self._is_shown = False
+            self._show("")
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            if self._is_asking():
+                self.beat()
+            silent = self._clock() - self._last_beat
+            if silent >= QUIET_SECONDS:
+                self._is_shown = True
+                self._show(f"The agent is still working; it has been silent for {int(silent)} s.")
+            await self._sleep(HEARTBEAT_SECONDS if silent >= QUIET_SECONDS else QUIET_SECONDS - silent)

@@ -1,0 +1,166 @@
+"""What the agent does without asking, or although it was refused: marked in its entry, counted, and ended on request.
+
+With the setting `on_unasked = "cancel"`, such an action cancels the turn.
+"""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+
+from ..acp.messages import Diff, NoticeUpdate
+from ..conversation import reduce
+from ..conversation.calls import went_on
+from ..conversation.model import Conversation, ToolCall, Unasked
+from ..permissions.ledger import LedgerOutcome, is_denied, subject_of, unasked_action, why_covered
+from ..permissions.policy import PolicyContext
+from ..permissions.request import is_another
+from ..rendering.plain import visible_line
+from .calls import OUR_PREFIX
+from .permission import Permissions
+from .state import ConversationState
+
+# How long a call may be in progress before its question: some agents send the two in this order.
+PATIENCE_SECONDS = 1.0
+REFUSED = "done although it was refused"
+EARLY = "done before it was allowed"
+CHANGED = "changed after approval (approved: {})"
+CANCELLED = "The turn was cancelled, because the agent {}: {}"
+_DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
+
+
+class UnaskedActionMonitor:
+    """Of one chat, over all its turns."""
+
+    def __init__(self, state: ConversationState, permissions: Permissions) -> None:
+        self._state, self._permissions = state, permissions
+        self._replayed: set[int] = set()
+        # By entry id, the calls that were checked and may go on, as they were then.
+        self._harmless: dict[int, ToolCall] = {}
+        # By entry id, since when each call is in progress without a question (`time.monotonic()`).
+        self._suspects: dict[int, float] = {}
+        self._suspected = anyio.Event()
+
+    def annotate(self, before: Conversation, after: Conversation) -> Conversation:
+        """`after`, with a mark at each call that just went on without a question."""
+        for entry in reduce.changed(before, after):
+            if isinstance(entry, ToolCall) and self._concerns(entry, is_new=entry.id >= len(before.entries)):
+                after = self._check(after, entry)
+        return after
+
+    async def run(self) -> None:
+        """Mark, during a turn, calls that stay in progress without a question."""
+        while True:
+            await self._suspected.wait()
+            self._suspected = anyio.Event()
+            while self._suspects:
+                await anyio.sleep(max(0.0, min(self._suspects.values()) + PATIENCE_SECONDS - time.monotonic()))
+                if self._permissions.open:
+                    await anyio.sleep(PATIENCE_SECONDS)  # what is in progress may be what we are asking about
+                else:
+                    self._mark_suspects(time.monotonic() - PATIENCE_SECONDS)
+
+    def end(self) -> None:
+        """Mark what is in progress at the end of a turn: no question can come any more."""
+        self._mark_suspects(time.monotonic())
+        self._suspects.clear()
+
+    def _mark_suspects(self, until: float) -> None:
+        for number in [number for number, since in self._suspects.items() if since <= until]:
+            del self._suspects[number]
+            call = self._state.conversation.entries[number]
+            if isinstance(call, ToolCall) and went_on(call) == "perhaps":
+                self._state.advance(self._marked(self._state.conversation, call))
+
+    def _concerns(self, call: ToolCall, *, is_new: bool) -> bool:
+        """Neither a replayed call, nor one of ours, which has its own question.
+
+        History that is sent late has calls that are completed when they first appear.
+        """
+        turn = self._state.running
+        is_late = self._state.is_resumed and is_new and call.standing.reported == "completed"
+        if is_late or (turn is not None and turn.is_replay):
+            self._replayed.add(call.id)
+        return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
+
+    def _check(self, now: Conversation, call: ToolCall) -> Conversation:
+        match went_on(call):
+            case "perhaps" if call.unasked is None:
+                self._suspects.setdefault(call.id, time.monotonic())
+                self._suspected.set()
+            case "unasked" if self._is_harmless(call):
+                pass
+            case "unasked" | "refused" if call.unasked is None:
+                self._suspects.pop(call.id, None)
+                return self._marked(now, call)
+            case "no":
+                self._suspects.pop(call.id, None)
+                if call.unasked is None and self._changed_after_approval(call):
+                    return self._marked(now, call)
+        return now
+
+    def _is_harmless(self, call: ToolCall) -> bool:
+        """Whether nothing was added since it was checked: a flood of updates must not make us check each time."""
+        before = self._harmless.get(call.id)
+        return before is not None and all(getattr(before, name) is getattr(call, name) for name in _DESCRIPTION)
+
+    def _marked(self, now: Conversation, call: ToolCall) -> Conversation:
+        mark = self._mark(call)
+        if mark is None:
+            self._harmless[call.id] = call
+            return now
+        after = reduce.mark(now, call.id, mark)
+        stop, settings = self._state.stop, self._permissions.policy.settings
+        if mark.covered or settings.on_unasked != "cancel" or stop is None or stop.pressed:
+            return after
+        stop.press()
+        title = CANCELLED.format(visible_line(mark.words), visible_line(subject_of(call)))
+        return reduce.reduce(after, NoticeUpdate("error", title))
+
+    def _mark(self, call: ToolCall) -> Unasked | None:
+        """The mark for a call that went on; None if it did nothing that it should have asked about."""
+        if went_on(call) == "refused":
+            return self._noted(call, "ran although refused", Unasked(REFUSED))
+        approvals = self._permissions.approvals
+        if approvals.take_operation(call):
+            return None
+        context = self._permissions.policy.context(call)
+        words = self._accusation(call, context)
+        if words is None:
+            return None
+        if cover := why_covered(call, approvals.standing, context):
+            return self._noted(call, "covered", Unasked(cover, covered=True))
+        if not is_denied(call, context) and approvals.unmatched.covers(call, context.root):
+            return None
+        return self._noted(call, "ran without asking", Unasked(words))
+
+    def _noted(self, call: ToolCall, outcome: LedgerOutcome, mark: Unasked) -> Unasked:
+        approvals = self._permissions.approvals
+        approvals.ledger = approvals.ledger.acted(call, outcome, mark.words)
+        return mark
+
+    def _accusation(self, call: ToolCall, context: PolicyContext) -> str | None:
+        if call.standing.questions:
+            return EARLY
+        if self._changed_after_approval(call):
+            return CHANGED.format(visible_line(subject_of(self._permissions.approvals.allowed[call.id])))
+        return unasked_action(call, context)
+
+    def _changed_after_approval(self, call: ToolCall) -> bool:
+        """Whether the agent now describes something else than what was allowed."""
+        allowed = self._permissions.approvals.allowed.get(call.id)
+        if allowed is None or call.standing.asked != "allowed" or not _says_more(call, allowed):
+            return False
+        return is_another(call, allowed, self._permissions.policy.settings.folder)
+
+
+def _says_more(call: ToolCall, before: ToolCall) -> bool:
+    """Whether more than output was added: a flood of updates brings little else."""
+    if call.raw_input is not before.raw_input or call.locations != before.locations:
+        return True
+    return _diffs(call) != _diffs(before)
+
+
+def _diffs(call: ToolCall) -> list[Diff]:
+    return [part for part in call.content if isinstance(part, Diff)]

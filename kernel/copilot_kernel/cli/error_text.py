@@ -1,0 +1,28 @@
+"""Exit codes, and a failure as text for a terminal: what happened, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+
+from ..acp.messages import AuthMethod
+from ..errors import AuthRequired, CopilotError
+from ..rendering.plain import clean, one_line
+
+FAILED, MISUSED, CANCELLED = 1, 2, 130
+
+
+def error_text(error: CopilotError) -> str:
+    """What happened, and below it what to do next."""
+    return clean("\n".join(filter(None, [f"copilot-kernel: {error}", next_steps(error)])))
+
+
+def next_steps(error: CopilotError) -> str:
+    """The error's hint; for a sign-in, the agent's own ways to do it."""
+    methods = [*map(_method, error.methods)] if isinstance(error, AuthRequired) else []
+    heading = "Sign in, then try again:" if methods else ""
+    return clean("\n".join(filter(None, [error.hint, heading, *methods])))
+
+
+def _method(method: AuthMethod) -> str:
+    text = ": ".join(filter(None, [one_line(method.name or method.id), one_line(method.description)]))
+    return "\n    ".join(filter(None, [text, shlex.join(method.command)]))

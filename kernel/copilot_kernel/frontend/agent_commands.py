@@ -1,0 +1,264 @@
+"""Commands about the agent: its status, which one it is, what it lets the user set, sign-in, log, attachments."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+
+from copilot_widgets.field import PickerField, Picks
+
+from ..acp.mcp import McpOffer
+from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
+from ..chat import choices
+from ..chat.choices import Choice, Setting
+from ..errors import UsageError
+from ..mcp_config import McpServer, describe
+from ..rendering.plain import visible_text
+from .chat_runner import CLOSE_LIMIT
+from .command_context import CommandContext, Completions, Situation
+from .command_output import CommandOutput, Menu, Report, doing, show_done
+from .permission_commands import BYPASSING
+
+LOG_LINES = 100
+"""Of the wire's log, unless a number is given."""
+MAX_NAMED = 20
+"""Attached files that are named."""
+
+_SERVERS = "The setting mcp_servers (COPILOT_KERNEL_MCP_SERVERS) names them."
+
+Put = Callable[[Setting, Choice], Awaitable[None]]
+"""Sets something at the agent."""
+
+# -- what it is -----------------------------------------------------------------------------------------------------
+
+
+async def status(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%status`."""
+    now = context.situation(output.live)
+    bypasses = now.in_force.mode == "bypassPermissions"
+    rows = tuple((name, value) for name, value in _facts(now) if value)
+    output.show(Report("Status", rows=rows, note=BYPASSING if bypasses else "", alarms=bypasses))
+
+
+async def agent(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%agent [COMMAND]`."""
+    from ..acp.locate import locate
+
+    now = context.situation(output.live)
+    if not rest:
+        origin = now.settings.origins.get("agent", "")
+        output.show(Report(rows=(("Agent", _agent_name(now)), ("Command", _command(now)), ("Set by", origin))))
+        return
+    launch = locate(rest, os.environ)
+    await context.home.reopen(CLOSE_LIMIT)
+    context.sessions = ()
+    context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
+    show_done(output, f"The next prompt starts {launch.label}.")
+
+
+restart = doing(lambda chat, _: chat.restart(), "The agent has ended; the next prompt starts it again.")
+login = doing(lambda chat, method: chat.authenticate(method), "Signed in.")
+logout = doing(lambda chat, _: chat.logout(), "Signed out.")
+
+
+async def log(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%log [LINES]`."""
+    from ..rendering.report import render_lines
+
+    if rest and not (rest.isascii() and rest.isdigit() and 0 < len(rest) < 7):
+        raise UsageError(f'"{rest}" is not a number of lines.')
+    lines = context.home.chat.log() if context.home.chat else []
+    output.display(render_lines("The last turn on the wire", lines[-int(rest or LOG_LINES) :]))
+
+
+async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%mcp`."""
+    from ..acp.locate import locate
+    from ..acp.mcp import select_servers
+
+    now = context.situation(output.live)
+    servers, info = now.settings.mcp_servers, now.info
+    if not servers:
+        output.show(Report("MCP servers", note=f"There are none. {_SERVERS}"))
+        return
+    offered = select_servers(servers, info, locate(now.settings.agent, os.environ)) if info else None
+    rows = tuple((server.name, describe(server), _how(server, offered)) for server in servers)
+    output.show(Report("MCP servers", ("Name", "Server", "For this agent"), rows))
+
+
+def logins(now: Situation, typed: str) -> Completions:
+    """Completions after `%login`."""
+    methods = now.info.auth_methods if now.info else ()
+    return 0, [Choice(method.id, method.id, method.name, method.description) for method in methods]
+
+
+def _facts(now: Situation) -> Iterator[tuple[str, str]]:
+    """In a batch run, without what differs from run to run."""
+    settings, state, book = now.settings, now.state, now.in_force
+    yield "Agent", _agent_name(now)
+    yield "Command", _command(now)
+    yield "Session", (state.id if now.live else "open") if state else "none is open"
+    yield "Title", now.conversation.title if now.live else ""
+    yield "Folder", settings.folder if now.live else ""
+    for setting in (choices.modes(state), choices.models(state), *choices.more_options(state)):
+        yield setting.name, _current(setting)
+    yield "Context", _context(now) if now.live else ""
+    yield "Permissions", book.mode
+    yield "Allowed without asking", ", ".join(book.texts("allow"))
+    yield "Always asked about", ", ".join(book.texts("ask"))
+    yield "Denied", ", ".join(book.texts("deny"))
+    yield "With the next prompt", ", ".join(map(name_of, now.attached[:MAX_NAMED]))
+
+
+def _agent_name(now: Situation) -> str:
+    if now.info is None:
+        return "not running; the next prompt starts it"
+    return " ".join(filter(None, (now.info.title or now.info.name or "nameless", now.info.version)))
+
+
+def _command(now: Situation) -> str:
+    return now.settings.agent or "GitHub Copilot CLI, if it is found"
+
+
+def _context(now: Situation) -> str:
+    usage = now.conversation.usage
+    if usage is None:
+        return ""
+    return f"{usage.used:,} of {usage.size:,} tokens" if usage.size > 0 else f"{usage.used:,} tokens"
+
+
+def _how(server: McpServer, offered: McpOffer | None) -> str:
+    if offered is None:
+        return "known once the agent runs"
+    if server in offered.flagged:
+        return "passed by Copilot's own flag"
+    return next((f"not passed: {why}" for unsent, why in offered.unsent if unsent == server), "passed")
+
+
+# -- attachments ----------------------------------------------------------------------------------------------------
+
+
+async def attach(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%attach [FILE…]`."""
+    try:
+        paths = shlex.split(rest)
+    except ValueError as error:
+        raise UsageError(f"Cannot read the file names: {error}.", "Check the quotes.") from error
+    if paths:
+        await context.attach(paths)
+    blocks = context.situation().attached
+    if not blocks:
+        output.show(Report("Nothing is attached", note="%attach FILE… attaches files to the next prompt."))
+        return
+    more = f"and {len(blocks) - MAX_NAMED} more" if len(blocks) > MAX_NAMED else ""
+    output.show(Report("With the next prompt", rows=tuple((name_of(each),) for each in blocks[:MAX_NAMED]), note=more))
+
+
+def name_of(block: Block) -> str:
+    """What an attachment is called."""
+    match block:
+        case ResourceLink(uri=uri, name=name):
+            return name or uri
+        case EmbeddedResource(uri=uri):
+            return uri
+        case ImageBlock(mime_type=kind, uri=uri):
+            return uri or kind
+        case AudioBlock(mime_type=kind):
+            return kind
+        case TextBlock(text=text):
+            return " ".join(text.split())[:60]
+    return "something else"
+
+
+# -- what the agent lets the user set -------------------------------------------------------------------------------
+
+
+async def mode(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%mode [NAME]`."""
+    setting = choices.modes(await context.offered("modes"))
+    await _one(output, setting, rest, lambda _, choice: context.do(lambda chat: chat.set_mode(str(choice.value))))
+
+
+async def model(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%model [NAME]`."""
+    setting = choices.models(await context.offered("models"))
+    await _one(output, setting, rest, lambda _, choice: context.do(lambda chat: chat.set_model(str(choice.value))))
+
+
+async def options(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%options [OPTION VALUE]`."""
+
+    async def put(setting: Setting, choice: Choice) -> None:
+        await context.do(lambda chat: chat.set_option(setting.id, choice.value))
+
+    found = choices.options(await context.offered("options"))
+    id, _, value = rest.partition(" ")
+    if id:
+        await _one(output, choices.find_option(found, id), value.strip(), put)
+    else:
+        await _choose(output, [setting for setting in found if setting.choices], put)
+
+
+def option_values(now: Situation, typed: str) -> Completions:
+    """Completions after `%options`."""
+    found, (id, blank, _) = choices.options(now.state), typed.partition(" ")
+    if not blank:
+        return 0, [Choice(each.id, each.id, each.name, each.about) for each in found]
+    return len(id) + 1, next((each.choices for each in found if each.id.casefold() == id.casefold()), ())
+
+
+async def _one(output: CommandOutput, setting: Setting, typed: str, put: Put) -> None:
+    if not setting.choices:
+        raise UsageError(f"This agent offers no choice of {setting.id}.", "%options shows what it lets you set.")
+    if typed:
+        await put(setting, choice := choices.find(setting, typed))
+        show_done(output, _is_set(setting, choice))
+    else:
+        await _choose(output, [setting], put)
+
+
+async def _choose(output: CommandOutput, settings: Sequence[Setting], put: Put) -> None:
+    static = _choices_report(settings[0]) if len(settings) == 1 else _options_report(settings)
+    if not settings:
+        output.show(static)
+        return
+
+    async def apply(picks: Picks) -> str:
+        changed = [(s, s.choices[n]) for s, n in zip(settings, picks, strict=True) if n is not None and n != s.current]
+        for setting, choice in changed:
+            await put(setting, choice)
+        return ", ".join(_is_set(setting, choice) for setting, choice in changed)
+
+    await output.choose(Menu(tuple(map(_field, settings)), "Apply", static), apply)
+
+
+def _field(setting: Setting) -> PickerField:
+    names = tuple(visible_text(choice.name or choice.word) for choice in setting.choices)
+    hints = tuple(visible_text(choice.about or choice.label) for choice in setting.choices)
+    words = tuple(choice.word for choice in setting.choices)
+    return PickerField(visible_text(setting.name), names, setting.current, hints, words)
+
+
+def _choices_report(setting: Setting) -> Report:
+    rows = tuple(
+        ("•" if number == setting.current else "", choice.word, choice.name, choice.about)
+        for number, choice in enumerate(setting.choices)
+    )
+    return Report(setting.name, ("", "Type", "Name", ""), rows)
+
+
+def _options_report(settings: Sequence[Setting]) -> Report:
+    rows = tuple(
+        (each.id, each.name, _current(each), ", ".join(choice.word for choice in each.choices)) for each in settings
+    )
+    return Report("Options", ("Option", "Name", "Value", "Values"), rows, "%options OPTION VALUE sets one.")
+
+
+def _current(setting: Setting) -> str:
+    return setting.chosen.label if setting.chosen else ""
+
+
+def _is_set(setting: Setting, choice: Choice) -> str:
+    return f"{setting.name}: {choice.label}"

@@ -1,0 +1,122 @@
+"""What commands work with: the chat, the settings of this kernel, and the sessions that were listed last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ..acp.messages import AgentInfo, Block, SessionInfo, SessionState
+from ..config import Settings
+from ..conversation.model import Conversation
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from ..chat.choices import Choice
+    from ..chat.session_options import Offer
+    from ..permissions.ledger import LedgerEntry
+    from ..permissions.rulebook import Rulebook
+    from .chat_runner import ChatRunner
+
+T = TypeVar("T")
+
+Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
+"""Where in what was typed after a command's name the word begins that is being typed, and what it may become."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known of the chat at one moment.
+
+    `conversation` is empty while no session is open, `info` None while the agent does not run; `sessions` are those
+    that it listed last.
+    """
+
+    settings: Settings
+    conversation: Conversation
+    info: AgentInfo | None = None
+    attached: tuple[Block, ...] = ()
+    sessions: tuple[SessionInfo, ...] = ()
+    live: bool = True
+    """Somebody is watching: show what differs from run to run."""
+    book: Rulebook | None = None
+    """The mode and the rules of the chat; None while there is none."""
+    decisions: tuple[LedgerEntry, ...] = ()
+    """What was decided about permissions, in that order."""
+
+    @property
+    def in_force(self) -> Rulebook:
+        """The permission mode and the rules."""
+        from ..permissions.rulebook import Rulebook
+
+        return self.book or Rulebook.of(self.settings)
+
+    @property
+    def state(self) -> SessionState | None:
+        """The open session."""
+        return self.conversation.state
+
+
+class CommandContext:
+    """One for a kernel. `load` reads the settings when they are first needed."""
+
+    def __init__(self, home: ChatRunner, load: Callable[[], Settings]) -> None:
+        self.home, self._load = home, load
+        self.sessions: tuple[SessionInfo, ...] = ()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What a new chat is given; commands may replace it."""
+        return self._load()
+
+    @property
+    def state(self) -> SessionState | None:
+        """The open session; None if none is open."""
+        return self.situation().state
+
+    def situation(self, live: bool = True) -> Situation:
+        """What is known now, without asking the agent."""
+        chat = self.home.chat
+        if chat is None:
+            return Situation(self.settings, Conversation(), live=live)
+        conversation = chat.conversation if chat.session else Conversation()
+        book, decisions = chat.book, chat.ledger.kept
+        return Situation(chat.settings, conversation, chat.info, chat.attached, self.sessions, live, book, decisions)
+
+    async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
+        """Do something with the chat, which is opened if need be. Raises CopilotError."""
+        return await self.home.do(work)
+
+    async def ready(self) -> SessionState | None:
+        """The open session; the agent is started if need be. Raises CopilotError."""
+        await self.do(lambda chat: chat.ready())
+        return self.state
+
+    async def offered(self, what: Offer) -> SessionState:
+        """The open session with its modes, models or options; see `Chat.offered`. Raises CopilotError."""
+        return await self.do(lambda chat: chat.offered(what))
+
+    async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
+        """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""
+        listed = await self.do(lambda chat: chat.sessions(here))
+        self.sessions = newest_first(listed)
+        return self.sessions
+
+    async def attach(self, paths: Sequence[str]) -> None:
+        """Attach files to the next prompt. Starts the agent, which says what it can take. Raises UsageError."""
+        from ..chat.attachments import read
+
+        async def work(chat: Chat) -> None:
+            await chat.ready()
+            assert chat.info is not None
+            found = [await asyncio.to_thread(read, path, chat.info, chat.agent.cwd) for path in paths]
+            chat.attach(found)
+
+        await self.do(work)
+
+
+def newest_first(sessions: Sequence[SessionInfo]) -> tuple[SessionInfo, ...]:
+    """Sorted by `updated_at`; sessions without it come last."""
+    return tuple(sorted(sessions, key=lambda session: session.updated_at, reverse=True))

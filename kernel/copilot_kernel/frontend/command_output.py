@@ -1,0 +1,99 @@
+"""Where a command writes: a notebook cell, a terminal, or a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from copilot_widgets.field import PickerField, Picks
+
+from ..errors import UsageError
+from ..rendering.markup import Bundle
+from ..rendering.report import render_done, render_report
+from ..rendering.wording import CELL, Wording
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from .command_context import CommandContext
+    from .display import Display
+
+Row = tuple[str, ...]
+
+Apply = Callable[[Picks], Awaitable[str]]
+"""Does what was chosen and returns a line that says what was done; empty if nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command shows: a title, a table and a note after it; whatever is empty is left out.
+
+    `warns`: the note is a warning; `alarms`: it is about a danger that lasts.
+    """
+
+    title: str = ""
+    head: Row = ()
+    rows: tuple[Row, ...] = ()
+    note: str = ""
+    warns: bool = False
+    alarms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """What can be chosen: `button` says what choosing does, `static` is shown where there are no widgets."""
+
+    fields: tuple[PickerField, ...]
+    button: str
+    static: Report
+    by_button_only: bool = False
+    """Do not ask for a line of input: the list alone is worth showing."""
+
+
+class CommandOutput(Protocol):
+    """What a command may do where it writes. Subclasses inherit what suits an output where nothing can be asked."""
+
+    live: bool
+    """A user is watching: show also what differs from run to run."""
+    wording: Wording = CELL
+
+    def display(self, data: Bundle, /) -> None:
+        """Show a MIME bundle."""
+
+    def stream(self, text: str, name: str = "stdout") -> None:
+        """Show plain text; `name` is stdout or stderr."""
+
+    def show(self, report: Report) -> None:
+        """Show a report."""
+        self.display(rendered(report, self.wording))
+
+    async def choose(self, menu: Menu, apply: Apply) -> None:
+        """Let the user choose, and apply it; in a batch run, show `menu.static`. Raises what `apply` raises."""
+        self.show(menu.static)
+
+    def replay(self, folder: str) -> AbstractContextManager[Display]:
+        """A view that shows an earlier conversation; paths in `folder` are shown relative to it."""
+        raise UsageError("An earlier conversation cannot be shown here.")
+
+
+def rendered(report: Report, wording: Wording = CELL) -> Bundle:
+    """The MIME bundle that shows `report`."""
+    return render_report(report.title, report.head, report.rows, report.note, report.warns, report.alarms, wording)
+
+
+def show_done(output: CommandOutput, line: str) -> None:
+    """Show one line that says what was done."""
+    output.display(render_done(line, output.wording))
+
+
+def doing(
+    work: Callable[[Chat, str], Coroutine[Any, Any, Any]], done: str
+) -> Callable[[CommandContext, CommandOutput, str], Coroutine[Any, Any, None]]:
+    """A command that does `work` with the chat and what was typed after its name, and then shows the line `done`."""
+
+    async def run(context: CommandContext, output: CommandOutput, rest: str) -> None:
+        await context.do(lambda chat: work(chat, rest))
+        show_done(output, done)
+
+    return run

@@ -1,0 +1,1 @@
+"""The chat: a WebSocket protocol, and the page that speaks it."""

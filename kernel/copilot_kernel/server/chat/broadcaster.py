@@ -1,0 +1,264 @@
+"""What the subscribers of one conversation receive: each change of it once, and what matters to who joins later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...acp.elicitation import Elicitation, ElicitationAnswer
+from ...acp.messages import PermissionOption
+from ...conversation.model import Conversation, Entry
+from ...errors import UsageError, trace
+from ...permissions import policy
+from ...permissions.question import PermissionAnswer, Question
+from ...rendering.markdown import to_html
+from ...rendering.markup import escape
+from ...rendering.plain import visible_line
+from ...rendering.question import question_html
+from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
+from .html import HtmlBatcher
+from .outbox import newest
+from .wire import ApprovalRequest, ApproveTool, Delta, EntryHtml, Event, Message, SandboxResult
+
+MAX_REPLAYED_ENTRIES = 500
+MAX_QUESTION_CHARS = 4_000_000
+"""Of a question's HTML; what cannot be shown is rejected."""
+FORM_NOT_SHOWN = "The agent asked for input that this chat cannot show; the request was declined"
+_SHOWN_AS_HTML = frozenset({"thought", "plan", "prompt", "notice", "resource_link", "tool_start", "tool_update"})
+"""Events that HTML subscribers get as HTML instead."""
+
+_log = logging.getLogger(__name__)
+
+
+class Subscriber(Protocol):
+    """One socket. `wants_html`: it gets entries as HTML, not as deltas."""
+
+    wants_html: bool
+
+    def receive(self, message: Message) -> None:
+        """Send it when there is time; never waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenQuestion:
+    question: Question
+    request: ApprovalRequest
+    answer: asyncio.Future[PermissionAnswer]
+
+
+class PendingApprovals:
+    """The open questions of one conversation: any subscriber may answer, once, within `limit` seconds."""
+
+    def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], limit: float) -> None:
+        self._call_ids, self._publish, self._limit = call_ids, publish, limit
+        self._open: dict[str, _OpenQuestion] = {}
+
+    @property
+    def requests(self) -> tuple[ApprovalRequest, ...]:
+        """The open questions, oldest first."""
+        return tuple(each.request for each in self._open.values())
+
+    def __contains__(self, call_id: str) -> bool:
+        return call_id in self._open
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        """The one answer; cancelled when the question is withdrawn."""
+        request = self._request(question)
+        if len(request.html) > MAX_QUESTION_CHARS:
+            return PermissionAnswer(policy.reject(question.options), "nobody", "it is too large to be shown here")
+        open_question = _OpenQuestion(question, request, asyncio.get_running_loop().create_future())
+        answer = PermissionAnswer(None, "cancel", "withdrawn")
+        self._open[request.call_id] = open_question
+        self._publish(request)
+        try:
+            answer = await self._answer(open_question)
+        finally:
+            del self._open[request.call_id]
+            fields = {"call_id": request.call_id, "approved": answer.allows, "reason": answer.words}
+            self._publish(Event("approval_resolved", fields))
+        return answer
+
+    def answer(self, action: ApproveTool) -> None:
+        """The first answer counts. Raises UsageError for a question that is not open, or has no such option."""
+        found = self._open.get(action.call_id)
+        if found is None or found.answer.done():
+            raise UsageError(f"There is no open question {action.call_id:.100}.", "It may have been answered already.")
+        answer = PermissionAnswer(_chosen(action, found.question.options), "you", feedback=action.reason.strip())
+        if answer.feedback and not answer.rejects:
+            raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
+        found.answer.set_result(answer)
+
+    async def _answer(self, open_question: _OpenQuestion) -> PermissionAnswer:
+        try:
+            async with asyncio.timeout(self._limit):
+                return await open_question.answer
+        except TimeoutError:
+            reason = f"nobody answered within {self._limit:g} s"
+            return PermissionAnswer(policy.reject(open_question.question.options), "nobody", reason)
+
+    def _request(self, question: Question) -> ApprovalRequest:
+        call = question.call
+        return ApprovalRequest(
+            call_id=self._call_ids.of_question(call, question.key),
+            tool=tool(call),
+            arguments=arguments(call),
+            title=visible_line(call.best_title),
+            options=question.options,
+            entry=call.id,
+            html=question_html(question),
+        )
+
+
+def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
+    """The option of that id; without an id, yes allows once, and anything else rejects."""
+    if action.option_id is not None:
+        found = next((option for option in options if option.id == action.option_id), None)
+        if found is None:
+            raise UsageError(
+                "The question has no such option.", f"Use one of: {', '.join(each.id for each in options)}."
+            )
+        return found
+    if not action.approves:
+        return policy.reject(options)
+    once = next((option for option in options if option.kind == "allow_once"), None)
+    if once is None:
+        raise UsageError("The agent does not offer to allow this once.", "Answer with an option_id, or reject it.")
+    return once
+
+
+class Broadcaster:
+    """A `chat.View`. `conversation` returns it as it stands; while `replays`, what it shows was published before."""
+
+    def __init__(self, conversation: Callable[[], Conversation], save_file: SaveFile, cwd: str, limit: float) -> None:
+        call_ids = CallIds()
+        self.subscribers: set[Subscriber] = set()
+        self.approvals = PendingApprovals(call_ids, self.publish, limit)
+        self.replays = False
+        self._conversation = conversation
+        self._encoder = EntryEncoder(call_ids, save_file)
+        self._html = HtmlBatcher(self.publish, lambda: any(each.wants_html for each in self.subscribers), cwd)
+        self._state: dict[str, Any] = {}
+        self._status = ""
+
+    # -- subscribers ------------------------------------------------------------------------------------------------
+
+    def join(self, subscriber: Subscriber, last: Sequence[Line], earlier: Sequence[Line], running: bool) -> None:
+        """Send the last messages, what the running turn did so far, and the open questions; then all that follows.
+
+        `earlier` are those of the last messages that are not entries of the conversation, and so have no HTML.
+        """
+        self._html.flush()
+        conversation = self._conversation()
+        if lines := earlier if subscriber.wants_html else last:
+            messages = [_line(each, subscriber.wants_html) for each in lines]
+            subscriber.receive(Event("history", {"messages": messages}))
+        if subscriber.wants_html:
+            self._replay_html(subscriber, conversation)
+        elif running:
+            self._replay_turn(subscriber, conversation)
+        self._state = _states(conversation)
+        for name, fields in self._state.items():
+            subscriber.receive(Event(name, fields))
+        for request in self.approvals.requests:
+            subscriber.receive(request)
+        self.subscribers.add(subscriber)
+
+    def publish(self, message: Message) -> None:
+        """Send to every subscriber for whose form it is meant."""
+        for subscriber in tuple(self.subscribers):
+            if _is_for(message, subscriber.wants_html):
+                subscriber.receive(message)
+
+    def settle(self) -> None:
+        """Send what waits: the response is over."""
+        self._html.settle()
+        self._publish_state()
+
+    def _replay_html(self, subscriber: Subscriber, conversation: Conversation) -> None:
+        first = next((each.id for each in last_messages(conversation)), 0)
+        entries = conversation.entries[max(first, len(conversation.entries) - MAX_REPLAYED_ENTRIES) :]
+        for message in self._html.replay(entries):
+            subscriber.receive(message)
+        for entry in entries:
+            for file in self._encoder.files.get(entry.id, ()):
+                subscriber.receive(file)
+
+    def _replay_turn(self, subscriber: Subscriber, conversation: Conversation) -> None:
+        entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]
+        for message in newest(message for entry in entries for message in self._encoder.encode_again(entry)):
+            subscriber.receive(message)
+
+    # -- the view ---------------------------------------------------------------------------------------------------
+
+    def show(self, entry: Entry) -> None:
+        """`entry` is new or changed."""
+        try:
+            messages = tuple(self._encoder.encode(entry))
+            if not self.replays:
+                self._html.put(entry)
+                for message in messages:
+                    self.publish(message)
+                self._publish_state()
+        # As in a cell: a bug in encoding one entry must not end the turn, nor the connection that it came by.
+        except Exception as error:
+            _log.error("an entry could not be encoded: %s %d: %s", type(entry).__name__, entry.id, trace(error))
+
+    def status(self, words: str) -> None:
+        """A passing line."""
+        if words != self._status:
+            self._status = words
+            self.publish(Event("status", {"content": words}))
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        """The answer of any subscriber."""
+        self._html.flush()
+        return await self.approvals.ask(question)
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """Decline: the protocol has no message for forms."""
+        self.notice("warning", FORM_NOT_SHOWN, request.message)
+        return ElicitationAnswer("decline", reason="this chat cannot ask for it")
+
+    def notice(self, severity: str, title: str, description: str = "") -> None:
+        """Send a line that is not an entry of the conversation, to HTML subscribers, too."""
+        fields = {"severity": severity, "title": title, "description": description}
+        for subscriber in tuple(self.subscribers):
+            subscriber.receive(Event("notice", fields))
+
+    def _publish_state(self) -> None:
+        for name, fields in _states(self._conversation()).items():
+            if self._state.get(name) != fields:
+                self._state[name] = fields
+                self.publish(Event(name, fields))
+
+
+def _is_for(message: Message, wants_html: bool) -> bool:
+    match message:
+        case EntryHtml():
+            return wants_html
+        case Delta() | SandboxResult():
+            return not wants_html
+        case Event(event=event):
+            return not (wants_html and event in _SHOWN_AS_HTML)
+    return True
+
+
+def _line(line: Line, wants_html: bool) -> dict[str, str]:
+    found = {"role": line.role, "content": line.content}
+    if wants_html:
+        found["html"] = escape(line.content) if line.role == "user" else to_html(line.content)
+    return found
+
+
+def _states(conversation: Conversation) -> dict[str, dict[str, Any]]:
+    """Events about the session's mode, model and tokens, as far as the agent reports them."""
+    found: dict[str, dict[str, Any]] = {}
+    state, usage = conversation.state, conversation.usage
+    if state is not None and (state.mode or state.model):
+        found["mode"] = {"mode": state.mode or "", "model": state.model or ""}
+    if usage is not None:
+        found["usage"] = {"used": usage.used, "size": usage.size, "cost": usage.cost}
+    return found

@@ -1,0 +1,129 @@
+"""Slash commands of the chat: the notebook's `%` commands by the same dispatcher."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ...errors import AgentError, CopilotError, UsageError
+from ...frontend import commands
+from ...frontend.command_context import CommandContext
+from ...frontend.command_output import CommandOutput, Report
+from ...frontend.commands import TABLE, Command
+from ...frontend.session_commands import find_by_id
+from ...rendering.failure import render_failure
+from ...rendering.markup import Bundle
+from ...rendering.wording import Wording
+from .wire import CommandResult, Failure
+
+WORDING = Wording("try again", "/", frozenset(TABLE))
+ALIASES = {"models": "model"}
+"""Names of the chat protocol."""
+UNAVAILABLE = {
+    "close": "It is closed when it has been idle for a while; /new starts another one.",
+    "agent": "The agent of this server is a setting: COPILOT_KERNEL_AGENT.",
+    "log": "Other conversations share the connection to the agent; see the log in the notebook.",
+    "restart": "Other conversations share the agent; restart the server instead.",
+}
+"""Commands that concern the whole server, and what to do instead."""
+IMMEDIATE = frozenset({"help", "status", "sessions", "models", "mcp", "permissions"})
+"""Without arguments, these do not wait for the turn that runs."""
+DETAILED = frozenset({"status", "sessions", "attach", "mcp", "permissions"})
+"""Commands whose output has ids and times; the others would offer a choice to a person."""
+
+_NAME = re.compile(r"/([A-Za-z][\w-]*)(?:[ \t]+(.*))?", re.DOTALL)
+
+
+def to_agent(text: str) -> str:
+    """The prompt in `text`: `//name` is the agent's `/name`."""
+    return text[1:] if text.startswith("//") else text
+
+
+def parse(text: str, advertised: tuple[str, ...] = ()) -> Command | None:
+    """The command of ours in `text`; None for a prompt, also for a command that only the agent knows.
+
+    Raises UsageError for an unknown one.
+    """
+    typed = _typed(text)
+    if typed is None:
+        return None
+    name = ALIASES.get(typed.name, typed.name)
+    if name not in TABLE:
+        if typed.name in advertised:
+            return None
+        raise UsageError(f"Unknown command /{typed.name}.", f"/help lists them; //{typed.name} goes to the agent.")
+    if typed.rest and not TABLE[name].arguments:
+        raise UsageError(f"/{name} takes no arguments.", f"//{name} goes to the agent.")
+    return Command("sessions") if name == "resume" else Command(name, typed.rest)
+
+
+def parse_switch(text: str) -> Command | None:
+    """`/new` or `/resume ID`, which change the conversation of a socket."""
+    typed = _typed(text)
+    if typed is not None and ((typed.name == "resume" and typed.rest) or (typed.name == "new" and not typed.rest)):
+        return typed
+    return None
+
+
+def is_immediate(text: str) -> bool:
+    """Whether it need not wait for the turn that runs."""
+    typed = _typed(text)
+    return typed is not None and typed.name in IMMEDIATE and not typed.rest
+
+
+async def find_session_id(context: CommandContext, typed: str) -> str:
+    """The id of the session whose id begins with `typed`, or of the last one. Raises UsageError."""
+    return (await find_by_id(context, typed)).id
+
+
+async def run(context: CommandContext, command: Command) -> CommandResult:
+    """Run `command`. Raises CopilotError."""
+    if command.name in UNAVAILABLE and (command.rest or command.name != "agent"):
+        raise UsageError(f"/{command.name} is not available in a chat.", UNAVAILABLE[command.name])
+    if command.name == "delete" and command.rest and context.state and context.state.id.startswith(command.rest):
+        raise UsageError("This conversation is open here.", "Start a /new one first.")
+    output = OutputRecorder(live=command.name in DETAILED)
+    if command.name == "help" and not command.rest:
+        output.show(_help())
+    else:
+        await commands.run(context, output, command)
+    return output.result()
+
+
+def failure(error: CopilotError) -> Failure:
+    """What happened and what to do next, as text and as HTML."""
+    message = str(error) if isinstance(error, AgentError) else WORDING.adapt(str(error))
+    html = render_failure(error, WORDING)["text/html"]
+    return Failure("\n".join(filter(None, (message, WORDING.adapt(error.hint)))), html)
+
+
+@dataclass
+class OutputRecorder(CommandOutput):
+    """Keeps what a command shows. It cannot ask."""
+
+    live: bool
+    wording = WORDING
+    bundles: list[Bundle] = field(default_factory=list)
+
+    def display(self, data: Bundle, /) -> None:
+        self.bundles.append(data)
+
+    def stream(self, text: str, name: str = "stdout") -> None:
+        self.bundles.append({"text/plain": text})
+
+    def result(self) -> CommandResult:
+        """All that was shown."""
+        text = "\n\n".join(str(each.get("text/plain", "")) for each in self.bundles)
+        return CommandResult(text, "".join(str(each.get("text/html", "")) for each in self.bundles))
+
+
+def _typed(text: str) -> Command | None:
+    match = _NAME.fullmatch(text.strip())
+    return Command(match[1], (match[2] or "").strip()) if match else None
+
+
+def _help() -> Report:
+    rows = [(entry.usage, entry.summary) for entry in TABLE.values() if entry.name not in UNAVAILABLE]
+    rows.append(("/models", "List the agent's models."))
+    note = "Anything else is a prompt; //NAME is the agent's /NAME."
+    return Report("Commands", ("Type", "to"), tuple(rows), note)

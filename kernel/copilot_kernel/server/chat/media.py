@@ -1,0 +1,125 @@
+"""Files that agents produced: in a folder that only this user can read, under names that cannot be guessed.
+
+Nothing of what an agent says becomes part of a path, and no file is served as a page.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import mimetypes
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock
+from ...rendering.attachment import file_name
+from ...rendering.plain import whole
+from .wire import File
+
+MAX_FILE_BYTES = 20 * 2**20
+MAX_TOTAL_BYTES = 256 * 2**20
+"""Of all files; the oldest are removed."""
+
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
+AUDIO_TYPES = frozenset(
+    f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4")
+)
+_MIME_TYPE = re.compile(r"[a-z0-9][\w.+-]{0,60}/[a-z0-9][\w.+-]{0,100}")
+_BINARY = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """`name` is for people; `size` in bytes."""
+
+    path: Path
+    mime: str
+    name: str
+    size: int
+
+    @property
+    def is_inline(self) -> bool:
+        """A browser may show it; everything else it may only save."""
+        return self.mime in IMAGE_TYPES | AUDIO_TYPES
+
+    @property
+    def content_type(self) -> str:
+        """What is neither an image nor audio is text or mere bytes."""
+        if self.is_inline:
+            return self.mime
+        return "text/plain; charset=utf-8" if self.mime.startswith("text/") else _BINARY
+
+
+class MediaStore:
+    """`url` is where `find` is served, with a slash at its end. `close` removes everything."""
+
+    def __init__(self, url: str, max_bytes: int = MAX_TOTAL_BYTES) -> None:
+        self._url, self._max_bytes = url, max_bytes
+        self._folder: Path | None = None
+        self._files: OrderedDict[str, StoredFile] = OrderedDict()
+
+    def save(self, block: Block) -> File | None:
+        """Save the content of `block`. None if it is empty, too large, or not base64."""
+        content = _content(block)
+        if content is None or len(content) > MAX_FILE_BYTES:
+            return None
+        mime = _mime_type(block)
+        key = secrets.token_urlsafe(16) + (mimetypes.guess_extension(mime) or "")
+        name = file_name(getattr(block, "uri", ""), mime)
+        self._files[key] = StoredFile(self._write(key, content), mime, name, len(content))
+        self._remove_oldest()
+        return File(self._url + key, mime, name)
+
+    def find(self, key: str) -> StoredFile | None:
+        """The file of that name, unless it was removed."""
+        return self._files.get(key)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._files.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _write(self, key: str, content: bytes) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="copilot-media-"))
+        path = self._folder / key
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        return path
+
+    def _remove_oldest(self) -> None:
+        while sum(each.size for each in self._files.values()) > self._max_bytes:
+            _, oldest = self._files.popitem(last=False)
+            oldest.path.unlink(missing_ok=True)
+
+
+def _content(block: Block) -> bytes | None:
+    data = (
+        block.data
+        if isinstance(block, ImageBlock | AudioBlock)
+        else block.blob
+        if isinstance(block, EmbeddedResource)
+        else None
+    )
+    if data is None:
+        text = block.text if isinstance(block, EmbeddedResource) else None
+        return whole(text).encode() if text else None
+    compact = "".join(data.split()) if len(data) <= 2 * MAX_FILE_BYTES else ""
+    try:
+        return base64.b64decode(compact, validate=True) or None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _mime_type(block: Block) -> str:
+    claimed = getattr(block, "mime_type", "").partition(";")[0].strip().lower()
+    is_text = isinstance(block, EmbeddedResource) and block.blob is None
+    return claimed if _MIME_TYPE.fullmatch(claimed) else "text/plain" if is_text else _BINARY

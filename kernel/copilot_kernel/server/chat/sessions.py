@@ -1,0 +1,167 @@
+"""All conversations behind sockets, by the ids of their sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from tornado.websocket import WebSocketHandler
+
+from ...chat import Chat
+from ...config import Settings
+from ...errors import AgentRefused, AuthRequired, SessionInUse, UsageError
+from ...frontend.command_context import CommandContext
+from ..catalogue import choose
+from ..errors import ApiError
+from ..limits import Limits
+from ..pool import CHAT_PLACE, AgentPool
+from ..store import ConversationStore
+from .broadcaster import Subscriber
+from .encoder import Line, SaveFile
+from .session import ChatLimits, ChatServices, ChatSession
+
+MAX_HISTORIES = 200
+"""Released conversations whose last messages are kept."""
+MAX_SOCKETS = 200
+GOING_AWAY, TRY_AGAIN_LATER = 1001, 1013
+"""Close codes (RFC 6455)."""
+
+Opened = tuple[ChatSession, str]
+"""A conversation, and how it continues; see `SessionCreated.resumed`."""
+
+
+class ChatSessionManager:
+    """`close` ends all conversations, and the sockets that are connected."""
+
+    def __init__(self, services: ChatServices, limits: ChatLimits) -> None:
+        self.store: ConversationStore[ChatSession] = ConversationStore(limits.conversations, self._release)
+        self._services, self._limits = services, limits
+        self._histories: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[Opened]] = {}
+        self._releasing: dict[str, asyncio.Task[None]] = {}
+        self._sockets: set[WebSocketHandler] = set()
+
+    async def new(self, subscriber: Subscriber) -> ChatSession:
+        """A new conversation that `subscriber` has joined. Raises CopilotError."""
+        session, _ = await self._open_once(f"new {id(subscriber)}", self._begin)
+        session.join(subscriber)
+        return session
+
+    async def resume(self, session_id: str, subscriber: Subscriber) -> ChatSession:
+        """The same for a session that began before: it is still open, or the agent loads it, or its last messages are
+        known. Raises CopilotError."""
+        session, resumed = self.store.find(session_id), "live"
+        if session is None:
+            session, resumed = await self._open_once(session_id, lambda: self._load(session_id))
+        session.join(subscriber, resumed)
+        return session
+
+    def register(self, socket: WebSocketHandler) -> None:
+        """Keep an open socket, or close it when there are too many."""
+        self._sockets.add(socket)
+        if len(self._sockets) > MAX_SOCKETS:
+            socket.close(TRY_AGAIN_LATER, f"{MAX_SOCKETS} chats are already connected")
+
+    def unregister(self, socket: WebSocketHandler) -> None:
+        """Forget a closed socket."""
+        self._sockets.discard(socket)
+
+    async def close(self) -> None:
+        """End everything, in bounded time."""
+        for socket in tuple(self._sockets):
+            socket.close(GOING_AWAY, "the server is stopping")
+        for task in self._opening.values():
+            task.cancel()
+        closing = [*(session.close() for session in self.store.clear()), *self._releasing.values()]
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    # -- opening ----------------------------------------------------------------------------------------------------
+
+    async def _open_once(self, key: str, make: Callable[[], Coroutine[Any, Any, Opened]]) -> Opened:
+        """Several sockets may wait for one conversation; it is opened even if they leave."""
+        if key not in self._opening:
+            task = asyncio.create_task(make())
+            self._opening[key] = task
+            task.add_done_callback(lambda done: self._opening.pop(key, None))
+        return await asyncio.shield(self._opening[key])
+
+    async def _begin(self, earlier: tuple[Line, ...] = ()) -> Opened:
+        session = await self._create()
+        try:
+            await session.begin(earlier)
+        except BaseException:
+            await session.close()
+            raise
+        self.store.add(session.id, session)
+        return session, "context"
+
+    async def _load(self, session_id: str) -> Opened:
+        if session_id in self._releasing:
+            await asyncio.wait({self._releasing[session_id]})
+        session, history = await self._create(), self._histories.get(session_id)
+        try:
+            await session.resume(session_id, history or ())
+        except BaseException as error:
+            await session.close()
+            if isinstance(error, AuthRequired | SessionInUse) or not isinstance(error, AgentRefused | UsageError):
+                raise
+            if history is None:
+                raise UsageError("Session not found", f"Start with new_session. {error}") from error
+            return await self._begin(history)
+        self.store.add(session_id, session)
+        return session, "loaded"
+
+    async def _create(self) -> ChatSession:
+        if not await self.store.make_room(len(self._opening)):
+            raise UsageError(f"{self.store.size} conversations are already open.", "Close one of them first.")
+        context = await self._services.new_context()
+        return ChatSession(context, self._services, self._limits, lambda session: self.store.add(session.id, session))
+
+    # -- releasing ----------------------------------------------------------------------------------------------------
+
+    async def _release(self, session: ChatSession, names: list[str]) -> None:
+        """In a task of its own, for which `_load` waits if the session is wanted again."""
+        releasing = asyncio.create_task(self._finish_release(session, names))
+        for name in names:
+            self._releasing[name] = releasing
+            self._histories[name] = session.last
+            self._histories.move_to_end(name)
+        while len(self._histories) > MAX_HISTORIES:
+            self._histories.popitem(last=False)
+        await asyncio.shield(releasing)
+
+    async def _finish_release(self, session: ChatSession, names: list[str]) -> None:
+        try:
+            await session.release()
+        finally:
+            for name in names:
+                del self._releasing[name]
+
+
+def chat_services(
+    pool: AgentPool, limits: Limits, settings: Settings, default_model: str, save_file: SaveFile
+) -> ChatServices:
+    """Conversations under the rules of `settings`, with agents of `pool`."""
+
+    async def new_context() -> CommandContext:
+        return CommandContext(await pool.runner(settings, CHAT_PLACE), lambda: settings)
+
+    async def open_session(chat: Chat) -> None:
+        await pool.open_session(chat)
+        if default_model and pool.catalogue.models:
+            with suppress(UsageError):
+                await chat.set_model(choose(pool.catalogue.models, default_model).agent_id)
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(limits.turn())
+            except ApiError as error:
+                raise UsageError(error.message, "Send it again later.") from error
+            yield
+
+    return ChatServices(new_context, open_session, pool.close_session, save_file, turn)

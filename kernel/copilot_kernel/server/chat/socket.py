@@ -1,0 +1,232 @@
+"""The chat's WebSocket: actions are handled in order, but answers and stops do not wait for a session to open; messages
+are sent as fast as the client reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
+from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from ...errors import CopilotError, UsageError
+from ...frontend.commands import Command
+from ..errors import ApiError
+from ..handler import Handler
+from . import commands
+from .outbox import ActionQueue, Outbox
+from .session import INTERNAL_ERROR, ChatSession
+from .sessions import TRY_AGAIN_LATER
+from .wire import (
+    MAX_CHARS,
+    Action,
+    ApproveTool,
+    Done,
+    Failure,
+    Message,
+    NewSession,
+    ResumeSession,
+    Send,
+    Stop,
+    UnreadableSend,
+    compose,
+    read,
+)
+
+WRITE_SECONDS = 30.0
+"""The time limit for sending one message."""
+TOO_SLOW = "this client reads too slowly; connect again and resume"
+
+
+class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
+    """A `Subscriber`. With `?view=html` it gets entries as safe HTML instead of deltas."""
+
+    action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
+    """The handshake is a GET, but what follows makes the agent act."""
+    route, has_head = "/api/chat/ws", False
+    session: ChatSession | None = None
+    wants_html = False
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes; a longer message ends the connection (1009). One that is a little too long is answered."""
+        return 8 * MAX_CHARS
+
+    def check_origin(self, origin: str | None = None) -> bool:
+        """Check the origin of pages that have the token, too, unlike Jupyter."""
+        return self._is_allowed_origin() or bool(WebSocketMixin.check_origin(self, origin))
+
+    def skip_check_origin(self) -> bool:
+        """Never."""
+        return False
+
+    async def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """See `Handler`: 401 without a login, 403 from another origin."""
+        await Handler.prepare(self)
+
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        """The handshake (RFC 6455, 4.2). Raises ApiError."""
+        self._require_handshake()
+        await WebSocketHandler.get(self, *args, **kwargs)
+
+    def _require_handshake(self) -> None:
+        """Refuse what tornado would refuse, in the form of our other errors."""
+        headers = self.request.headers
+        upgrades = [each.strip().lower() for each in headers.get("Connection", "").split(",")]
+        if headers.get("Upgrade", "").lower() != "websocket" or "upgrade" not in upgrades:
+            raise ApiError(426, "This is a WebSocket: connect with ws:// or wss://.", Upgrade="websocket")
+        if self.get_websocket_protocol() is None:
+            raise ApiError(426, "Use version 13 of the protocol.", Sec_WebSocket_Version="13")
+        if not (headers.get("Host") and headers.get("Sec-WebSocket-Key")) or self.received:
+            raise ApiError(400, "Invalid WebSocket handshake: Sec-WebSocket-Key is missing, or there is a body.")
+
+    @property
+    def ping_interval(self) -> float:
+        """Seconds between two pings; Jupyter's setting is in milliseconds, tornado's in seconds."""
+        return float(self.settings.get("ws_ping_interval", WS_PING_INTERVAL)) / 1000
+
+    @property
+    def ping_timeout(self) -> float:
+        """Seconds until a client that does not answer counts as gone."""
+        return self.ping_interval
+
+    def open(self, *args: str, **kwargs: str) -> None:
+        """Start both queues."""
+        self.wants_html = self.get_query_argument("view", "") == "html"
+        self._outbox = Outbox()
+        self._writer = asyncio.create_task(self._write())
+        self._actions = ActionQueue(self._handle, self._leave)
+        self.context.chats.register(self)
+
+    def on_message(self, message: str | bytes) -> None:
+        """Take one action; errors are reported, and the connection stays open."""
+        with self._reporting():
+            action = read(message)
+            with self._reporting(action):
+                if self._is_urgent(action):
+                    self._control(action)
+                else:
+                    self._actions.put(action)
+
+    def on_close(self) -> None:
+        """Finish what came before; the conversation continues."""
+        super().on_close()
+        self.context.chats.unregister(self)
+        self._actions.close()
+        self._writer.cancel()
+
+    def receive(self, message: Message) -> None:
+        """See `Subscriber`. A client that is too slow is disconnected; it can resume."""
+        if self.ws_connection is None:
+            return
+        self._outbox.put(message)
+        if self._outbox.overflowed:
+            self._disconnect()
+
+    # -- actions ------------------------------------------------------------------------------------------------------
+
+    def _is_urgent(self, action: Action) -> bool:
+        """Whether it concerns the present conversation, whatever is being opened."""
+        if not isinstance(action, ApproveTool | Stop):
+            return False
+        if not self._actions.is_busy:
+            return True
+        if self.session is None:
+            return False
+        if isinstance(action, Stop):
+            return self.session.is_running
+        return action.call_id in self.session.broadcaster.approvals
+
+    def _control(self, action: Action) -> None:
+        match action:
+            case ApproveTool():
+                self._current.broadcaster.approvals.answer(action)
+            case Stop():
+                self._current.stop()
+
+    async def _handle(self, action: Action) -> None:
+        with self._reporting(action):
+            match action:
+                case NewSession():
+                    self._switch_to(await self.context.chats.new(self))
+                case ResumeSession(session_id=session_id):
+                    self._switch_to(await self.context.chats.resume(session_id, self))
+                case Send(text=text):
+                    await self._send(text)
+                case _:
+                    self._control(action)
+
+    @contextmanager
+    def _reporting(self, action: Action | None = None) -> Iterator[None]:
+        """Report errors to the client; after a `send`, they end the response, too."""
+        is_send = isinstance(action, Send)
+        try:
+            yield
+            return
+        except CopilotError as error:
+            self.receive(commands.failure(error))
+            is_send = is_send or isinstance(error, UnreadableSend)
+        # A bug in one action must not end the connection, nor the task that handles the actions after it.
+        except Exception:
+            self.log.exception("an action of the chat failed")
+            self.receive(Failure(INTERNAL_ERROR))
+        if is_send:
+            self.receive(Done("error"))
+
+    async def _send(self, text: str) -> None:
+        """`/new` and `/resume ID` switch this socket; the conversation that it leaves continues."""
+        switch = commands.parse_switch(text)
+        if switch is None:
+            self._current.send(text)
+            return
+        await self._run_switch(switch)
+        self.receive(Done("command"))
+
+    async def _run_switch(self, switch: Command) -> None:
+        chats = self.context.chats
+        if switch.rest:
+            session_id = await commands.find_session_id(self._current.context, switch.rest)
+            self._switch_to(await chats.resume(session_id, self))
+        else:
+            self._switch_to(await chats.new(self))
+
+    @property
+    def _current(self) -> ChatSession:
+        """The conversation of this socket. Raises UsageError."""
+        if self.session is None:
+            raise UsageError("There is no session yet.", "Start with new_session or resume_session.")
+        return self.session
+
+    def _switch_to(self, session: ChatSession) -> None:
+        if session is not self.session:
+            self._leave()
+        self.session = session
+
+    def _leave(self) -> None:
+        if self.session is not None:
+            self.session.leave(self)
+            self.session = None
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        try:
+            while (message := await self._outbox.next()) is not None:
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await self.write_message(compose(message, self.wants_html))
+        except TimeoutError:
+            self._disconnect()
+        except WebSocketClosedError:
+            return
+
+    def _disconnect(self) -> None:
+        self._leave()
+        self.close(TRY_AGAIN_LATER, TOO_SLOW)
+
+
+ROUTES = [(r"/api/chat/ws", ChatSocket)]
+OWN_ROUTES = [(r"/chat/ws", ChatSocket)]

@@ -1,0 +1,41 @@
+"""What handlers share: the extension builds it once and passes it to each of them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from ..config import Settings
+from .chat.media import MediaStore
+from .chat.sessions import ChatSessionManager
+from .limits import Limits
+from .metrics import Metrics
+from .openai.conversations import ConversationCache
+from .pool import AgentPool
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """Settings of `CopilotApp` that concern single requests."""
+
+    is_standalone: bool
+    cors_origins: tuple[str, ...]
+    body_limit: int
+    body_seconds: float
+    request_log: bool
+    default_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerContext:
+    """`chat_settings` are those of new chats."""
+
+    http: HttpSettings
+    chat_settings: Settings
+    pool: AgentPool
+    limits: Limits
+    metrics: Metrics
+    conversations: ConversationCache
+    chats: ChatSessionManager
+    media: MediaStore
+    log: logging.Logger

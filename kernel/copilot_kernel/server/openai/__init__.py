@@ -1,0 +1,1 @@
+"""OpenAI's API over an agent."""

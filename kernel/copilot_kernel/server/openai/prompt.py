@@ -1,0 +1,128 @@
+"""Convert messages of all roles to one prompt for the agent: in order, each marked with its role.
+
+A single message of a user is the prompt as it stands. Otherwise each message is enclosed in a tag that no message
+contains, so that none can pass for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+from ...acp.messages import Block, ImageBlock, TextBlock
+from ..errors import ApiError
+from .schema import ImagePart, InputImage, Message, Part, RefusalPart, TextPart
+
+INTRODUCTION = (
+    "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
+    "developer say, and answer as the assistant, with what comes next and without a tag."
+)
+_DATA = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
+
+
+def blocks(messages: Sequence[Message], param: str = "messages") -> tuple[Block, ...]:
+    """The content of the prompt. Raises ApiError (about `param`) if it is empty, or an image cannot be sent."""
+    contents = [list(_content(message, param)) for message in messages]
+    if not any(_has_content(block) for content in contents for block in content):
+        raise ApiError(400, f"{param}: there is nothing to answer; write some text.", param)
+    if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
+        return tuple(contents[0])
+    texts = [block.text for content in contents for block in content if isinstance(block, TextBlock)]
+    tag = _unused_tag([*texts, *(word or "" for each in messages for word in (each.name, each.tool_call_id))])
+    marked = [_marked(tag, each, content) for each, content in zip(messages, contents, strict=True)]
+    return tuple(_joined([TextBlock(f"{INTRODUCTION}\n\n"), *(block for blocks in marked for block in blocks)]))
+
+
+def has_images(blocks: Sequence[Block]) -> bool:
+    """Whether the agent must accept images for this."""
+    return any(isinstance(block, ImageBlock) for block in blocks)
+
+
+def digest(message: Message) -> str:
+    """Equal for equal messages; white space around the content does not count: clients strip answers."""
+    whole = [message.role, _normalised(message.content), message.name, message.tool_calls or None, message.tool_call_id]
+    return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _normalised(content: str | list[Part] | None) -> str | list[Any]:
+    """Clients may send the same text as a string or as parts."""
+    if isinstance(content, str):
+        return content.strip()
+    parts = content or []
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    return "\n".join(texts).strip() if len(texts) == len(parts) else [part.model_dump() for part in parts]
+
+
+def _has_content(block: Block) -> bool:
+    return not isinstance(block, TextBlock) or bool(block.text.strip())
+
+
+def _content(message: Message, param: str) -> Iterator[Block]:
+    if isinstance(message.content, str):
+        yield TextBlock(message.content)
+    else:
+        yield from (_block(part, param) for part in message.content or ())
+    if message.tool_calls:
+        yield TextBlock(f"Tool calls: {json.dumps(message.tool_calls, ensure_ascii=False)}")
+
+
+def _block(part: Part, param: str) -> Block:
+    match part:
+        case TextPart(text=text) | RefusalPart(refusal=text):
+            return TextBlock(text)
+        case ImagePart(image_url=image):
+            return _image(image.url, param)
+        case InputImage(image_url=url):
+            return _image(url, param)
+
+
+def _image(url: str, param: str) -> ImageBlock:
+    found = _DATA.match(url)
+    if found is None:
+        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); URLs are not fetched.", param)
+    data = url[found.end() :]
+    try:
+        if not base64.b64decode(data, validate=True):
+            raise ApiError(400, "An image is empty: its data URI ends after base64,.", param)
+    except (binascii.Error, ValueError):
+        raise ApiError(400, "The data of an image is not base64.", param) from None
+    return ImageBlock(data, found[1].lower())
+
+
+def _unused_tag(texts: Sequence[str]) -> str:
+    tag, number = "message", 1
+    while any(tag in text for text in texts):
+        number += 1
+        tag = f"message-{number}"
+    return tag
+
+
+def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:
+    more = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
+    attributes = "".join(f" {name}={json.dumps(value)}" for name, value in more.items() if value)
+    yield TextBlock(f"<{tag}{attributes}>\n")
+    for place, block in enumerate(content):
+        if place and isinstance(block, TextBlock) and isinstance(content[place - 1], TextBlock):
+            yield TextBlock("\n")
+        yield block
+    yield TextBlock(f"\n</{tag}>\n\n")
+
+
+def _joined(parts: Sequence[Block]) -> Iterator[Block]:
+    """Adjacent texts become one block."""
+    text = ""
+    for part in parts:
+        if isinstance(part, TextBlock):
+            text += part.text
+            continue
+        if text:
+            yield TextBlock(text)
+        yield part
+        text = ""
+    if text:
+        yield TextBlock(text.rstrip("\n"))

@@ -1,0 +1,355 @@
+"""Requests and answers of OpenAI's API as types; the OpenAPI document is made of them.
+
+Members of a request that are not listed are accepted and ignored. What an agent cannot honour is refused by name:
+better an error than an answer that only looks right. Answers are typed dicts, so that text of an agent that is not
+valid Unicode fails no validation.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from typing_extensions import TypedDict
+
+from ...acp.messages import Json
+from ..catalogue import Model
+from ..errors import STRING_OR_ARRAY, ApiError, first_problem
+
+MAX_KEY_CHARS = 512
+T = TypeVar("T", bound=BaseModel)
+
+
+class StrictModel(BaseModel):
+    """Strings do not count as numbers or booleans."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class ImageUrl(StrictModel):
+    """`url` is a `data:` URI: nothing is fetched."""
+
+    url: str
+
+
+class TextPart(StrictModel):
+    """Text."""
+
+    type: Literal["text", "input_text", "output_text"]
+    text: str
+
+
+class RefusalPart(StrictModel):
+    """What an assistant said instead of an answer."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+class ImagePart(StrictModel):
+    """An image in a chat completion."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+class InputImage(StrictModel):
+    """An image in a response."""
+
+    type: Literal["input_image"]
+    image_url: str
+
+
+Part = Annotated[TextPart | RefusalPart | ImagePart | InputImage, Field(discriminator="type")]
+ByType = Discriminator(
+    lambda value: type(value).__name__, custom_error_type="either", custom_error_message=STRING_OR_ARRAY
+)
+"""An error is about the type that was sent, not about every member of the union."""
+Text = Annotated[str, Tag("str")]
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+
+class Message(StrictModel):
+    """One message of the conversation so far."""
+
+    role: Role
+    content: Annotated[Text | Annotated[list[Part], Tag("list")], ByType] | None = None
+    name: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+
+
+class StreamOptions(StrictModel):
+    """`include_usage`: one more chunk at the end, with the tokens."""
+
+    include_usage: bool | None = None
+
+
+class BaseRequest(StrictModel):
+    """What all requests have in common. Temperatures and limits are accepted and not passed on."""
+
+    model: str | None = None
+    stream: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    user: str | None = Field(None, max_length=MAX_KEY_CHARS)
+    metadata: dict[str, Any] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    top_logprobs: int | None = None
+
+
+class ChatRequest(BaseRequest):
+    """`POST /v1/chat/completions`."""
+
+    messages: list[Message] = Field(min_length=1)
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    stop: Annotated[Text | Annotated[list[str], Tag("list")], ByType] | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+    n: int | None = Field(None, ge=1)
+    functions: list[Any] | None = None
+    function_call: Any = None
+    logprobs: bool | None = None
+    response_format: dict[str, Any] | None = None
+    modalities: list[str] | None = None
+    audio: dict[str, Any] | None = None
+    web_search_options: Any = None
+
+
+_TOOLS = "an agent uses its own tools, and cannot call the client's"
+_NO_CHOICE = (None, "none", "auto")
+_SEARCH = "an agent searches the web with its own tools, if it has any"
+_LOGPROBS = "agents do not report them"
+_FORMAT = "an agent does not guarantee the format of its answer"
+
+
+def read_chat(body: Json) -> ChatRequest:
+    """Raises ApiError."""
+    request = read(ChatRequest, body)
+    refuse_common(request)
+    refuse(request.n not in (None, 1), "n", "only one answer at a time is possible")
+    refuse(bool(request.functions), "functions", _TOOLS)
+    refuse(request.function_call not in _NO_CHOICE, "function_call", _TOOLS)
+    refuse(request.web_search_options is not None, "web_search_options", _SEARCH)
+    refuse(bool(request.logprobs), "logprobs", _LOGPROBS)
+    refuse_format(request.response_format, "response_format")
+    only_text = request.audio is None and set(request.modalities or ()) <= {"text"}
+    refuse(not only_text, "modalities", "only text is possible")
+    for index, message in enumerate(request.messages):
+        if message.content is None and message.role != "assistant":
+            raise ApiError(400, f"messages.{index}.content: a {message.role} message needs content.", "messages")
+    return request
+
+
+def refuse_common(request: BaseRequest) -> None:
+    """Raises ApiError for what no kind of request can ask for."""
+    refuse(bool(request.tools), "tools", _TOOLS)
+    refuse(request.tool_choice not in _NO_CHOICE, "tool_choice", _TOOLS)
+    refuse(bool(request.top_logprobs), "top_logprobs", _LOGPROBS)
+
+
+def refuse(applies: bool, param: str, reason: str) -> None:
+    """Raises ApiError if `applies`."""
+    if applies:
+        raise ApiError(400, f"{param} is not supported: {reason}.", param)
+
+
+def refuse_format(format: Any, param: str) -> None:
+    """Raises ApiError for a format of the answer other than text."""
+    refuse(format is not None and format.get("type", "text") != "text", param, _FORMAT)
+
+
+def read(kind: type[T], body: Json, *below: str | int) -> T:
+    """`below`: the path of `body` in the request. Raises ApiError."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        path, problem = first_problem(error, body)
+        whole = [str(step) for step in (*below, *path)]
+        raise ApiError(400, f"{'.'.join(whole)}: {problem}.", whole[0] if whole else None) from None
+
+
+# -- answers --------------------------------------------------------------------------------------------------------
+
+FinishReason = Literal["stop", "length", "content_filter"]
+
+
+class ChatUsage(TypedDict):
+    """Tokens of one turn."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: dict[str, int]
+    completion_tokens_details: dict[str, int]
+
+
+class AssistantMessage(TypedDict):
+    """The answer."""
+
+    role: Literal["assistant"]
+    content: str
+    refusal: str | None
+
+
+class Choice(TypedDict):
+    """There is always one."""
+
+    index: Literal[0]
+    message: AssistantMessage
+    logprobs: None
+    finish_reason: FinishReason
+
+
+class Delta(TypedDict, total=False):
+    """What is new."""
+
+    role: Literal["assistant"]
+    content: str
+
+
+class ChunkChoice(TypedDict):
+    """There is one, or none in the chunk with the tokens."""
+
+    index: Literal[0]
+    delta: Delta
+    logprobs: None
+    finish_reason: FinishReason | None
+
+
+class ChatHead(TypedDict):
+    """What all chunks and completions begin with."""
+
+    id: str
+    created: int
+    model: str
+
+
+class ChatCompletion(ChatHead):
+    """`usage` is null where the agent does not report tokens."""
+
+    object: Literal["chat.completion"]
+    choices: Annotated[list[Choice], Field(min_length=1, max_length=1)]
+    usage: ChatUsage | None
+
+
+class ChatCompletionChunk(ChatHead):
+    """One event of a stream."""
+
+    object: Literal["chat.completion.chunk"]
+    choices: Annotated[list[ChunkChoice], Field(max_length=1)]
+    usage: NotRequired[ChatUsage | None]
+
+
+class ModelObject(TypedDict):
+    """One model; what the agent does not report is null."""
+
+    id: Annotated[str, Field(min_length=1)]
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    name: str
+    family: str | None
+    version: str | None
+    maxInputTokens: int | None
+
+
+class Models(TypedDict):
+    """All models."""
+
+    object: Literal["list"]
+    data: list[ModelObject]
+
+
+class Health(TypedDict):
+    """The server runs."""
+
+    status: Literal["ok"]
+    models_available: int
+
+
+class Status(TypedDict):
+    """What the server is doing."""
+
+    state: Literal["running"]
+    alone: bool
+    port: int
+    models: list[str]
+    sessions: int
+    agents: int
+    turns: int
+
+
+class ErrorObject(TypedDict):
+    """What is wrong, and with which member of the request."""
+
+    message: str
+    type: str
+    param: str | None
+    code: int
+
+
+class Error(TypedDict):
+    """Every answer that is not a success."""
+
+    error: ErrorObject
+
+
+def model_object(model: Model) -> ModelObject:
+    """As `/v1/models` lists it."""
+    return {
+        "id": model.id,
+        "object": "model",
+        "created": model.created,
+        "owned_by": model.owned_by,
+        "name": model.name,
+        "family": model.family,
+        "version": model.version,
+        "maxInputTokens": model.max_input_tokens,
+    }
+
+
+# -- tokens ---------------------------------------------------------------------------------------------------------
+
+TOKEN_COUNTS = ("inputTokens", "outputTokens", "totalTokens")
+OPTIONAL_COUNTS = ("thoughtTokens", "cachedReadTokens", "cachedWriteTokens")
+
+
+def tokens_of_turn(now: Json | None, before: Json | None) -> Json | None:
+    """The tokens of one turn: agents count across all turns of a session. None if they cannot be known."""
+    if now is None or before is None:
+        return None
+    counts = {name: _count(now, name) - _count(before, name) for name in (*TOKEN_COUNTS, *OPTIONAL_COUNTS)}
+    complete = all(name in now for name in TOKEN_COUNTS)
+    return counts if complete and all(count >= 0 for count in counts.values()) else None
+
+
+def chat_usage(counts: Json | None) -> ChatUsage | None:
+    """The tokens as chat completions report them."""
+    if counts is None:
+        return None
+    prompt, completion = prompt_and_completion(counts)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": counts["totalTokens"],
+        "prompt_tokens_details": {"cached_tokens": counts["cachedReadTokens"]},
+        "completion_tokens_details": {"reasoning_tokens": counts["thoughtTokens"]},
+    }
+
+
+def prompt_and_completion(counts: Json) -> tuple[int, int]:
+    """Both numbers of tokens; their sum is the agent's own total, which may or may not include thoughts."""
+    thought, total = counts["thoughtTokens"], counts["totalTokens"]
+    adds_up = counts["inputTokens"] + counts["outputTokens"] + thought <= total
+    completion = min(counts["outputTokens"] + (thought if adds_up else 0), total)
+    return total - completion, completion
+
+
+def _count(usage: Json, name: str) -> int:
+    value: Any = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,155 @@
+"""Copilot CLI's event log of a session: its lines as events, in bounded memory and without ever writing to it.
+
+Copilot CLI sometimes changes what a log says: a rewind takes events back, and `session.import_legacy` holds a whole
+session of a version before the event log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..acp.lenient import as_dict, as_dicts, as_list, as_str
+from ..acp.messages import Json
+from ..errors import CopilotError
+
+MAX_LINE_BYTES = 32 * 2**20
+"""A longer line counts as damaged."""
+
+_REWIND = "session.snapshot_rewind"
+_TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.]{1,80})"')
+"""Copilot writes the type first, so that most lines need not be parsed at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One line. `agent` is set for a sub-agent's event; `line` counts from 0, `size` is in bytes."""
+
+    type: str
+    data: Json
+    id: str = ""
+    agent: str = ""
+    time: str = ""
+    line: int = -1
+    size: int = 0
+
+
+@dataclass(slots=True)
+class ReadStats:
+    """How many lines were read so far, and how many of them were unreadable."""
+
+    lines: int = 0
+    damaged: int = 0
+
+
+def lines(path: Path) -> Generator[bytes | None, None, None]:
+    """Each line with its end; None for one that is too long. Raises CopilotError."""
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(MAX_LINE_BYTES):
+                yield None if len(line) == MAX_LINE_BYTES and _skip_rest(file.readline, line) else line
+    except OSError as error:
+        raise CopilotError(f"The log {path} cannot be read: {error.strerror or error}") from error
+
+
+def events(path: Path, stats: ReadStats, wanted: Callable[[str], bool]) -> Generator[LogEvent, None, None]:
+    """The events whose type is `wanted`, in order; unreadable lines are counted in `stats`. Raises CopilotError."""
+    for number, line in enumerate(lines(path)):
+        if line is not None and not line.strip():
+            continue
+        stats.lines += 1
+        if line is None or not line.rstrip().endswith(b"}"):
+            stats.damaged += 1
+        elif (found := _TYPE.match(line)) and not wanted(found[1].decode()):
+            continue
+        elif (event := parse_event(line, number)) is None:
+            stats.damaged += 1
+        elif wanted(event.type):
+            yield event
+
+
+def parse_event(line: bytes, number: int = -1) -> LogEvent | None:
+    """The event in a line; None if it is damaged."""
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(raw, dict) or not isinstance(raw.get("type"), str) or not isinstance(raw.get("data"), dict):
+        return None
+    event_id, agent, time = (as_str(raw.get(key)) for key in ("id", "agentId", "timestamp"))
+    return LogEvent(raw["type"], raw["data"], event_id, agent, time, number, len(line))
+
+
+def _skip_rest(readline: Callable[[int], bytes], line: bytes) -> bool:
+    """Whether the line is too long; then the rest of it is skipped."""
+    if line.endswith(b"\n"):
+        return False
+    rest = readline(MAX_LINE_BYTES)
+    is_longer = bool(rest)
+    while rest and not rest.endswith(b"\n"):
+        rest = readline(MAX_LINE_BYTES)
+    return is_longer
+
+
+# -- rewinds ------------------------------------------------------------------------------------------------------
+
+
+def rewound(path: Path) -> Callable[[LogEvent], bool]:
+    """A predicate: whether an event of this log was taken back later. Raises CopilotError.
+
+    A rewind names its first removed event: everything from there up to the rewind is gone, or only the events it lists.
+    """
+    if not any(line is not None and _REWIND.encode() in line for line in lines(path)):  # hardly any log has one
+        return lambda event: False
+    rewinds = list(events(path, ReadStats(), _REWIND.__eq__))
+    listed = {name for event in rewinds for name in _listed(event)}
+    spans = {str(event.data.get("upToEventId")): event.line for event in rewinds if not _listed(event)}
+    starts = {event.id: event.line for event in events(path, ReadStats(), lambda kind: True) if event.id in spans}
+
+    def is_rewound(event: LogEvent) -> bool:
+        return event.id in listed or any(start <= event.line < spans[name] for name, start in starts.items())
+
+    return is_rewound
+
+
+def _listed(event: LogEvent) -> list[str]:
+    return [name for name in as_list(event.data.get("eventIds")) if isinstance(name, str)]
+
+
+# -- imported sessions --------------------------------------------------------------------------------------------
+
+
+def imported(event: LogEvent) -> Iterator[LogEvent]:
+    """The messages in a `session.import_legacy`, in the form of OpenAI's chat, as events of today."""
+    for number, message in enumerate(as_dicts(as_dict(event.data.get("legacySession")).get("chatMessages"))):
+        text = _text_of(message.get("content"))
+        match message.get("role"):
+            case "user":
+                yield LogEvent("user.message", {"content": text}, time=event.time)
+            case "assistant":
+                yield LogEvent("assistant.message", {"messageId": f"imported-{number}", "content": text})
+                yield from map(_imported_call, as_dicts(message.get("tool_calls")))
+            case "tool":
+                data = {"toolCallId": message.get("tool_call_id"), "success": True, "result": {"content": text}}
+                yield LogEvent("tool.execution_complete", data)
+
+
+def _imported_call(call: Json) -> LogEvent:
+    function = as_dict(call.get("function"))
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    data = {"toolCallId": call.get("id"), "toolName": function.get("name"), "arguments": arguments}
+    return LogEvent("tool.execution_start", data)
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(filter(None, (as_str(as_dict(part).get("text")) for part in as_list(content))))

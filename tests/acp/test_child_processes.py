@@ -1,0 +1,54 @@
+"""What agents are started with keeps Git from running what a folder's settings say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.child_processes import guarded
+from copilot_kernel.host.command import CommandSpec, environment
+
+KEY, VALUE = "GIT_CONFIG_KEY_{}", "GIT_CONFIG_VALUE_{}"
+
+
+def test_what_is_set_already_stays() -> None:
+    before = {"PATH": "/bin", "GIT_CONFIG_COUNT": "1", KEY.format(0): "a.b", VALUE.format(0): "c"}
+    ours = {"GIT_CONFIG_COUNT": "2", KEY.format(1): "safe.bareRepository", VALUE.format(1): "explicit"}
+    assert guarded(before) == before | ours
+
+
+@pytest.mark.parametrize("count", ["x", "-1", "1 ", "²"])
+def test_a_count_that_git_refuses_is_left_alone(count: str) -> None:
+    assert guarded({"GIT_CONFIG_COUNT": count}) == {"GIT_CONFIG_COUNT": count}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_folder_that_looks_like_a_repository_runs_nothing(tmp_path: Path) -> None:
+    """Without the guard the same folder does, or the test would prove nothing."""
+    assert not _runs(tmp_path / "guarded", guarded(_plain()))
+    assert not _runs(tmp_path / "terminal", environment(CommandSpec(("git",), str(tmp_path), ()), _plain()))
+    assert _runs(tmp_path / "plain", _plain())
+
+
+def _plain() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def _runs(folder: Path, environ: dict[str, str]) -> bool:
+    for name in ("objects", "refs", "tree"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    lines = (
+        "[core]",
+        "bare = false",
+        "worktree = tree",
+        "repositoryformatversion = 0",
+        "fsmonitor = touch ../ran; false",
+    )
+    (folder / "config").write_text("\n".join(lines) + "\n")
+    subprocess.run(["git", "status"], cwd=folder, env=environ, capture_output=True, check=False, timeout=20)
+    return any(path.name == "ran" for path in (*folder.parent.iterdir(), *folder.iterdir()))

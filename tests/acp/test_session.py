@@ -1,0 +1,327 @@
+"""Sessions over loopback with a scripted agent, and with an agent as a process: start, turns, cancel, end."""
+
+import json
+import sys
+import time
+from dataclasses import replace
+
+import anyio
+import pytest
+from copilot_kernel import __version__
+from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.acp.locate import Launch
+from copilot_kernel.acp.messages import (
+    ImageBlock,
+    PromptResult,
+    TextBlock,
+    ToolCallUpdate,
+    UnknownUpdate,
+)
+from copilot_kernel.errors import (
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    ProtocolUnsupported,
+)
+
+from .scripted import OPTIONS, Client, listening, opened, refused, said
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
+
+
+async def test_the_start_says_who_we_are_and_opens_one_session():
+    async with listening() as (script, launch), opened(launch, cwd="/tmp") as (session, _):
+        assert (session.info.name, session.state.id, session.closed.is_set()) == ("script", "s1", False)
+        initialize, new = script.heard
+        assert initialize[1].pop("clientCapabilities").keys().isdisjoint({"elicitation", "auth"})
+        assert initialize == (
+            "initialize",
+            {
+                "protocolVersion": 1,
+                "clientInfo": {"name": "copilot-kernel", "title": "Copilot Kernel", "version": __version__},
+            },
+        )
+        assert new == ("session/new", {"cwd": "/tmp", "mcpServers": []})
+
+
+async def test_updates_before_the_session_has_a_name_are_not_lost():
+    async def new(script, params):
+        await script.say("early")
+        await script.update({"sessionUpdate": "news"}, session="another")
+        return {"sessionId": "s1"}
+
+    async with listening(session_new=new) as (_, launch), opened(launch) as (_, client):
+        assert client.events == [("s1", said("early")), ("another", UnknownUpdate("news", {"sessionUpdate": "news"}))]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [({"protocolVersion": 2}, "2"), ({"protocolVersion": "v1"}, "v1"), (None, "none")],
+)
+async def test_any_other_version_is_refused(answer, words):
+    async with listening(initialize=answer) as (script, launch):
+        with pytest.raises(ProtocolUnsupported) as caught:
+            await refused(launch)
+        assert str(caught.value) == f"the agent uses protocol version {words}; version 1 is required"
+        assert caught.value.hint
+        assert [method for method, _ in script.heard] == ["initialize"]
+
+
+@pytest.mark.parametrize("answer", [None, {"sessionId": ""}])
+async def test_a_session_without_a_name_is_no_session(answer):
+    async with listening(session_new=answer) as (_, launch):
+        with pytest.raises(AgentStartFailed) as caught:
+            await refused(launch)
+        assert str(caught.value) == "the agent opened a session without a sessionId"
+
+
+async def test_an_address_where_no_agent_listens_is_reported():
+    with pytest.raises(AgentNotFound):
+        await refused(Launch(address=("127.0.0.1", 9), label="the agent"))
+
+
+# -- a turn -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_turn_sends_the_blocks_and_ends_after_its_updates(referee):
+    result = {"stopReason": "max_tokens", "usage": {"totalTokens": 3}}
+
+    async def prompt(script, params):
+        await script.say("one")
+        await script.update({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Look"})
+        return result
+
+    async with listening(session_prompt=prompt) as (script, launch), opened(launch) as (session, client):
+        blocks = [TextBlock("hello"), ImageBlock("aGk=", "image/png")]
+        assert await session.prompt(blocks) == PromptResult("max_tokens", {"totalTokens": 3}, raw=result)
+        assert client.events == [("s1", said("one")), ("s1", ToolCallUpdate("t", begins=True, title="Look"))]
+        sent = [{"type": "text", "text": "hello"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}]
+        assert script.heard[-1] == ("session/prompt", {"sessionId": "s1", "prompt": sent})
+        assert referee(session.log.lines) == ["initialize", "session/new", "session/prompt"]
+        client.events.clear()
+        await script.say("late")
+        await working(client)
+        assert client.events == [("s1", said("late"))]
+
+
+async def test_what_we_do_not_offer_is_refused_at_once(referee):
+    methods = ["fs/read_text_file", "terminal/create", "_own/thing"]
+    answers = []
+
+    async def prompt(script, params):
+        for method in methods:
+            with pytest.raises(AgentRefused) as caught:
+                await script.connection.request(method, {"sessionId": "s1"})
+            answers.append((caught.value.method, caught.value.code))
+        return {"stopReason": "end_turn"}
+
+    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
+        await session.prompt([TextBlock("hello")])
+        assert answers == [(method, -32601) for method in methods]
+        assert referee(session.log.lines)[3:] == [f"! {method}" for method in methods]
+
+
+async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own():
+    async def prompt(script, params):
+        for method in ("_own/news", "$/progress", "session/gossip"):
+            await script.connection.notify(method, {})
+        await script.connection.notify("session/update", {"sessionUpdate": "news"})
+        return {"stopReason": "end_turn"}
+
+    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, client):
+        await session.prompt([TextBlock("hello")])
+        assert client.diagnostics == ["unknown notification: session/gossip"]
+        assert client.events == [("", UnknownUpdate("news", {"sessionUpdate": "news"}))]
+
+
+async def test_a_refused_prompt_leaves_the_session_usable():
+    answers = [RequestFailed(-32000, "Authentication required"), RequestFailed(400, "too long"), None]
+
+    async def prompt(script, params):
+        if answer := answers.pop(0):
+            raise answer
+        return {"stopReason": "end_turn"}
+
+    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
+        with pytest.raises(AuthRequired):
+            await session.prompt([TextBlock("hello")])
+        with pytest.raises(AgentRefused) as caught:
+            await session.prompt([TextBlock("hello")])
+        assert str(caught.value) == "too long"
+        assert (await session.prompt([TextBlock("hello")])).stop_reason == "end_turn"
+
+
+async def test_a_second_prompt_waits_for_the_first():
+    order = []
+
+    async def prompt(script, params):
+        order.append("begins")
+        await script.say("…")
+        await anyio.lowlevel.checkpoint()
+        order.append("ends")
+        return {"stopReason": "end_turn"}
+
+    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(session.prompt, [TextBlock("hello")])
+        assert order == ["begins", "ends"] * 3
+
+
+# -- cancel -------------------------------------------------------------------------------------------------------
+
+
+async def until_cancelled(script, params):
+    await script.say("working")
+    await script.cancelled.wait()
+    return {"stopReason": "cancelled"}
+
+
+async def working(client):
+    """Wait for the first update."""
+    with anyio.fail_after(5):
+        while not client.events:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(referee):
+    async with listening(session_prompt=until_cancelled) as (script, launch), opened(launch) as (session, client):
+        results = []
+
+        async def prompt():
+            results.append((await session.prompt([TextBlock("hello")])).stop_reason)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(prompt)
+            await working(client)
+            await session.cancel()
+            await session.cancel()
+        assert results == ["cancelled"]
+        assert script.heard[3:] == [("session/cancel", {"sessionId": "s1"})]
+        assert referee(session.log.lines)[3:] == ["session/cancel"]
+
+
+async def test_cancel_while_nothing_runs_sends_nothing():
+    async with listening() as (script, launch), opened(launch) as (session, _):
+        await session.cancel()
+        await session.prompt([TextBlock("hello")])
+        await session.cancel()
+        await session.prompt([TextBlock("again")])
+        assert [method for method, _ in script.heard] == ["initialize", "session/new", *["session/prompt"] * 2]
+
+
+async def test_cancel_right_after_the_prompt_comes_after_it_on_the_wire():
+    async with listening(session_prompt=until_cancelled) as (script, launch), opened(launch) as (session, _):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.prompt, [TextBlock("x" * 1_000_000)])
+            await anyio.lowlevel.checkpoint()
+            await session.cancel()
+        assert [method for method, _ in script.heard[2:]] == ["session/prompt", "session/cancel"]
+
+
+async def test_a_prompt_that_is_not_awaited_any_more_is_cancelled_at_the_agent_too():
+    async with listening(session_prompt=until_cancelled) as (script, launch), opened(launch) as (session, client):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.prompt, [TextBlock("hello")])
+            await working(client)
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(5):
+            await script.cancelled.wait()
+        assert script.heard[3:] == [("session/cancel", {"sessionId": "s1"})]
+
+
+# -- an agent as a process ------------------------------------------------------------------------------------------
+
+
+AGENT = """
+import json, os, sys, time
+def say(**members): print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+def err(text): print(text, file=sys.stderr, flush=True)
+def answer(message, result): say(id=message["id"], result=result)
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        START
+        answer(message, {"protocolVersion": 1})
+    elif method == "session/new": answer(message, {"sessionId": "s1"})
+    elif method == "session/prompt":
+        TURN
+        answer(message, {"stopReason": "end_turn"})
+"""
+
+
+def process(start="pass", turn="pass"):
+    source = AGENT.replace("START", start).replace("TURN", turn)
+    return Launch((sys.executable, "-c", source), label="the agent")
+
+
+async def test_one_that_exits_at_the_start_tells_its_code_and_last_words():
+    with pytest.raises(AgentStartFailed) as caught:
+        await refused(process("err('no node'); sys.exit(3)"))
+    words = "the agent stopped before it was ready: it exited with code 3\nno node"
+    assert (str(caught.value), caught.value.stderr) == (words, "no node")
+    assert caught.value.hint
+    assert isinstance(caught.value.__cause__, AgentExited)
+
+
+async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_shown():
+    began = time.monotonic()
+    with pytest.raises(AgentStartFailed) as caught:
+        await refused(process("[err(f'line {n}') for n in range(30)]; sys.stdin.read()"), timeout=0.5)
+    assert time.monotonic() - began < 2
+    last = "\n".join(f"line {n}" for n in range(20, 30))
+    assert str(caught.value) == f"the agent was not ready within 0.5 s\n{last}"
+    assert caught.value.stderr.startswith("line 0\n")
+
+
+async def test_death_in_a_turn_ends_the_prompt_with_its_reason():
+    turn = "print('a log line', flush=True); err('out of memory'); os.kill(os.getpid(), 9)"
+    async with opened(process(turn=turn)) as (session, client):
+        with anyio.fail_after(5), pytest.raises(AgentExited) as caught:
+            await session.prompt([TextBlock("hello")])
+        words = "the agent stopped: it was ended by SIGKILL"
+        assert (str(caught.value), caught.value.stderr, session.closed.is_set()) == (words, "out of memory", True)
+        assert caught.value.hint
+        assert client.diagnostics == ["not JSON (10 bytes): a log line"]
+        assert ("<", b"a log line") in session.log.lines
+        with pytest.raises(AgentExited):
+            await session.prompt([TextBlock("again")])
+        await session.cancel()
+
+
+async def test_death_with_a_question_open_withdraws_the_question():
+    params = {"sessionId": "s1", "toolCall": {"toolCallId": "t"}, "options": OPTIONS}
+    ask = json.dumps({"id": 0, "method": "session/request_permission", "params": params})
+    withdrawn = anyio.Event()
+
+    class Undecided(Client):
+        async def _decide(self, request):
+            try:
+                await anyio.sleep_forever()
+            finally:
+                withdrawn.set()
+
+    launch = process(turn=f"print({ask!r}, flush=True); sys.exit(1)")
+    async with opened(launch, Undecided()) as (session, _):
+        with pytest.raises(AgentExited):
+            await session.prompt([TextBlock("hello")])
+        with anyio.fail_after(5):
+            await withdrawn.wait()
+
+
+async def test_a_prompt_larger_than_the_pipe_can_be_cancelled_while_nobody_reads_it():
+    named = 'answer(message, {"sessionId": "s1"})'
+    launch = process()
+    source = launch.argv[-1].replace(named, f"{named}; time.sleep(60)")
+    async with opened(replace(launch, argv=(*launch.argv[:-1], source))) as (session, _):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.prompt, [TextBlock("x" * 1_000_000)])
+            await anyio.lowlevel.checkpoint()
+            with anyio.fail_after(0.5):
+                await session.cancel()
+            tasks.cancel_scope.cancel()
+        began = time.monotonic()
+    assert time.monotonic() - began < 3.5

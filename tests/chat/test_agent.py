@@ -1,0 +1,332 @@
+"""How an agent is started, tried again and spoken to, and what of the wire may be shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from copilot_kernel.chat import agent
+from copilot_kernel.chat.agent import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, MAX_LOGGED_CHARS, Retry, readable
+from copilot_kernel.chat.sessions import FORGOTTEN
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import (
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    ProtocolUnsupported,
+    UsageError,
+)
+from copilot_kernel.mcp_config import McpServer
+from copilot_kernel.redaction import HIDDEN, redactor
+
+from ..acp.scripted import Script, listening
+from .conftest import Open, Time
+from .loopback import met
+from .people import LIMIT, Person, ask, cancelled
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+ENDED = AgentStartFailed("it ended\nwords on stderr", stderr="words on stderr", ended=True)
+BUSY = AgentRefused("session/new", -32603, "busy")
+
+
+def failing(times: int, error: Exception = BUSY) -> Callable[[], object]:
+    """Work that fails so often, then returns how often it was tried."""
+    tries = 0
+
+    async def work() -> int:
+        nonlocal tries
+        tries += 1
+        if tries <= times:
+            raise error
+        return tries
+
+    return work
+
+
+@pytest.mark.parametrize("times", [0, MAX_ATTEMPTS - 1])
+async def test_each_pause_is_twice_as_long_as_the_one_before(time: Time, times: int) -> None:
+    said: list[str] = []
+    assert await Retry(time.sleep, time.clock)(failing(times), said.append) == times + 1  # type: ignore[arg-type]
+    assert time.naps == [1.0, 2.0, 4.0, 8.0][:times]
+    lines = [f"busy; attempt {n + 2} in {nap:g} s" for n, nap in enumerate(time.naps)]
+    assert said == [words for line in lines for words in (line, "")]
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (ENDED, True),
+        (BUSY, True),
+        (AgentExited("gone"), True),
+        (AgentRefused("session/load", -32001, "too slow"), True),
+        (AuthRequired("session/new", "sign in"), False),
+        (AgentNotFound("no such program"), False),
+        (UsageError("no such setting"), False),
+        (ProtocolUnsupported("version 2"), False),
+        (AgentRefused("session/new", -32602, "no such folder"), False),
+        (AgentRefused("session/load", None, "?"), False),
+        (AgentStartFailed("was not ready within 30 s"), False),
+    ],
+)
+async def test_only_what_may_pass_is_tried_again(time: Time, error: Exception, again: bool) -> None:
+    with pytest.raises(type(error)):
+        await Retry(time.sleep, time.clock, 2)(failing(2, error), lambda words: None)  # type: ignore[arg-type]
+    assert time.naps == [1.0] * again
+
+
+async def test_five_crashes_in_three_minutes_are_the_end_until_somebody_asks(time: Time) -> None:
+    retry = Retry(time.sleep, time.clock)
+    with pytest.raises(AgentStartFailed) as first:
+        await retry(failing(9, ENDED), lambda words: None)  # type: ignore[arg-type]
+    assert first.value is ENDED
+    time.now += 10 * CRASH_SECONDS
+    work = failing(0)
+    with pytest.raises(AgentStartFailed) as caught:
+        await retry(work, lambda words: None)  # type: ignore[arg-type]
+    assert str(caught.value) == "The agent ended 5 times within 3 minutes and is not started again: it ended"
+    assert ("%restart" in caught.value.hint, caught.value.stderr) == (True, "words on stderr")
+    retry.recovered()
+    assert await retry(work, lambda words: None) == 1  # type: ignore[arg-type]
+
+
+SPACING = CRASH_SECONDS / (MAX_CRASHES - 1)
+
+
+@pytest.mark.parametrize(
+    ("between", "recovers", "outcome"),
+    [
+        (SPACING, False, pytest.raises(AgentStartFailed)),
+        (SPACING + 1, False, nullcontext()),
+        (0.0, True, nullcontext()),
+    ],
+    ids=["close together", "far apart", "with good turns in between"],
+)
+async def test_only_crashes_close_together_are_a_loop(time: Time, between: float, recovers: bool, outcome: Any) -> None:
+    retry = Retry(time.sleep, time.clock)
+    for _ in range(MAX_CRASHES):
+        retry.crashed(AgentExited("gone"))
+        time.now += between
+        if recovers:
+            retry.recovered()
+    with outcome:
+        assert await retry(failing(0), lambda words: None) == 1  # type: ignore[arg-type]
+
+
+# -- with an agent ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("switches", "more"), [("fails-starts=2", {"agent": "demo"}), ("new-fails=2", {})])
+async def test_an_agent_that_fails_to_start_or_to_open_a_session_is_tried_again(
+    opened: Open, time: Time, switches: str, more: dict[str, str]
+) -> None:
+    async with opened(switches=switches, **more) as chat:
+        turn = await ask(chat, "demo: say hello", person := Person())
+    assert (turn.text, time.naps) == ("hello", [1.0, 2.0])
+    assert [words.partition("; ")[2] for words in person.statuses if words] == ["attempt 2 in 1 s", "attempt 3 in 2 s"]
+
+
+async def test_a_crash_loop_ends_with_restart(opened: Open, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "MAX_CRASHES", 2)
+    async with opened(agent="demo", switches="exit-at-start") as chat:
+        for _ in range(2):
+            with pytest.raises(AgentStartFailed) as caught:
+                await ask(chat, "demo: say hello")
+        assert (time.naps, "%restart" in caught.value.hint) == ([1.0], True)
+        monkeypatch.delenv("COPILOT_KERNEL_DEMO")
+        await chat.restart()
+        assert (await ask(chat, "demo: say hello")).text == "hello"
+
+
+async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "MAX_CRASHES", 2)
+    async with opened(agent="demo") as chat:
+        for _ in range(2):
+            with pytest.raises(AgentExited):
+                await ask(chat, "demo: die 3")
+        with pytest.raises(AgentStartFailed, match="ended 2 times within 3 minutes"):
+            await ask(chat, "demo: say hello")
+        await chat.restart()
+        await ask(chat, "demo: remember", person := Person())
+    assert "3" in person.said[-1][1]
+
+
+async def test_an_outage_is_no_crash(opened: Open, time: Time, free_port: int) -> None:
+    async with opened(agent=f"tcp://127.0.0.1:{free_port}") as chat:
+        with pytest.raises(AgentNotFound):
+            await ask(chat, "zero")
+        assert time.naps == []
+        async with listening(port=free_port):
+            await ask(chat, "one")
+        for _ in range(2):
+            with pytest.raises(AgentStartFailed, match="Connection refused"):
+                await ask(chat, "two")
+        async with listening(port=free_port):
+            turn = await ask(chat, "three", person := Person())
+    assert (turn.stop_reason, person.notices, time.naps) == ("end_turn", [FORGOTTEN], 2 * [1.0, 2.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize("when", ["initialize", "session_prompt"])
+async def test_a_connection_that_is_closed_is_no_crash_either(opened: Open, when: str) -> None:
+    """A tunnel accepts connections, and closes them while what is behind it is away."""
+    away = True
+
+    async def answer(script: Script, params: Any) -> Any:
+        if away:
+            await script.connections[-1]._transport.close()
+        return {"protocolVersion": 1, "stopReason": "end_turn"}
+
+    async with met(opened, **{when: answer}) as (_, chat):
+        for _ in range(MAX_CRASHES + 1):
+            with pytest.raises((AgentExited, AgentStartFailed), match="closed the connection"):
+                await ask(chat, "one")
+        away = False
+        assert (await ask(chat, "two")).stop_reason == "end_turn"
+
+
+async def test_a_pause_can_be_cancelled(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "exit-at-start")
+    paused = anyio.Event()
+
+    async def sleep(seconds: float) -> None:
+        paused.set()
+        await anyio.sleep_forever()
+
+    async with opened(agent="demo") as chat:
+        chat._retry._sleep = sleep
+        with anyio.fail_after(LIMIT):
+            turn = await cancelled(chat, "demo: say hello", Person(), lambda: paused)
+    assert turn.stop_reason == "cancelled"
+
+
+# -- MCP servers of the settings on their way to the demo agent, and what becomes of a session that they spoil.
+
+
+FILES = McpServer("files", "stdio", "serve-files", ("--root", "."), (("KEY", "s3cr3t"),))
+API = McpServer("api", "http", url="https://h/mcp", headers=(("Authorization", "Bearer s3cr3t"),))
+SERVERS = (FILES, API)
+
+
+async def test_the_agent_is_told_of_those_that_it_can_take_and_the_user_of_the_others(opened: Open) -> None:
+    async with opened(mcp_servers=SERVERS) as chat:
+        turn = await ask(chat, "demo: mcp", person := Person())
+        assert turn.text == "- files: stdio, serve-files --root ., env KEY"
+        note = "MCP: api was not passed on: demo agent does not support http servers."
+        assert person.notices == [note]
+        await ask(chat, "demo: mcp", later := Person())
+        assert later.notices == []
+
+
+@pytest.mark.parametrize(("switch", "error"), [("mcp-fails", AgentRefused), ("mcp-hangs", AgentStartFailed)])
+async def test_a_session_that_they_make_fail_or_hang_says_which_were_passed(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, switch: str, error: type[AgentRefused | AgentStartFailed]
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", f"mcp-http,{switch}")
+    async with opened(mcp_servers=SERVERS, start_timeout=1.0) as chat:
+        with pytest.raises(error) as caught:
+            await ask(chat, "demo: mcp")
+        assert "may be the cause (files, api)." in caught.value.hint
+
+
+async def test_no_log_and_no_error_shows_what_is_secret_even_if_the_agent_says_it(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "mcp-http")
+    keyed = McpServer("keyed", "stdio", "serve", ("--api-key", "s3cr3t-in-words"), (("KEY", "s3cr3t-in-env"),))
+    async with opened(mcp_servers=(*SERVERS, keyed)) as chat:
+        await ask(chat, "demo: mcp\nsay It is s3cr3t-in-env.")
+        log = "\n".join(chat.log())
+        assert ("serve-files" in log, "It is •••." in log, "s3cr3t" in log) == (True, True, False)
+        with pytest.raises(AgentRefused) as error:
+            await ask(chat, "demo: error -32603 The key s3cr3t-in-words is wrong")
+        assert str(error.value) == "The key ••• is wrong"
+
+
+# -- What is denied is also denied by GitHub Copilot CLI itself: here, what it is started with.
+
+
+async def test_copilot_is_started_with_the_rules_in_force(opened: Open, tmp_path: Path, settings: Settings) -> None:
+    copilot, started = tmp_path / "copilot", tmp_path / "started"
+    becomes = f'exec "{sys.executable}" -P -m copilot_kernel.demo'
+    copilot.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{started}"\n{becomes}\n')
+    copilot.chmod(0o755)
+    src = f"--deny-tool=write({os.path.join(settings.folder, 'src', '**')})"
+    async with opened(agent=str(copilot), deny=("Bash(rm *)", "Edit(src/**)", "Grep")) as chat:
+        await ask(chat, "demo: say one")
+        assert started.read_text().splitlines() == ["--acp", "--deny-tool=shell(rm:*)", src]
+        await chat.add_rule("deny", "Bash(curl *)")
+        chat.remove_rule("Bash(rm *)")
+        await ask(chat, "demo: say two")
+        assert len(started.read_text().splitlines()) == 3
+        await chat.restart()
+        await ask(chat, "demo: say three")
+        assert started.read_text().splitlines()[3:] == ["--acp", src, "--deny-tool=shell(curl:*)"]
+
+
+# -- What of the wire may be shown.
+
+
+def shown(message: Any, environ: dict[str, str] | None = None) -> Any:
+    line = message if isinstance(message, bytes) else json.dumps(message).encode()
+    (text,) = readable([("<", line)], redactor(environ or {}))
+    assert text.startswith("< ")
+    return text[2:] if isinstance(message, bytes) else json.loads(text[2:])
+
+
+@pytest.mark.parametrize(
+    ("message", "readable"),
+    [
+        ({"env": [{"name": "PLAIN", "value": "x"}]}, {"env": [{"name": "PLAIN", "value": HIDDEN}]}),
+        ({"env": {"PLAIN": "x"}, "headers": "rubbish"}, {"env": {"PLAIN": HIDDEN}, "headers": HIDDEN}),
+        ({"url": "https://me:pw@host/"}, {"url": f"https://{HIDDEN}@host/"}),
+        ({"headers": [{"name": "X-Own", "value": "x"}]}, {"headers": [{"name": "X-Own", "value": HIDDEN}]}),
+        ({"name": "X-Api-Key", "value": "abc"}, {"name": "X-Api-Key", "value": HIDDEN}),
+        (
+            dict.fromkeys(("accessToken", "GITHUB_TOKEN", "client_secret", "Cookie"), "abc"),
+            dict.fromkeys(("accessToken", "GITHUB_TOKEN", "client_secret", "Cookie"), HIDDEN),
+        ),
+        (b"use ghp_0123456789abcdefghij please", f"use {HIDDEN} please"),
+        ({"text": "github_pat_11ABCDEFG0123456789"}, {"text": HIDDEN}),
+        (b"curl -H 'Authorization: Bearer abcdefghijk'", f"curl -H 'Authorization: Bearer {HIDDEN}'"),
+        ({"text": '{"password": "abc"}'}, {"text": f'{{"password": "{HIDDEN}"}}'}),
+        ([1, None, {"path": "/src/passage.py", "compass": "x", "maxTokens": "many"}], None),
+        ({"data": "é" * (MAX_LOGGED_CHARS + 5)}, {"data": "é" * MAX_LOGGED_CHARS + "… (5 more characters)"}),
+    ],
+)
+def test_a_message_is_shown_without_secrets_and_what_is_too_long(message: Any, readable: Any) -> None:
+    assert shown(message) == (readable or message)
+
+
+def test_values_of_secret_variables_are_hidden_wherever_they_stand() -> None:
+    environ = {"GH_TOKEN": "quite-a-secret", "HOME": "/home/me/long/path", "SHORT_TOKEN": "abc"}
+    text, hidden = (f"it is {value} in /home/me/long/path, abc" for value in ("quite-a-secret", HIDDEN))
+    assert shown({"text": text}, environ) == {"text": hidden}
+    assert shown(text.encode(), environ) == hidden
+
+
+async def test_the_log_is_that_of_the_last_turn(opened: Open) -> None:
+    async with opened() as chat:
+        assert chat.log() == []
+        await ask(chat, "demo: say one")
+        assert '"initialize"' in chat.log()[0]
+        await ask(chat, "demo: say two")
+        lines = chat.log()
+    sent = [line for line in lines if line.startswith("> ")]
+    assert ["say two" in line for line in sent] == [True]
+    assert any(line.startswith("< ") and '"stopReason"' in line for line in lines)
+
+
+async def test_the_log_of_an_agent_that_did_not_start_is_there(opened: Open) -> None:
+    async with opened(switches="signed-out") as chat:
+        with pytest.raises(AuthRequired):
+            await ask(chat, "demo: say one")
+        assert any("-32000" in line for line in chat.log())

@@ -1,0 +1,219 @@
+"""Interrupts: a turn that was interrupted is cancelled, whatever the agent answers. And the sign of life of a turn."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+from copilot_kernel.acp.child_processes import Graces
+from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.acp.messages import TextBlock
+from copilot_kernel.chat import Chat, turn
+from copilot_kernel.chat.turn import DOUBLE_CLICK_SECONDS, HEARTBEAT_SECONDS, QUIET_SECONDS, Heartbeat, Stop
+from copilot_kernel.conversation.model import Entry
+
+from ..acp.scripted import Script
+from .conftest import Open, Time
+from .loopback import met, playing
+from .people import LIMIT, Person, ask, cancelled
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+CALL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Count", "status": "in_progress"}
+
+
+# -- what counts as one ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("presses", "ends"),
+    [
+        ([0.0, DOUBLE_CLICK_SECONDS], False),
+        ([0.0, 0.1, 0.2], False),
+        ([0.0, DOUBLE_CLICK_SECONDS + 0.01], True),
+        ([0.0, 0.2, 0.4], True),
+    ],
+)
+async def test_a_double_click_is_one_press(presses: list[float], ends: bool) -> None:
+    stop = Stop()
+    for seconds in presses:
+        stop.press(at=50.0 + seconds)
+    pressed_again = False
+
+    async def wait() -> None:
+        nonlocal pressed_again
+        await stop.wait_again()
+        pressed_again = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert (stop.pressed, pressed_again) == (True, ends)
+
+
+def stopping(answer: Any, *steps: Any) -> Any:
+    """A turn that answers when it is cancelled."""
+
+    async def prompt(script: Script, params: Any) -> Any:
+        await playing(*steps)(script, params)
+        await script.cancelled.wait()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return prompt
+
+
+async def test_a_double_click_does_not_end_the_agent(opened: Open) -> None:
+    async with met(opened, session_prompt=stopping({"stopReason": "cancelled"}, "Begun.")) as (script, chat):
+        person = Person()
+        turn = await cancelled(chat, "hello", person, lambda: person.heard, presses=2, apart=0.0)
+        assert (turn.stop_reason, person.notices) == ("cancelled", [])
+        await ask(chat, "again")
+        assert len(script.connections) == 1
+
+
+# -- whatever the agent answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [{"stopReason": "end_turn"}, RequestFailed(-32603, "no")])
+async def test_an_interrupted_turn_is_cancelled_whatever_the_agent_answers(opened: Open, answer: Any) -> None:
+    async with met(opened, session_prompt=stopping(answer, CALL, "Begun.")) as (_, chat):
+        turn = await cancelled(chat, "hello", person := Person(), lambda: person.heard)
+        assert (turn.stop_reason, turn.text) == ("cancelled", "Begun.")
+        assert [status for status, _ in person.calls] == ["cancelled"]
+
+
+class Presser(Person):
+    """Presses ■ while it is shown the last words, as somebody does whose cell is still being drawn."""
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__()
+        self._chat = chat
+
+    def show(self, entry: Entry) -> None:
+        super().show(entry)
+        if self.heard.is_set():
+            self._chat.cancel()
+
+
+async def test_a_press_counts_although_the_answer_has_arrived(opened: Open) -> None:
+    """A dialect says everything with its answer, so that it is drawn when the turn has ended for the agent."""
+    async with met(opened, session_prompt={"stopReason": "end_turn", "messages": ["All."]}) as (script, chat):
+        turn = await ask(chat, "hello", Presser(chat))
+        assert (turn.stop_reason, turn.text) == ("cancelled", "All.")
+        assert not script.cancelled.is_set()  # the agent would take it for the next turn's
+        assert (await ask(chat, "again")).stop_reason == "end_turn"
+
+
+async def test_a_press_that_comes_at_once_is_not_lost(opened: Open) -> None:
+    """It may wait in the event loop when `ask` is called."""
+    prompt = stopping({"stopReason": "end_turn"})
+    async with met(opened, session_prompt=prompt) as (_, chat), anyio.create_task_group() as tasks:
+
+        async def press() -> None:
+            chat.cancel()
+
+        tasks.start_soon(press)
+        assert (await ask(chat, "hello")).stop_reason == "cancelled"
+
+
+# -- an agent that does not read ------------------------------------------------------------------------------------
+
+DEAF = """
+import json, signal, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {"protocolVersion": 1, "sessionId": "s1"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    if message["method"] == "session/new":
+        signal.pause()
+"""
+
+
+@pytest.mark.parametrize(("grace", "presses"), [(0.2, 1), (3600.0, 2)])
+async def test_an_agent_that_stops_reading_a_prompt_is_ended(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grace: float, presses: int
+) -> None:
+    """It would not see the end of its input either, so nobody waits for that."""
+    monkeypatch.setattr("copilot_kernel.acp.process.Graces", partial(Graces, eof=LIMIT))
+    (tmp_path / "deaf.py").write_text(DEAF)
+    async with opened(agent=f"{sys.executable} {tmp_path}/deaf.py", cancel_grace=grace) as chat:
+        await chat.ready()
+        [agent] = [child for child in psutil.Process().children() if "deaf.py" in child.cmdline()[-1]]
+        turns = []
+
+        async def run() -> None:
+            turns.append(await chat.ask([TextBlock("x" * 20_000_000)], Person()))
+
+        with anyio.fail_after(3 * LIMIT):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                await written_in_part(chat)
+                for seconds in range(presses):
+                    chat.cancel(at=1_000.0 + seconds)
+        assert ([turn.stop_reason for turn in turns], agent.is_running()) == (["cancelled"], False)
+
+
+async def written_in_part(chat: Chat) -> None:
+    """Until the pipe to the agent is full."""
+    pipe = chat.agent.link._rpc._transport._pipe  # type: ignore[union-attr]
+    while not pipe._unsent or len(pipe._unsent[0]) == len(pipe._unsent[0].obj):
+        await anyio.lowlevel.checkpoint()
+
+
+# -- The line that says that a silent agent still works, by a clock of its own.
+
+
+def line(seconds: float) -> str:
+    return f"The agent is still working; it has been silent for {seconds:g} s."
+
+
+class Silence(Time):
+    """After so many naps it is over; during some of them the agent is heard."""
+
+    def __init__(self, naps: int, beats: tuple[int, ...]) -> None:
+        super().__init__()
+        self.left, self.beats = naps, beats
+        self.heart: Heartbeat
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        if len(self.naps) in self.beats:
+            self.heart.beat()
+        if len(self.naps) == self.left:
+            raise EOFError
+
+
+@pytest.mark.parametrize(
+    ("beats", "asking", "shown", "naps"),
+    [
+        ((), (), [line(10), line(12), line(14)], [QUIET_SECONDS] + 3 * [HEARTBEAT_SECONDS]),
+        ((2,), (), [line(10), "", line(10)], 2 * [QUIET_SECONDS, HEARTBEAT_SECONDS]),
+        ((1, 2, 3, 4), (), [], 4 * [QUIET_SECONDS]),
+        ((), (True, True, True), [line(10)], 3 * [QUIET_SECONDS] + [HEARTBEAT_SECONDS]),
+    ],
+    ids=["silence", "heard in between", "never silent", "while a question is open"],
+)
+async def test_silence_is_explained_after_ten_seconds_and_then_every_two(
+    beats: tuple[int, ...], asking: tuple[bool, ...], shown: list[str], naps: list[float]
+) -> None:
+    lines, is_asking, time = list[str](), iter(asking), Silence(4, beats)
+    time.heart = Heartbeat(lines.append, lambda: next(is_asking, False), time.sleep, time.clock)
+    with pytest.raises(EOFError):
+        await time.heart.run()
+    assert (lines, time.naps) == (shown, naps)
+
+
+async def test_a_turn_tells_its_view_and_takes_it_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "QUIET_SECONDS", 0.05)
+    async with opened() as chat:
+        await ask(chat, "demo: say one\nsilent 0.3\nsay two", person := Person())
+    assert person.statuses[0].startswith("The agent is still working")
+    assert person.statuses[-1] == ""

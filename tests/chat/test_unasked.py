@@ -1,0 +1,254 @@
+"""An agent that acts without asking is caught in the act; nobody else is accused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from copilot_kernel.chat import Chat, unasked
+from copilot_kernel.chat.rules import PolicyEvaluator
+from copilot_kernel.config import Settings
+from copilot_kernel.conversation.model import ToolCall
+
+from ..acp.scripted import Script
+from .conftest import Open
+from .loopback import asking, met, playing
+from .people import LIMIT, Person, ask
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+RAN = "ran a command without asking"
+Call = dict[str, Any]
+
+
+def call(status: str, kind: str = "execute", **more: Any) -> Call:
+    raw = {"command": "touch a"} if kind == "execute" else {}
+    return {"toolCallId": "t", "title": "Do it", "kind": kind, "status": status, "rawInput": raw, **more}
+
+
+def begun(status: str = "pending", **more: Any) -> Call:
+    return {"sessionUpdate": "tool_call", **call(status, **more)}
+
+
+def then(status: str, **more: Any) -> Call:
+    return {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": status, **more}
+
+
+def marks(person: Person) -> list[tuple[str, bool]]:
+    found = [each.unasked for each in person.of(ToolCall) if isinstance(each, ToolCall)]
+    return [(mark.words, mark.covered) for mark in found if mark]
+
+
+async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tuple[str, bool]], int, Chat]:
+    """The marks, how many acts were unasked, and the chat. A turn is cancelled just where the settings say so."""
+    async with met(opened, settings, session_prompt=playing(*updates)) as (_, chat):
+        turn = await ask(chat, "hello", person := Person())
+    is_cancelled = turn.unasked > 0 and settings.get("on_unasked") == "cancel"
+    assert turn.stop_reason == ("cancelled" if is_cancelled else "end_turn")
+    return marks(person), turn.unasked, chat
+
+
+# -- who is accused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("updates", "words"),
+    [
+        ([begun(), then("completed")], RAN),
+        ([begun("in_progress")], RAN),
+        ([begun(kind="unheard_of", rawInput={"cmd": ["ls", "-l"]}), then("completed")], RAN),
+        ([begun(kind="edit", locations=[{"path": "/etc/hosts"}]), then("completed")], "changed a file without asking"),
+        ([begun(kind="delete"), then("completed")], "deleted a file without asking"),
+    ],
+)
+async def test_an_act_without_a_question_is_marked_and_counted(opened: Open, updates: list[Call], words: str) -> None:
+    found, count, chat = await seen(opened, *updates)
+    assert (found, count) == ([(words, False)], 1)
+    assert [(each.outcome, each.by, each.reason) for each in chat.ledger.kept] == [
+        ("ran without asking", "nobody", words)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "status"), [("read", "completed"), ("other", "completed"), ("execute", "failed")])
+async def test_what_is_harmless_or_failed_is_fine(opened: Open, settings: Settings, kind: str, status: str) -> None:
+    inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
+    found, count, chat = await seen(opened, begun(kind=kind, locations=inside), then(status))
+    assert (found, count, chat.ledger.count) == ([], 0, 0)
+
+
+async def test_a_call_is_looked_at_once_however_often_it_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    context = PolicyEvaluator.context
+
+    def counted(self: PolicyEvaluator, call: ToolCall) -> Any:
+        looks.append(call.title)
+        return context(self, call)
+
+    monkeypatch.setattr(PolicyEvaluator, "context", counted)
+    more = [then("completed", rawOutput=str(number)) for number in range(50)]
+    assert (await seen(opened, begun(kind="read"), *more))[:2] == ([], 0)
+    assert looks == ["Do it"]
+    found, _, _ = await seen(opened, begun(kind="read"), *more, then("completed", kind="execute"))
+    assert (found, looks) == ([(RAN, False)], ["Do it"] * 3)
+
+
+async def test_a_link_in_the_project_that_leads_out_of_it_is_outside(opened: Open, settings: Settings) -> None:
+    Path(settings.cwd, "link").symlink_to("/etc")
+    place = [{"path": str(Path(settings.cwd, "link", "passwd"))}]
+    found, _, _ = await seen(opened, begun(kind="read", locations=place), then("completed"))
+    assert [covered for _, covered in found] == [False]
+
+
+async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
+    prompt = playing(begun(), asking(**call("pending")), then("completed"))
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        turn = await ask(chat, "hello", person := Person("reject_once"))
+        assert [each.outcome for each in chat.ledger.kept] == ["rejected", "ran although refused"]
+    assert (marks(person), turn.unasked) == ([("done although it was refused", False)], 1)
+    assert person.notices == ["The agent says it completed a call that was rejected: Do it"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "demo: fswrite-asked a.txt x\nterminal-asked echo a",
+        "demo: fswrite a.txt x\nfswrite a.txt y\nterminal echo a\nterminal echo a",
+    ],
+)
+async def test_what_we_do_for_the_agent_is_not_marked_nor_is_the_call_that_shows_it(opened: Open, prompt: str) -> None:
+    async with opened(fs=True, terminal=True, on_unasked="cancel") as chat:
+        turn = await ask(chat, prompt, person := Person())
+    assert (marks(person), turn.stop_reason, len(person.questions) > 0) == ([], "end_turn", True)
+
+
+async def test_a_deed_of_ours_is_no_excuse_for_another_one_of_the_agents(opened: Open) -> None:
+    """It runs a harmless command in a terminal of ours, and shows that terminal with another command."""
+
+    async def prompt(script: Script, params: Any) -> Any:
+        run = {"sessionId": "s1", "command": "/bin/echo", "args": ["a"]}
+        made = await script.connection.request("terminal/create", run)
+        shown = {"content": [{"type": "terminal", "terminalId": made["terminalId"]}]}
+        await script.update(begun(**shown))
+        await script.update(then("completed"))
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, {"terminal": True}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Person())
+    assert marks(person) == [(RAN, False)]
+
+
+# -- in what order --------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_in_progress_just_before_its_question_is_not_accused(opened: Open) -> None:
+    steps = (begun(), then("in_progress"), asking(**call("pending")), then("completed"))
+    assert (await seen(opened, *steps, on_unasked="cancel"))[:2] == ([], 0)
+
+
+async def test_one_that_runs_on_is_accused_while_it_runs(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unasked, "PATIENCE_SECONDS", 0.02)
+    marked = anyio.Event()
+
+    class Looker(Person):
+        def show(self, entry: Any) -> None:
+            super().show(entry)
+            if isinstance(entry, ToolCall) and entry.unasked:
+                marked.set()
+
+    async def prompt(script: Script, params: Any) -> Any:
+        await script.update(begun("in_progress"))
+        with anyio.fail_after(LIMIT):
+            await marked.wait()
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, session_prompt=prompt) as (_, chat):
+        await ask(chat, "hello", person := Looker())
+    assert marks(person) == [(RAN, False)]
+
+
+async def test_an_act_after_the_turn_is_accused_in_the_cell_that_owns_it(opened: Open) -> None:
+    async with met(opened, session_prompt=playing(begun())) as (script, chat):
+        await ask(chat, "hello", person := Person())
+        await script.update(then("completed"))
+        await ask(chat, "again", Person())
+    assert marks(person) == [(RAN, False)]
+
+
+# -- what covers it -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"allow": ("Edit",), "on_unasked": "cancel"}, "covered by the rule Edit"),
+        ({"permission_mode": "acceptEdits"}, "covered by the mode acceptEdits"),
+        ({"permission_mode": "bypassPermissions"}, "covered by the mode bypassPermissions"),
+    ],
+)
+async def test_an_act_that_a_rule_or_the_mode_would_allow_is_covered(
+    opened: Open, settings: Settings, more: dict[str, Any], words: str
+) -> None:
+    inside = {"kind": "edit", "rawInput": {"path": str(Path(settings.cwd, "a.txt"))}}
+    found, count, chat = await seen(opened, begun(**inside), then("completed"), **more)
+    assert (found, count, chat.ledger.kept[0].outcome) == ([(words, True)], 0, "covered")
+
+
+@pytest.mark.parametrize("on_unasked", ["badge", "cancel"])
+async def test_an_act_that_a_rule_denies_is_not_covered_by_the_mode(opened: Open, on_unasked: str) -> None:
+    more: dict[str, Any] = {"permission_mode": "bypassPermissions", "deny": ("Bash(touch *)",)}
+    found = await seen(opened, begun(), then("completed"), on_unasked=on_unasked, **more)
+    assert found[:2] == ([(RAN, False)], 1)
+
+
+async def test_the_same_command_again_after_always_is_covered_and_another_one_is_not(opened: Open) -> None:
+    """Nor is the same one in another conversation, while what is shown again of this one is not accused."""
+    async with opened() as chat:
+        first = await ask(chat, "demo: shell echo a", always := Person("allow_always"))
+        turn = await ask(chat, "demo: shell echo a\nunasked echo b", person := Person())
+        assert (len(always.questions), person.questions, turn.unasked) == (1, [], 1)
+        assert [covered for _, covered in marks(person)] == [True, False]
+        assert "your earlier answer" in marks(person)[0][0]
+        await chat.new()
+        await ask(chat, "demo: unasked echo a", person := Person())
+        assert marks(person) == [(RAN, False)]
+        count = chat.ledger.count
+        with anyio.fail_after(LIMIT):
+            turn = await chat.resume(first.session_id, person := Person())
+        assert (len(person.calls), marks(person), turn.unasked, chat.ledger.count) == (3, [], 0, count)
+
+
+@pytest.mark.parametrize(("updates", "count"), [([begun("completed")], 0), ([begun(), then("completed")], 1)])
+async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: list[Call], count: int) -> None:
+    """After the agent was started again, with the prompt that goes on with the session."""
+    loads = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    turns: list[list[Call]] = [[], updates, [begun("completed", toolCallId="u")]]
+
+    async def prompt(script: Script, params: Any) -> Any:
+        for update in turns.pop(0):
+            await script.update(update)
+        return {"stopReason": "end_turn"}
+
+    async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
+        await ask(chat, "one")
+        await chat.restart()
+        assert [(await ask(chat, text)).unasked for text in ("two", "three")] == [count, 1]
+
+
+# -- on_unasked -----------------------------------------------------------------------------------------------------
+
+
+async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(opened: Open) -> None:
+    async with opened(on_unasked="cancel") as chat:
+        turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
+        assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
+        assert person.notices == [f"The turn was cancelled, because the agent {RAN}: $ echo ⟨U+202E⟩a"]
+        assert (await ask(chat, "demo: say alive")).text == "alive"
+
+
+async def test_a_changed_command_is_named_with_nothing_hidden(opened: Open) -> None:
+    was, now = {"command": "touch \u202ea"}, {"command": "touch b"}
+    steps = (begun(rawInput=was), asking(**call("pending", rawInput=was)), then("completed", rawInput=now))
+    found, _, _ = await seen(opened, *steps)
+    assert found == [("changed after approval (approved: $ touch ⟨U+202E⟩a)", False)]

@@ -1,0 +1,82 @@
+"""A kernel's session in this process, with cells that record; its agent is the demo agent, a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from copilot_kernel.errors import CopilotError
+from copilot_kernel.frontend import commands
+from copilot_kernel.frontend.choosing import CellOutput
+from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.kernel_session import KernelSession
+
+from .recording import RecordingCell
+
+
+@dataclass
+class Outcome:
+    """What a cell shows in the end, and its error."""
+
+    text: str
+    error: CopilotError | None = None
+
+
+class Session:
+    """Cells run one after another; `%new` makes the agent forget what was said."""
+
+    def __init__(self, runner: asyncio.Runner, work: Path) -> None:
+        self.work, self._runner = work, runner
+        self.kernel_session = KernelSession(guard_seconds=0)
+
+    def run(self, code: str, *typed: str, live: bool = True) -> Outcome:
+        """Run one cell to its end; where `typed` lines are given, it is one of a console, in which they are typed."""
+        return self._runner.run(asyncio.wait_for(self._run(code, typed, live), 20))
+
+    async def _run(self, code: str, typed: tuple[str, ...], live: bool) -> Outcome:
+        cell = RecordingCell(live, None if typed else "cell")
+        cell.widgets = False
+        for line in typed:
+            cell.typed.put_nowait(line)
+        context, error = self.kernel_session.command_context, None
+        self.kernel_session.watched = live
+        try:
+            for step in await commands.read(context, code):
+                match step:
+                    case commands.Command():
+                        await commands.run(context, CellOutput(cell), step)  # type: ignore[arg-type]
+                    case commands.Prompt(text):
+                        await self.kernel_session.prompt(cell, text, Display)  # type: ignore[arg-type]
+        except CopilotError as caught:
+            error = caught
+        self.kernel_session.report_notices(cell)  # type: ignore[arg-type]
+        return Outcome("\n".join(cell.plain), error)
+
+    def status(self, name: str) -> str:
+        """What `%status` says of `name`."""
+        lines = [line for line in self.run("%status").text.splitlines() if line.startswith(f"{name}  ")]
+        return lines[0].removeprefix(name).strip() if lines else ""
+
+    async def close(self) -> None:
+        await self.kernel_session.home.close(3)
+
+
+@contextmanager
+def session(folder: Path, **environ: str) -> Iterator[Session]:
+    """A session whose settings are `environ` alone, and whose agent remembers nothing of other tests."""
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    paths = {name: str(folder / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "COPILOT_KERNEL_DEMO_HOME")}
+    settings = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_CWD": str(work), "COPILOT_DEMO_PACE": "0"}
+    with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
+        for name, value in {**paths, "COPILOT_KERNEL_STATE": str(folder / "state"), **settings, **environ}.items():
+            patch.setenv(name, value)
+        made = Session(runner, work)
+        try:
+            yield made
+        finally:
+            runner.run(made.close())

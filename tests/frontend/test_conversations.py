@@ -1,0 +1,356 @@
+"""Commands and permissions in a conversation with the demo agent."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copilot_kernel.errors import AgentNotFound, AuthRequired, ModelFailed, UsageError
+from copilot_kernel.rendering.failure import render_failure
+
+from ..agent.command import COMMAND
+from .session import Outcome, Session, session
+
+DEMO = shlex.join(COMMAND)
+PIXEL = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
+
+Start = Callable[..., Session]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a session of the test's own, with `NAME=value` settings."""
+    with ExitStack() as stack:
+        yield lambda **environ: stack.enter_context(session(tmp_path, **environ))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Whose agent has everything to choose from."""
+    with session(tmp_path_factory.mktemp("shared"), COPILOT_KERNEL_DEMO="uri-modes,more-options") as made:
+        yield made
+
+
+@pytest.fixture
+def demo(shared: Session) -> Session:
+    """The shared session, in which a new conversation begins."""
+    shared.run("%new")
+    return shared
+
+
+# -- what the agent lets the user set -------------------------------------------------------------------------------
+
+
+def test_a_mode_is_typed_short_and_sent_as_the_agents_own(demo: Session) -> None:
+    demo.run("%mode agent")
+    assert demo.run("%mode plan").text == "✓ Mode: Plan"
+    assert (demo.status("Mode"), PLAN in demo.run("%log 3").text) == ("Plan", True)
+
+
+def test_a_model_and_an_option_are_set(demo: Session) -> None:
+    demo.run("%model scripted")
+    assert demo.run("%model scripted-large").text == "✓ Model: Scripted, large (scripted-large)"
+    assert demo.run("%options effort high").text == "✓ Effort: High"
+    assert demo.run("%options allow_all on").text == "✓ Allow everything: on"
+    assert (demo.status("Effort"), demo.status("Allow everything")) == ("High", "on")
+
+
+def test_in_a_console_a_line_is_typed(demo: Session) -> None:
+    demo.run("%options effort medium")
+    demo.run("%mode agent")
+    assert demo.run("%mode", "plan").text.endswith("ℹ Mode: Plan")
+    assert demo.run("%options", "effort", "low").text.endswith("ℹ Effort: Low")
+
+
+def test_the_same_can_be_typed_with_a_slash_unless_the_agent_has_it(demo: Session) -> None:
+    assert demo.run("/mode plan").text == "✓ Mode: Plan"
+    assert "demo agent" in demo.run("/help").text
+    demo.run("demo: commands mode")
+    assert "Mode:" not in demo.run("/mode plan").text
+    demo.run("demo: commands")
+
+
+def test_even_in_the_first_cell_a_slash_is_the_agents(start: Start) -> None:
+    assert "You are talking to the **demo agent**" in start().run("/help").text
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("%mode plam", 'Unknown mode "plam".'),
+        ("%options colour red", 'Unknown option "colour".'),
+        ("%permissions deny Bash()", "The parentheses are empty"),
+        ("%permissions remove Read", "Read"),
+        ("%resume nonsense", "There is no session nonsense."),
+        ("%attach nothing.txt", "nothing.txt"),
+        ("%agent nobody", "The agent's program nobody was not found"),
+        ("%login nonsense", "nonsense"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error_and_changes_nothing(demo: Session, code: str, words: str) -> None:
+    demo.run("%mode agent")
+    before = demo.run("%status").text
+    assert words in str(demo.run(code).error)
+    assert demo.run("%status").text == before
+
+
+def test_the_log_has_what_went_over_the_wire(demo: Session) -> None:
+    demo.run("demo: say Needle")
+    lines = demo.run("%log").text.splitlines()
+    assert any(line.startswith("> ") and "session/prompt" in line for line in lines)
+    assert any(line.startswith("< ") and "Needle" in line for line in lines)
+    assert len(demo.run("%log 1").text.splitlines()) == 2
+
+
+def test_attached_and_mentioned_files_go_with_the_prompt(demo: Session) -> None:
+    (demo.work / "pixel.png").write_bytes(PIXEL)
+    (demo.work / "my notes.txt").write_text("notes")
+    assert "image/png" in demo.run("%attach pixel.png").text
+    text = demo.run('%attach "my notes.txt"\n\ndemo: echo\nthink @pixel.png').text
+    assert [word for word in ("image", "my notes.txt", "pixel.png", "resource_link") if word not in text] == []
+    assert "Nothing is attached" in demo.run("%attach").text
+
+
+UNWATCHED = ("%status", "%help mode", "%mode", "%model", "%options", "%permissions", "%agent", "%mcp", "%attach")
+
+
+def test_without_a_person_a_run_is_like_another(tmp_path: Path) -> None:
+    def seen(name: str) -> list[Any]:
+        folder = tmp_path / name
+        folder.mkdir()
+        with session(folder, COPILOT_KERNEL_DEMO="more-options") as made:
+            return [made.run(code, live=False) for code in ("demo: say Apples", "%sessions", *UNWATCHED)]
+
+    assert seen("one") == seen("other")
+
+
+# -- permissions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_permission_mode_holds_for_one_conversation(demo: Session) -> None:
+    def asked() -> str:
+        return demo.run("demo: ask Something", live=False).text
+
+    assert "Rejected" in asked()
+    assert "⚠ You will not be asked" in demo.run("%permissions mode bypassPermissions").text
+    assert "Rejected" not in asked()
+    assert "⚠ You will not be asked" in demo.run("%status").text
+    assert "permissions: bypassPermissions" in demo.run("demo: say hi", live=False).text
+    demo.run("%new")
+    assert "Rejected" in asked()
+
+
+def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None:
+    def ran() -> str:
+        return demo.run("demo: shell echo out", live=False).text
+
+    assert "Rejected" in ran()
+    assert demo.run("%permissions allow Bash(echo *)").text == "✓ Allowed in this conversation: Bash(echo *)"
+    assert "allowed by the rule Bash(echo *)" in ran()
+    demo.run("%permissions deny Bash(echo out)")
+    assert "denied by the rule Bash(echo out)" in ran()
+    shown = demo.run("%permissions").text
+    assert ["allow", "Bash(echo", "*)", "this", "conversation"] in [line.split() for line in shown.splitlines()]
+    decided = [line.split() for line in shown.splitlines() if "$ echo out" in line]
+    assert [(row[4], row[5]) for row in decided[-3:]] == [
+        ("rejected", "nobody"),
+        ("allowed", "rule"),
+        ("rejected", "rule"),
+    ]
+    assert "No longer in force" in demo.run("%permissions remove Bash(echo out)").text
+    assert "allowed by the rule Bash(echo *)" in ran()
+    demo.run("%new")
+    assert "Rejected" in ran()
+
+
+def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
+    text = demo.run("%permissions allow Bash(python *)").text
+    assert "Careful: Bash(python *): `python` can run any program" in text
+    assert "Bash(python *)" in demo.run("%status").text
+
+
+def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> None:
+    made = start()
+    config = tmp_path / "jupyter_config_dir" / "copilot_kernel.json"
+    said = made.run("%permissions allow Bash(echo out) --save").text
+    assert said == f"✓ Allowed from now on: Bash(echo out) (saved in {config})."
+    assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"]}
+    made.run("%new")
+    assert "allowed by the rule Bash(echo out)" in made.run("demo: shell echo out", live=False).text
+    assert f"It is still in: {config}" in made.run("%permissions remove Bash(echo out)").text
+
+
+def test_the_reason_of_a_no_goes_to_the_agent_and_its_answer_into_the_same_cell(demo: Session) -> None:
+    text = demo.run("demo: shell touch made", "3 because demo: say I shall not touch it").text
+    places = [text.rfind(each) for each in ("Rejected: Deny", "You told the agent: demo: say", "I shall not touch it")]
+    assert (places == sorted(places), -1 in places, text.count("demo agent ·")) == (True, False, 1)
+    assert "This is prompt 3 of this session" in demo.run("demo: remember").text
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_saved_notebook_tells_what_ran_without_asking(demo: Session, live: bool) -> None:
+    text = demo.run("demo: unasked echo out", live=live).text
+    assert "⚠ ran a command without asking" in text
+    assert text.splitlines()[-1].startswith("⚠ 1 action ran without asking · demo agent")
+    assert "ran without asking" in demo.run("%permissions").text
+
+
+def test_what_a_rule_would_have_allowed_is_not_accused(demo: Session) -> None:
+    demo.run("%permissions allow Bash(echo *)")
+    text = demo.run("demo: unasked echo out").text
+    assert ("covered by the rule Bash(echo *)" in text, "⚠" in text) == (True, False)
+
+
+def test_acting_without_asking_can_cancel_the_turn(start: Start) -> None:
+    text = start(COPILOT_KERNEL_ON_UNASKED="cancel").run("demo: unasked echo out\nslow 10000").text
+    assert "The turn was cancelled, because the agent ran a command without asking: $ echo out" in text
+
+
+def test_a_mode_that_is_not_the_default_stands_in_every_footer(demo: Session) -> None:
+    demo.run("%permissions mode plan")
+    assert "permissions: plan · demo agent" in demo.run("demo: say hi", live=False).text
+
+
+# -- sessions -------------------------------------------------------------------------------------------------------
+
+
+def ids(made: Session) -> dict[str, str]:
+    """Titles and short ids of the sessions of this folder."""
+    rows = [line.split("  ") for line in made.run("%sessions").text.splitlines()[2:-1]]
+    return {row[1]: row[0] for row in rows}
+
+
+def test_sessions_are_listed_resumed_closed_and_deleted(start: Start) -> None:
+    made = start()
+    made.run("demo: say Apples")
+    made.run("%new")
+    assert "This is prompt 1 of this session" in made.run("demo: remember").text
+    titles = ids(made)
+    apples = next(short for title, short in titles.items() if "Apples" in title)
+    resumed = made.run(f"%resume {apples}").text
+    assert ("say Apples" in resumed, "✓ Resumed: " in resumed, made.status("Session")[:8]) == (True, True, apples)
+
+    assert made.run("%resume last").error is None
+    assert made.status("Session")[:8] == next(short for title, short in titles.items() if "Apples" not in title)
+    picked = made.run("%resume", apples).text
+    assert ("Resuming: " in picked, "say Apples" in picked) == (True, True)
+    assert made.run("%close").error is None
+    assert made.status("Session") == "none is open"
+    assert made.run(f"%delete {apples}").text.startswith("✓ Deleted: ")
+    assert apples not in ids(made).values()
+
+
+def test_an_agent_without_sessions_says_so(start: Start) -> None:
+    made = start(COPILOT_KERNEL_DEMO="no-list,no-load,no-resume,no-delete")
+    for code in ("%sessions", "%resume last", "%resume abc", "%delete abc"):
+        error = made.run(code).error
+        assert isinstance(error, UsageError)
+        assert "does not support this" in str(error)
+
+
+# -- the agent ------------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_is_started_again_and_changed(start: Start) -> None:
+    made = start()
+    made.run("demo: say Apples")
+    assert made.run("%restart").error is None
+    assert "Apples" in made.run("demo: remember").text
+    assert made.run(f"%agent {DEMO}").text.startswith("✓ The next prompt starts")
+    assert "This is prompt 1 of this session" in made.run("demo: remember").text
+    text = made.run("%agent").text
+    assert (DEMO in text, "%agent" in text) == (True, True)
+
+
+def test_signing_in_and_out(start: Start) -> None:
+    made = start(COPILOT_KERNEL_DEMO="signed-out,auth=agent")
+    assert isinstance(made.run("demo: say Hello").error, AuthRequired)
+    assert made.run("%login").text == "✓ Signed in."
+    assert made.run("demo: say Hello").error is None
+    assert made.run("%logout").text == "✓ Signed out."
+    assert isinstance(made.run("demo: say Hello").error, AuthRequired)
+
+
+@pytest.mark.parametrize(
+    ("name", "ways"), [("copilot", ("copilot login", "gh auth login")), ("Other", ("Other lists no way to sign in",))]
+)
+def test_where_the_agent_names_no_way_to_sign_in_the_error_names_one(
+    start: Start, name: str, ways: tuple[str, ...]
+) -> None:
+    made = start(COPILOT_KERNEL_DEMO=f"signed-out,auth=none,name={name}")
+    for code in ("hello", "%login"):
+        error = made.run(code).error
+        assert error is not None
+        assert [way for way in ways if way not in render_failure(error)["text/plain"]] == []
+
+
+def test_a_failure_that_copilot_reports_as_text_fails_the_cell(start: Start) -> None:
+    made = start(COPILOT_KERNEL_DEMO="name=Copilot")
+    for live in (True, False):
+        outcome = made.run("demo: say Half an ans\nsay Error: 402 You have no quota", live=live)
+        assert isinstance(outcome.error, ModelFailed)
+        assert (outcome.text.count("Half an ans"), outcome.text.count("You have no quota")) == (1, 0)
+        assert "choose another model" in outcome.error.hint
+
+
+def test_the_servers_are_shown_without_their_secrets(start: Start) -> None:
+    servers = (
+        '[{"name": "files", "command": "files-server", "args": []},'
+        ' {"name": "web", "type": "http", "url": "http://localhost/", "headers": [{"name": "Key", "value": "hush"}]}]'
+    )
+    made = start(COPILOT_KERNEL_MCP_SERVERS=servers)
+    before = made.run("%mcp").text
+    made.run("%mode agent")
+    after = made.run("%mcp").text
+    assert ("files-server" in before, "once the agent runs" in before) == (True, True)
+    assert "hush" not in before + after
+    assert "not passed: demo agent does not support http servers" in after
+
+
+# -- a notebook over the lives of its kernels -----------------------------------------------------------------------
+
+
+def lives(folder: Path, *cells: str, live: bool = True, **environ: str) -> list[Outcome]:
+    """Each cell in a kernel of its own; the files that they keep are the same."""
+    outcomes = []
+    for cell in cells:
+        with session(folder, COPILOT_KERNEL_STATE=str(folder / "state"), **environ) as made:
+            outcomes.append(made.run(cell, live=live))
+    return outcomes
+
+
+def test_the_next_kernel_of_a_notebook_goes_on_but_not_in_batch(tmp_path: Path) -> None:
+    (book := tmp_path / "book.ipynb").write_text("{}")
+    cells = ("demo: say one", "demo: remember")
+    batch = lives(tmp_path, *cells, live=False, JPY_SESSION_NAME=str(book))[1]
+    assert ("Continues" in batch.text, (tmp_path / "state" / "sessions").exists()) == (False, False)
+    watched = lives(tmp_path, *cells, JPY_SESSION_NAME=str(book))[1].text
+    assert ("Continues the conversation" in watched, "say one" in watched) == (True, True)
+
+
+def test_behind_a_gateway_a_notebook_of_another_machine_is_remembered_for_its_user(tmp_path: Path) -> None:
+    gateway = {"KERNEL_GATEWAY": "1", "JPY_SESSION_NAME": "/elsewhere/book.ipynb"}
+    lives(tmp_path, "demo: say mine", KERNEL_USERNAME="alice", **gateway)
+    (bob,) = lives(tmp_path, "demo: remember", KERNEL_USERNAME="bob", **gateway)
+    (alice,) = lives(tmp_path, "demo: remember", KERNEL_USERNAME="alice", **gateway)
+    assert ("Continues" in bob.text, "Continues the conversation" in alice.text) == (False, True)
+
+
+def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder(tmp_path: Path) -> None:
+    (project := tmp_path / "project").mkdir()
+    gateway = {"KERNEL_GATEWAY": "1", "KERNEL_WORKING_DIR": str(project), "COPILOT_KERNEL_CWD": ""}
+    (outcome,) = lives(tmp_path, "demo: unasked pwd", **gateway)
+    assert str(project) in outcome.text
+
+
+def test_behind_a_gateway_an_agent_that_is_missing_is_explained(tmp_path: Path) -> None:
+    (outcome,) = lives(tmp_path, "hello", KERNEL_GATEWAY="1", COPILOT_KERNEL_CWD="", COPILOT_KERNEL_AGENT="no-such")
+    assert isinstance(outcome.error, AgentNotFound)
+    assert ("The agent works in" in outcome.text, "behind a gateway" in outcome.error.hint) == (True, True)

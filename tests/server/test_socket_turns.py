@@ -1,0 +1,220 @@
+"""One turn of a conversation, told as the chat protocol has it: in memory, with the demo agent."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import AgentNotFound, UsageError
+from copilot_kernel.server.chat.session import MAX_WAITING
+
+from .chatting import Listener, answered, chat_manager, conversation, said
+from .sockets import text_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_deltas_add_up_and_done_ends_the_response(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        told = await said(session, listener, "demo: say Here\nsay  it is\nthink why\nsay more")
+        assert text_of(told) == "Hereit is\n\nmore"
+        assert next(each for each in told if each["type"] == "delta") == {"type": "delta", "content": "Here"}
+        assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
+        assert listener.events("thought")[0]["content"] == "why"
+
+
+async def test_events_of_ours_tell_the_rest(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
+        change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
+        text = "demo: link https://example.org/a\nnotice warning Careful: of this"
+        text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
+        text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nsay x"
+        await said(session, listener, text)
+        await said(session, listener, "/status")
+        for words in ("Looking", "Looking", "Found"):
+            session.broadcaster.status(words)
+    assert listener.events("prompt")[0]["content"] == text
+    assert listener.events("command")[0]["content"] == "/status"
+    assert [each["running"] for each in listener.events("running")] == [True, False] * 2
+    assert [each["uri"] for each in listener.events("resource_link")] == ["https://example.org/a"]
+    assert [each["severity"] for each in listener.events("notice") if each["title"] == "Careful"] == ["warning"]
+    assert listener.events("tool_update")[0] == {
+        "type": "event", "event": "tool_update", "call_id": "t1", "title": "Look here", "arguments": "{}",
+        "status": "pending",
+    }  # fmt: skip
+    entries = [(each["content"], each["status"]) for each in listener.events("plan")[0]["entries"]]
+    assert entries == [("A", "completed"), ("B", "in_progress")]
+    assert listener.events("mode")[-1]["mode"] == "plan"
+    assert (500, 2000) in [(each["used"], each["size"]) for each in listener.events("usage")]
+    assert [each["content"] for each in listener.events("status")][-2:] == ["Looking", "Found"]
+
+
+async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_of_it(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell echo out; exit 3")
+        asked = await listener.event("tool_approval_request")
+        answered(session, asked["call_id"], "yes")
+        await listener.done()
+        start, end = listener.events("tool_start")[0], listener.events("tool_done")[0]
+        assert start["tool"] == "execute"
+        assert start["call_id"] == asked["call_id"] == end["call_id"]
+        assert json.loads(asked["arguments"])["command"] == "echo out; exit 3"
+        assert (end["result"], end["status"]) == ("out", "completed")
+        result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": end["call_id"]}
+        assert listener.of("sandbox_result") == [{"type": "sandbox_result", **result}]
+        assert listener.events("approval_resolved")[0]["approved"] is True
+
+
+async def test_only_yes_and_y_approve(settings: Settings) -> None:
+    tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
+    async with conversation(settings) as (session, listener):
+        for response, approved in [*tried.items(), (["yes"], False)]:
+            session.send("demo: ask")
+            asked = await listener.nth("tool_approval_request", len(listener.events("approval_resolved")) + 1)
+            answered(session, asked["call_id"], response)
+            await listener.done(len(listener.of("done")) + 1)
+            assert listener.events("approval_resolved")[-1]["approved"] is approved, response
+
+
+async def test_yes_never_gives_a_standing_grant_and_an_option_is_given_by_its_id(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: options allow_always=Always;reject_once=No\nask")
+        asked = await listener.event("tool_approval_request")
+        with pytest.raises(UsageError, match="does not offer to allow this once"):
+            answered(session, asked["call_id"], "yes")
+        with pytest.raises(UsageError, match="no such option"):
+            answered(session, asked["call_id"], "yes", "made-up")
+        always = next(each["id"] for each in asked["options"] if each["kind"] == "allow_always")
+        answered(session, asked["call_id"], "no", always)
+        await listener.done()
+        assert listener.events("approval_resolved")[0]["approved"] is True
+
+
+async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell echo hi")
+        call = (await listener.event("tool_approval_request"))["call_id"]
+        with pytest.raises(UsageError, match="only for a rejection"):
+            answered(session, call, "yes", reason="because")
+        answered(session, call, "no", reason=" demo: say heard ")
+        await listener.done()
+        assert "sent to the agent: demo: say heard" in listener.events("approval_resolved")[0]["reason"]
+        assert listener.events("tool_done")[0]["status"] == "rejected"
+        assert listener.text.endswith("heard")
+        assert len(listener.of("done")) == 1
+
+
+async def test_an_answer_counts_once_and_for_its_own_question(settings: Settings) -> None:
+    """Whether questions come one after the other or at once."""
+    for text, at_once in (("demo: ask\nask", 1), ("demo: ask2", 2)):
+        async with conversation(settings) as (session, listener):
+            session.send(text)
+            one = (await listener.nth("tool_approval_request", at_once))["call_id"]
+            answered(session, one, "yes")
+            await listener.nth("tool_approval_request", 2)
+            (other,) = {each["call_id"] for each in listener.events("tool_approval_request")} - {one}
+            with pytest.raises(UsageError, match="no open question"):
+                answered(session, one, "yes")
+            answered(session, other, "no")
+            await listener.done()
+            found = {each["call_id"]: each["approved"] for each in listener.events("approval_resolved")}
+            assert found == {one: True, other: False}
+
+
+async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(settings: Settings) -> None:
+    async with conversation(settings, question=0.2) as (session, listener):
+        session.send("demo: shell echo hi")
+        await listener.event("tool_approval_request")
+        session.leave(listener)
+        session.join(late := Listener())
+        await late.done()
+        resolved = late.events("approval_resolved")[0]
+        assert (resolved["approved"], "nobody answered within 0.2 s" in resolved["reason"]) == (False, True)
+        assert late.of("sandbox_result") == []
+
+
+async def test_stop_cancels_the_turn_its_question_and_what_waits(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: ask")
+        session.send("demo: say never")
+        await listener.event("tool_approval_request")
+        session.stop()
+        await listener.done(2)
+        assert [each["stop_reason"] for each in listener.of("done")] == ["cancelled"] * 2
+        assert listener.events("approval_resolved")[0]["approved"] is False
+        assert "1 waiting" in listener.events("notice")[0]["title"]
+        assert text_of(await said(session, listener, "demo: say next")) == "next"
+        assert "never" not in listener.text
+
+
+async def test_prompts_wait_for_one_another_and_only_so_many(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: ask")
+        asked = await listener.event("tool_approval_request")
+        for number in range(MAX_WAITING):
+            session.send(f"demo: say {number},")
+        with pytest.raises(UsageError, match="already waiting"):
+            session.send("demo: say too much")
+        assert [each["waiting"] for each in listener.events("queued")] == list(range(1, MAX_WAITING + 1))
+        answered(session, asked["call_id"], "no")
+        await listener.done(MAX_WAITING + 1)
+        assert listener.text.endswith("".join(f"{number}," for number in range(MAX_WAITING)))
+
+
+async def test_a_command_that_only_reads_does_not_wait_and_others_keep_their_place(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: ask")
+        asked = await listener.event("tool_approval_request")
+        session.send("/model scripted-large")
+        session.send("/status")
+        told = await listener.until(lambda told: told["type"] == "message")
+        assert "demo agent" in told["content"]
+        answered(session, asked["call_id"], "yes")
+        await listener.done(3)
+        assert [each["stop_reason"] for each in listener.of("done")] == ["command", "end_turn", "command"]
+        assert listener.events("mode")[-1]["model"] == "scripted-large"
+
+
+async def test_cards_are_told_as_they_are_and_what_only_says_that_it_is_one_is_a_file(settings: Settings) -> None:
+    kind = "application/vnd.microsoft.card.adaptive"
+    content = {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Hello"}]}
+    async with conversation(settings) as (session, listener):
+        for text in (json.dumps(content), "no json"):
+            block = {"type": "resource", "resource": {"uri": "demo://card", "mimeType": kind, "text": text}}
+            update = {"sessionUpdate": "agent_message_chunk", "content": block}
+            await said(session, listener, f"demo: raw {json.dumps(update)}")
+        assert [each["cards"] for each in listener.of("cards")] == [[{"contentType": kind, "content": content}]]
+        assert len(listener.of("media")) == 1
+
+
+async def test_media_of_messages_and_tools_are_told_with_their_addresses(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        await said(session, listener, "demo: image\ntool svg audio blob link")
+        files = [[(each["mime"], each["url"][:11]) for each in told["files"]] for told in listener.of("media")]
+        kinds = ["image/svg+xml", "audio/wav", "application/octet-stream"]
+        assert files == [[("image/png", "/api/media/")], [(kind, "/api/media/") for kind in kinds]]
+        session.join(late := Listener(with_html=True))
+        assert [each["files"] for each in late.of("media")] == [each["files"] for each in listener.of("media")]
+
+
+async def test_the_agent_s_forms_are_declined_and_it_says_so(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        assert "decline" in text_of(await said(session, listener, "demo: elicit form"))
+        assert "cannot show" in listener.events("notice")[0]["title"]
+
+
+async def test_a_failure_that_copilot_reports_as_text_is_an_error(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "name=Copilot")
+    async with conversation(settings) as (session, listener):
+        told = await said(session, listener, "demo: say Half an ans\nsay Error: 402 You have no quota")
+        [error] = listener.of("error")
+        assert (text_of(told), error["content"].splitlines()[0]) == ("Half an ans", "402 You have no quota")
+
+
+async def test_no_agent_is_an_error(settings: Settings) -> None:
+    async with chat_manager(replace(settings, agent="no-such-agent-program")) as chats:
+        with pytest.raises(AgentNotFound):
+            await chats.new(Listener())

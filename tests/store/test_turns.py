@@ -1,0 +1,359 @@
+"""Turns out of logs: the recording of a real session, and what the recording does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.messages import EmbeddedResource, ImageBlock, ResourceLink
+from copilot_kernel.conversation.model import Attachment
+from copilot_kernel.store import turns as module
+from copilot_kernel.store.log import ReadStats
+from copilot_kernel.store.turns import turns
+
+from .writing import answered, asked, line, shown, write
+
+RECORDING = Path(__file__).with_name("data") / "events.jsonl"
+
+EDIT = [
+    "I read.",
+    "✓ Viewing /project/notes.txt · done\n  one\n  two\n  three",
+    "✓ Editing /project/notes.txt · done · Allowed (you)\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
+    "  @@ -1,4 +1,4 @@\n   one\n  -two\n  +TWO\n   three\n   ",
+    "Changed.",
+]
+SHELL = ["✗ Run a command · exit 3 · Allowed (you)\n  $ echo counted; exit 3\n  counted", "It ended."]
+REJECTED = [
+    "⊘ Editing /project/notes.txt · Rejected (you)\n  (line numbers of the excerpt)\n"
+    "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1 +1 @@\n  -three\n  +THREE"
+]
+
+
+def test_a_recorded_session_reads_as_it_was():
+    tally = ReadStats()
+    told = [*turns(RECORDING, tally)]
+    assert tally.damaged == 0
+    assert shown(told[0]) == ["Thinking:\n  I look at the question first.", "There are **three lines** of notes."]
+    assert [shown(turns) for turns in (told[1], *told[3:6])] == [
+        EDIT, SHELL, REJECTED, ["[image/png, 70 bytes]", "A red dot."],
+    ]  # fmt: skip
+    assert [shown(turns) for turns in told[8:]] == [["✗ error: 400 refused by the script"], [], ["I am here again."]]
+    assert [turns.stop_reason for turns in told] == ["end_turn"] * 9 + ["cancelled", "end_turn"]
+    assert [turns.state.mode for turns in told] == [None] * 6 + ["plan"] * 5
+    assert [turns.conversation.turn for turns in told] == [*range(1, 12)]
+    same = {(turns.state.model, turns.state.id, turns.time) for turns in told}
+    assert same == {("scripted", "00000000-0000-4000-8000-000000000001", "2026-01-01T00:00:00.000Z")}
+
+
+def test_a_sub_agent_s_words_are_thoughts_and_what_it_did_stands_beside_them():
+    handed, task, *own, done, compacted = shown([*turns(RECORDING)][7])
+    assert (handed, done) == ("I hand it over.", "It is done.")
+    assert task.startswith("✓ Look at the notes · done\n")
+    assert task.endswith("\n  Three lines.")
+    assert own == [
+        "Thinking:\n  I look.",
+        "✓ Viewing /project/notes.txt · done\n  one\n  TWO\n  three",
+        "Thinking:\n  Three lines.",
+    ]
+    assert compacted.startswith("ℹ Context compacted\n")
+
+
+def test_what_the_program_says_for_the_user_is_no_prompt(tmp_path):
+    log = [
+        asked("go"),
+        asked("skill text", source="skill-pdf"),
+        asked("go on", isAutopilotContinuation=True),
+        line(9, asked("to the sub-agent"), agentId="a"),
+        answered("Done."),
+        asked("typed while it ran", delivery="steering", source="user"),
+    ]
+    told = [(turns.prompt, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
+    assert told == [("go", ["Done."]), ("typed while it ran", [])]
+
+
+def test_a_mode_that_changes_in_a_turn_is_shown_and_a_mode_or_model_between_turns_is_not(tmp_path):
+    def mode(old, new):
+        return "session.mode_changed", {"previousMode": old, "newMode": new}
+
+    log = [
+        ("session.start", {"sessionId": "s", "selectedModel": "one"}), mode("interactive", "plan"),
+        asked("a"), ("assistant.turn_start", {}), mode("plan", "interactive"), ("assistant.turn_end", {}),
+        mode("interactive", "autopilot"), ("session.model_change", {"newModel": "two"}), asked("b"),
+    ]  # fmt: skip
+    told = [(turns.state.model, turns.state.mode, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
+    assert told == [("one", "agent", ["ℹ Mode: agent"]), ("two", "autopilot", [])]
+
+
+def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path):
+    def call(output, **more):
+        done = {"toolCallId": "c", "success": True, "result": {"content": output}}
+        start = line(0, ("tool.execution_start", {"toolCallId": "c", "toolName": output}), **more)
+        return [start, line(0, ("tool.execution_complete", done), **more)]
+
+    log = [asked("go"), *call("one"), *call("two", agentId="a"), *call("three", agentId="b")]
+    [told] = turns(write(tmp_path / "log", log))
+    assert shown(told) == ["✓ one · done\n  one", "✓ two · done\n  two", "✓ three · done\n  three"]
+
+
+def test_words_before_the_first_prompt_are_left_out_and_warnings_are_not(tmp_path):
+    log = [("session.info", {"message": "hi"}), ("session.warning", {"message": "old"}), asked("go"), answered("Yes.")]
+    [told] = turns(write(tmp_path / "log", log))
+    assert [type(entry).__name__ for entry in told.conversation.entries] == ["Notice", "Message", "Message"]
+
+
+def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
+    picture = {"type": "file", "path": "/tmp/a.png", "assetId": "sha", "mimeType": "image/png"}
+    chosen = {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
+    raw = [
+        picture,
+        {"type": "blob", "data": "AAAA", "mimeType": "image/gif"},
+        {"type": "file", "path": "/p/x.py", "displayName": "x.py"},
+        {"type": "selection", "filePath": "/p/y.py", "displayName": "y.py", "text": "a = 1", "selection": chosen},
+        {"type": "github_reference", "url": "https://github.com/o/r/pull/1", "title": "A change"},
+        "nonsense",
+    ]
+    asset = "session.binary_asset", {"assetId": "sha", "type": "image", "mimeType": "image/png", "data": "iVBO"}
+    [told] = turns(write(tmp_path / "log", [asset, asked("look", attachments=raw)]))
+    assert [entry.block for entry in told.conversation.entries if isinstance(entry, Attachment)] == [
+        ImageBlock("iVBO", "image/png"),
+        ImageBlock("AAAA", "image/gif"),
+        ResourceLink("/p/x.py", "x.py"),
+        EmbeddedResource("/p/y.py#L2-L4", text="a = 1"),
+        ResourceLink("https://github.com/o/r/pull/1", "A change"),
+    ]
+
+
+def test_a_session_taken_over_from_an_older_version_reads_like_any_other(tmp_path):
+    call = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    messages = [
+        {"role": "system", "content": "You are"},
+        {"role": "user", "content": [{"type": "text", "text": "List it"}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [call, {"id": "d", "function": {"arguments": "{"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "a.txt"},
+        {"role": "assistant", "content": "One file."},
+        7,
+    ]
+    old = "session.import_legacy", {"legacySession": {"chatMessages": messages}, "sourceFile": "/s.json"}
+    told = [
+        (turns.prompt, shown(turns))
+        for turns in turns(write(tmp_path / "log", [old, asked("And now?"), answered("Two.")]))
+    ]
+    listing = ["I look.", "✓ bash · done\n  $ ls\n  a.txt", "■ other · cancelled\n  {", "One file."]
+    assert told == [("List it", listing), ("And now?", ["Two."])]
+
+
+def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 20)
+    done = (
+        "tool.execution_complete",
+        {"toolCallId": "c", "success": True, "result": {"content": "a" * 1000 + "z" * 1000}},
+    )
+    log = [asked("go"), ("tool.execution_start", {"toolCallId": "c", "toolName": "x"}), done]
+    [told] = turns(write(tmp_path / "log", log))
+    kept = "a" * 10 + "\n  … 1,980 characters not shown …\n  " + "z" * 10
+    assert shown(told) == [f"✓ x · done\n  {kept}"]
+
+
+def test_a_turn_that_used_up_its_budget_keeps_less_and_the_next_one_begins_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BUDGET_BYTES", 500)
+    monkeypatch.setattr(module, "MAX_LATE_TEXT_CHARS", 10)
+    long = "x" * 100
+    log = [asked("a"), *(answered(long, f"m{number}") for number in range(5)), asked("b"), answered(long)]
+    first, second = (shown(each) for each in turns(write(tmp_path / "log", log)))
+    assert (first[0], first[-1], second) == (long, "xxxxx\n… 90 characters not shown …\nxxxxx", [long])
+
+
+def test_entries_beyond_the_most_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MAX_ENTRIES", 3)
+    calls = [
+        event
+        for name in "abcd"
+        for event in (
+            ("tool.execution_start", {"toolCallId": name, "toolName": name}),
+            ("tool.execution_complete", {"toolCallId": name, "success": True, "result": {"content": name}}),
+        )
+    ]
+    [told] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
+    assert shown(told) == ["✓ a · done\n  a", "✓ b · done\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
+
+
+def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypatch):
+    value = "x"
+    for _ in range(module.MAX_DEPTH + 2):
+        value = [value]
+    assert str(module.trimmed(value, 100)).strip("[]") == "'…'"
+    monkeypatch.setattr("copilot_kernel.store.turns.MAX_BINARY_CHARS", 10)
+    for data, kept in (("A" * 10, "A" * 10), ("A" * 11, "")):
+        assert module.trimmed({"data": data, "mimeType": "image/png"}, 4) == {
+            "data": kept,
+            "mimeType": "im\n… 5 characters not shown …\nng",
+        }
+
+
+# -- each kind of event ---------------------------------------------------------------------------------------------
+
+
+def told(tmp_path, *events):
+    [past] = turns(write(tmp_path / "log", [asked("go"), *events]))
+    return shown(past)
+
+
+def start(tool, **arguments):
+    return "tool.execution_start", {"toolCallId": "c", "toolName": tool, "arguments": arguments}
+
+
+def end(content, **more):
+    return "tool.execution_complete", {"toolCallId": "c", "success": True, "result": {"content": content}, **more}
+
+
+def failed(message, code="failure"):
+    return "tool.execution_complete", {"toolCallId": "c", "success": False, "error": {"message": message, "code": code}}
+
+
+DIFF = "\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -7,1 +7,1 @@\n-old\n+new\n"
+TOOLS = {
+    "a shell command": ([start("bash", command="ls", description="List"),
+        end("a\n<shellId: 0 completed with exit code 0>")],
+        "✓ List · done\n  $ ls\n  a"),
+    "an exit code apart": ([start("bash", command="x"), end("no", shellExecution={"exitCode": 2})],
+        "✗ bash · exit 2\n  $ x\n  no"),
+    "an edit with its line numbers": ([start("edit", path="x", old_str="old", new_str="new"),
+        end("ok", result={"content": "ok", "detailedContent": DIFF})],
+        "✓ Editing x · done\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new"),
+    "a new file": ([start("create", path="n", file_text="a\nb\n"), end("ok")],
+        "✓ Creating n · done\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b"),
+    "an edit that only its result tells": ([start("apply_patch", input="*** Begin Patch"),
+        end("ok", result={"content": "Patched.", "detailedContent": DIFF})],
+        "✓ apply_patch · done\n  --- a file\n  +++ a file\n  @@ -7 +7 @@\n  -old\n  +new\n"
+        '  {\n    "input": "*** Begin Patch"\n  }\n  Patched.'),
+    "an MCP tool": ([("tool.execution_start", {"toolCallId": "c", "toolName": "gh-list", "mcpServerName": "gh",
+        "mcpToolName": "list"}), end("[]")], "✓ gh: list · done\n  []"),
+    "a failure": ([start("web_fetch", url="u"), failed("no network")],
+        '✗ web_fetch · failed\n  {\n    "url": "u"\n  }\n  no network'),
+    "a refusal": ([start("bash", command="rm x"), failed("The user rejected it.", "rejected")],
+        "⊘ bash · Rejected\n  $ rm x\n  The user rejected it."),
+    "progress": ([start("x"), ("tool.execution_progress", {"toolCallId": "c", "progressMessage": "half"})],
+        "■ x · cancelled\n  half"),
+    "output so far": ([start("bash", command="m"),
+        ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1"}),
+        ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1\n2"})],
+        "■ bash · cancelled\n  $ m\n  1\n  2"),
+    "output that became whole": ([start("bash", command="m"),
+        ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1"}), end("1\n2")],
+        "✓ bash · done\n  $ m\n  1\n  2"),
+    "a tool that the user called": ([("tool.user_requested", {"toolCallId": "c", "toolName": "bash",
+        "arguments": {"command": "pwd"}}), end("/p")], "✓ bash · done\n  $ pwd\n  /p"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_call_reads_as_it_did(tmp_path, name):
+    events, expected = TOOLS[name]
+    assert told(tmp_path, *events) == [expected]
+
+
+def answer(kind, source="human_response"):
+    return "permission.completed", {
+        "requestId": "r",
+        "toolCallId": "c",
+        "result": {"kind": kind},
+        "decisionSource": source,
+    }
+
+
+@pytest.mark.parametrize(("decision", "ended", "line"), [
+    (answer("approved"), end("a"), "✓ bash · done · Allowed (you)"),
+    (answer("approved-for-session"), end("a"), "✓ bash · done · Allowed from then on (you)"),
+    (answer("approved", "host_policy"), end("a"), "✓ bash · done · Allowed (by a rule)"),
+    (answer("denied-interactively-by-user"), failed("no", "rejected"), "⊘ bash · Rejected (you)"),
+    (answer("denied-by-rules", ""), failed("no", "denied"), "⊘ bash · Rejected"),
+    (answer("cancelled", ""), failed("no"), "■ bash · Cancelled"),
+    (answer("something-new"), end("a"), "✓ bash · done"),
+])  # fmt: skip
+def test_a_decision_stands_beside_its_call(tmp_path, decision, ended, line):
+    [said] = told(tmp_path, start("bash", command="ls"), decision, ended)
+    assert said.partition("\n")[0] == line
+
+
+NOTICES = {
+    "an error": (("session.error", {"message": "quota", "errorType": "quota"}), ["✗ error: quota"]),
+    "a warning": (("session.warning", {"message": "soon", "url": "https://x"}), ["⚠ warning: soon\nhttps://x"]),
+    "a word": (("session.info", {"message": "MCP ready", "infoType": "mcp"}), ["ℹ MCP ready"]),
+    "who is signed in": (("session.info", {"message": "Signed in as x", "infoType": "authentication"}), []),
+    "a plan": (("session.plan_changed", {"operation": "create"}), ["ℹ The plan was written"]),
+    "a truncation": (("session.truncation", {"messagesRemovedDuringTruncation": 3}),
+        ["ℹ Context truncated\n3 messages left out"]),
+    "a hand-over": (("session.handoff", {"summary": "half done"}), ["ℹ The session was handed over\nhalf done"]),
+    "a notification": (
+        ("system.notification", {"content": "<x>", "kind": {"type": "shell_completed", "description": "make"}}),
+        ["ℹ shell completed: make"]),
+    "a sub-agent that failed": (("subagent.failed", {"agentDisplayName": "looker", "error": "lost"}),
+        ["⚠ warning: looker failed\nlost"]),
+    "a skill": (("skill.invoked", {"name": "pdf", "path": "/s", "content": "x", "description": "Reads PDF files"}),
+        ["ℹ Skill: pdf\nReads PDF files"]),
+    "a skill that was told before": (("skill.invoked_ref", {"name": "pdf", "contentId": "sha256:0"}), ["ℹ Skill: pdf"]),
+    "a skill of a custom agent": (("skill.invoked", {"name": "pdf", "trigger": "context-load"}), []),
+    "a skill without a name": (("skill.invoked", {"content": "x"}), []),
+    "another folder": (("session.context_changed", {"cwd": "/p", "repository": "a/b", "branch": "main"}),
+        ["ℹ Working folder: /p\na/b, branch main"]),
+    "a folder that is looked at first": (("session.context_changed", {"cwd": "/p", "pendingGitContext": True}), []),
+    "a folder without a path": (("session.context_changed", {"branch": "main"}), []),
+    "a clearing": (("session.context_cleared", {}), ["ℹ The agent's context was cleared here"]),
+    "a delta of a tool's input": (("assistant.tool_call_delta", {"inputDelta": "x"}), []),
+    "a system prompt": (("system.message", {"content": "You are"}), []),
+    "a title": (("session.title_changed", {"title": "New"}), []),
+    "a pair of brackets": (("assistant.turn_end", {}), []),
+    "a session's kind of tomorrow": (("session.dreamt", {"of": "sheep"}), []),
+    "an error without words": (("session.error", {}), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTICES)
+def test_what_else_happened_is_told_if_it_matters(tmp_path, name):
+    event, expected = NOTICES[name]
+    assert told(tmp_path, event) == expected
+
+
+def test_a_kind_of_tomorrow_that_belongs_to_what_was_said_is_kept_as_it_came(tmp_path):
+    [said] = told(tmp_path, ("assistant.poem", {"verse": "o"}))
+    assert said == '• Unsupported update “assistant.poem”\n{\n  "verse": "o"\n}'
+
+
+def test_a_compaction_is_one_line_with_its_end(tmp_path):
+    begun = "session.compaction_start", {"compactionAttemptId": "1"}
+    done = "session.compaction_complete", {"compactionAttemptId": "1", "success": True, "summaryContent": "In short."}
+    older = [("session.compaction_start", {}), ("session.compaction_complete", {"success": False, "error": "no"})]
+    idle = (
+        "session.compaction_complete",
+        {"success": False, "outcome": "not_applicable", "error": "Nothing to compact."},
+    )
+    assert told(tmp_path, idle) == ["ℹ Context compaction cancelled\nNothing to compact."]
+    assert told(tmp_path, begun, done) == ["ℹ Context compacted\nIn short."]
+    assert told(tmp_path, *older) == ["✗ error: Could not compact the context\nno"]
+
+
+def test_deltas_and_the_whole_message_are_shown_once(tmp_path):
+    deltas = [("assistant.message_delta", {"messageId": "m", "deltaContent": part}) for part in ("Hel", "lo")]
+    assert told(tmp_path, *deltas, answered("Hello", "m"), answered("Bye", "n")) == ["Hello", "Bye"]
+    assert told(tmp_path, answered("Bye", "n"), *deltas, ("abort", {"reason": "user_initiated"})) == ["Bye", "Hello"]
+
+
+def test_a_thought_that_is_told_twice_is_shown_once(tmp_path):
+    events = ("assistant.reasoning", {"reasoningId": "r", "content": "Hm."}), answered("Yes.", reasoningText="Hm.")
+    assert told(tmp_path, *events) == ["Thinking:\n  Hm.", "Yes."]
+    assert told(tmp_path, answered("Yes.", reasoningText="Hm.")) == ["Thinking:\n  Hm.", "Yes."]
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"messageId": 7, "content": 8}, {"toolCallId": [], "arguments": 3}, {"result": "x"}]
+)
+@pytest.mark.parametrize("kind", [
+    "user.message", "assistant.message", "assistant.message_delta", "assistant.reasoning", "tool.execution_start",
+    "tool.execution_progress", "tool.execution_complete", "permission.completed", "session.start", "session.error",
+    "session.mode_changed", "session.model_change", "session.import_legacy", "session.binary_asset", "abort",
+    "skill.invoked", "session.context_changed", "session.title_changed",
+    "session.compaction_complete", "system.notification", "session.snapshot_rewind", "session.truncation",
+])  # fmt: skip
+def test_no_event_is_too_strange(tmp_path, kind, data):
+    path = write(tmp_path / "log", [(kind, data), asked("go"), (kind, data), asked("on"), answered("Yes.")])
+    assert shown([*turns(path)][-1]) == ["Yes."]
