@@ -23,8 +23,6 @@ for await (const chunk of stream) text += chunk.choices[0]?.delta?.content ?? ""
 const models = [];
 for await (const model of client.models.list()) models.push(model.id);
 
-const response = await client.responses.create({ model: "scripted", input: "demo: say Hello" });
-
 const errors = [
   await failure(() => client.chat.completions.create({ model: "x", messages: user("Hello"), n: 2 })),
   await failure(() => new OpenAI({ apiKey: "wrong", maxRetries: 0 }).models.list()),
@@ -36,7 +34,6 @@ console.log(
     plain: plain.choices[0].message.content,
     stream: text,
     models,
-    response: response.output_text,
     errors,
   }),
 );

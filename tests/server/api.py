@@ -65,17 +65,14 @@ class Api:
 
     @property
     def turns(self) -> int:
-        """How many run."""
         return len(self.context.limits.activity)
 
     @property
     def agents(self) -> int:
-        """How many run."""
         return int(self.context.pool.running)
 
     @property
     def sessions(self) -> int:
-        """How many are open."""
         return int(self.context.pool.conversations)
 
     async def close_conversations(self) -> None:

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
-from copilot_kernel.frontend.chat_runner import ChatRunner
-from copilot_kernel.frontend.command_context import CommandContext
+from copilot_kernel.server.catalogue import ModelCatalogue
 from copilot_kernel.server.chat.media import MediaStore
 from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
 from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.chat.wire import ApproveTool, Message, compose
+from copilot_kernel.server.limits import Activity, Limits
+from copilot_kernel.server.pool import AgentPool
 
 from .api import LIMIT, Json
 
@@ -66,20 +66,16 @@ class Listener:
 
 @asynccontextmanager
 async def chat_manager(settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
-    """Conversations, each with an agent of its own."""
+    """Conversations, with one agent."""
 
-    async def make_context() -> CommandContext:
-        return CommandContext(ChatRunner(lambda: Chat(settings)), lambda: settings)
-
-    async def close(home: ChatRunner) -> None:
-        await home.close(5)
-
-    store = MediaStore("/api/media/")
-    chats = ChatSessionManager(ChatServices(make_context, Chat.ready, close, store.save), ChatLimits(**limits))
+    store, pool = MediaStore("/api/media/"), AgentPool(settings, 1, ModelCatalogue())
+    services = ChatServices(pool, Limits(0, 0, Activity({}, 0)), settings, store.save)
+    chats = ChatSessionManager(services, ChatLimits(**limits))
     try:
         yield chats
     finally:
         await chats.close()
+        await pool.close()
         store.close()
 
 

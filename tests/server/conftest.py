@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp import session
+from copilot_kernel.acp import agent_connection
 from copilot_kernel.config import Settings
 from pytest_jupyter.jupyter_server import *  # noqa: F403  (the way to have its fixtures in this folder alone)
 from traitlets.config import Config
@@ -36,7 +36,7 @@ def demo(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def no_wait_for_options(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents that tests write themselves offer nothing, and need not be given time to do so."""
-    monkeypatch.setattr(session, "OPTIONS_DELAY", 0.0)
+    monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 0.0)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-from copilot_kernel.frontend.permission_commands import MODES
 from copilot_kernel.permissions.rulebook import Rulebook
 
 from .api import Api, scripted
@@ -31,10 +30,7 @@ ALLOWED = {"chat_allow": [ECHO]}
     ({"DENY": '{"Bash": true}'}, {"permission_mode": "bypassPermissions", **BYPASS}, True, "rejected"),
     ({"DENY": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, False, "rejected"),
     ({"ASK": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, True, "rejected"),
-], indirect=["users", "extension"], ids=[
-    "what the user allows in notebooks does not count", "rules of the server", "its mode", "its mode plan",
-    "no mode while what the user denies cannot be read", "what the user denies", "what the user is asked about",
-])  # fmt: skip
+], indirect=["users", "extension"])  # fmt: skip
 async def test_what_the_chat_may_do(users: None, endpoint: ChatEndpoint, api: Api, is_asked: bool, status: str) -> None:
     """A question is answered with no."""
     async with endpoint.client() as client:
@@ -67,8 +63,3 @@ async def test_rules_that_mean_nothing_or_everything_are_told(
         api.app._log_problems(api.app.context.pool.settings)
     told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Copilot: ")]
     assert [sum(rule in line for line in told) for rule in ("Bash(python *)", "Bash(")] == [1, 2]
-
-
-@pytest.mark.parametrize("extension", [{"chat_permission_mode": "plan"}], indirect=True)
-async def test_the_page_says_what_is_asked_about(users: None, api: Api) -> None:
-    assert f"permission mode plan: {MODES['plan']}." in (await api.ask("copilot/chat")).text

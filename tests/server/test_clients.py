@@ -3,7 +3,10 @@
 import asyncio
 import json
 import os
+import re
 import shutil
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +15,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from copilot_kernel.server.app import CopilotApp
+from copilot_kernel.server.errors import ERROR_TYPES
 from langchain_openai import ChatOpenAI
 
 from .api import LIMIT, Api, scripted, user
@@ -19,10 +24,9 @@ from .api import LIMIT, Api, scripted, user
 PEERS = Path(__file__).parents[1] / "peers"
 
 
-def client(api: Api, key: str = "") -> openai.AsyncOpenAI:
-    """It tries nothing twice, so that tests see what happens once."""
+def client(api: Api) -> openai.AsyncOpenAI:
     web = httpx.AsyncClient(trust_env=False)
-    return openai.AsyncOpenAI(base_url=f"{api.url}v1", api_key=key or api.token, max_retries=0, http_client=web)
+    return openai.AsyncOpenAI(base_url=f"{api.url}v1", api_key=api.token, http_client=web)
 
 
 async def test_streams_of_openai_and_langchain(api: Api) -> None:
@@ -42,63 +46,12 @@ async def test_streams_of_openai_and_langchain(api: Api) -> None:
     assert [chunk.usage_metadata["total_tokens"] for chunk in others if chunk.usage_metadata] == [35]
 
 
-async def test_openai(api: Api) -> None:
-    async with client(api) as ai:
-        ask: Any = ai.chat.completions.create
-        got = await ask(model="scripted", messages=user("demo: say Hello"))
-        assert (got.choices[0].message.content, got.choices[0].finish_reason) == ("Hello", "stop")
-        assert (got.model, got.usage) == ("scripted", None)
-        assert [model.id async for model in ai.models.list()] == ["scripted", "scripted-large"]
-        assert (await ai.models.retrieve("scripted-large")).owned_by == "demo"
-        with pytest.raises(openai.NotFoundError) as error:
-            await ai.models.retrieve("no-such")
-        assert (error.value.type, error.value.param) == ("not_found", "model")
-
-
-async def test_openai_responses(api: Api) -> None:
-    async with client(api) as ai:
-        got = await ai.responses.create(model="scripted", input="demo: say Hello", instructions=None)
-        assert (got.output_text, got.status) == ("Hello", "completed")
-        events = [event async for event in await ai.responses.create(input="demo: slow 3 0", model="x", stream=True)]
-    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "1 2 3 "
-    assert events[-1].type == "response.completed"
-    assert events[-1].response.output_text == "1 2 3 "
-    assert [event.sequence_number for event in events] == list(range(len(events)))
-
-
-async def test_openai_errors(api: Api) -> None:
-    async with client(api, "wrong") as ai:
-        with pytest.raises(openai.AuthenticationError):
-            await ai.models.list()
-    async with client(api) as ai:
-        ask: Any = ai.chat.completions.create
-        with pytest.raises(openai.BadRequestError) as refused:
-            await ask(model="x", messages=user("Hello"), n=2)
-        with pytest.raises(openai.InternalServerError) as failed:
-            await ask(model="x", messages=user("demo: error -32603 no luck"))
-        with pytest.raises(openai.APIStatusError) as missing:
-            await ai.embeddings.create(model="x", input="Hello")
-        stream = await ask(model="x", messages=user("demo: say x\nsilent 2.1\nerror -32603 no luck"), stream=True)
-        with pytest.raises(openai.APIError, match="The agent failed"):
-            _ = [chunk async for chunk in stream]
-    assert (refused.value.param, failed.value.status_code, missing.value.status_code) == ("n", 500, 501)
-
-
 @asynccontextmanager
 async def langchain(api: Api) -> AsyncIterator[ChatOpenAI]:
     async with httpx.AsyncClient(trust_env=False) as web:
         with httpx.Client(trust_env=False) as other:
             more: Any = {"base_url": f"{api.url}v1", "api_key": api.token, "http_client": other}
             yield ChatOpenAI(**more, model="scripted", max_retries=0, http_async_client=web, stream_usage=True)
-
-
-async def test_langchain(api: Api) -> None:
-    async with langchain(api) as model:
-        got = await model.ainvoke([("human", "demo: say Hello")], temperature=0.1)
-        assert (got.content, got.response_metadata["finish_reason"]) == ("Hello", "stop")
-        assert got.usage_metadata is None
-        with pytest.raises(openai.BadRequestError):
-            await model.ainvoke("Hello", n=2)
 
 
 @pytest.fixture
@@ -122,6 +75,38 @@ async def test_openai_for_node(api: Api, node: str) -> None:
         "plain": "Hello",
         "stream": "1 2 3 ",
         "models": ["scripted", "scripted-large"],
-        "response": "Hello",
         "errors": [["BadRequestError", 400, "n"], ["AuthenticationError", 401, None], ["NotFoundError", 404, "model"]],
     }
+
+
+# -- the examples of the documentation run, and it names every setting and every error ---------------------------------
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "server.md"
+in_a_checkout = pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is only in a checkout")
+
+
+@in_a_checkout
+async def test_the_examples_work(api: Api) -> None:
+    page = PAGE.read_text("utf-8")
+    examples = re.findall(r"<!-- run: (\w+) -->\n```\w+\n(.*?)```", page, re.DOTALL)
+    chats = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "new_session" in code]
+    wanted = (("models_available", '"object":"list"', "data: [DONE]"), ("demo agent",), ("echo hi", "all done"))
+    for (kind, code), words in zip([*examples, ("python", chats[0])], wanted, strict=True):
+        program = sys.executable if kind == "python" else shutil.which("bash") or "bash"
+        environment = {**os.environ, "TOKEN": api.token, "JUPYTER_TOKEN": api.token, "NO_PROXY": "*"}
+        code = code.replace("http://localhost:8080/", api.url)
+        code = code.replace("ws://127.0.0.1:8888/", api.url.replace("http", "ws", 1))
+        code = code.replace("What does this folder hold?", r"demo: shell echo hi\nsay all done")
+        process = await asyncio.create_subprocess_exec(program, "-c", code, env=environment, stdin=PIPE, stdout=PIPE)
+        async with asyncio.timeout(3 * LIMIT):
+            out, _ = await process.communicate(b"y\n")
+        assert (process.returncode, [each for each in words if each not in out.decode()]) == (0, []), out.decode()
+
+
+@in_a_checkout
+def test_every_setting_and_every_error_is_there() -> None:
+    page = PAGE.read_text("utf-8")
+    own = CopilotApp.class_own_traits(config=True)
+    assert [name for name in own if f"`{name}`" not in page] == []
+    assert [status for status, kind in ERROR_TYPES.items() if f"{status} `{kind}`" not in page] == []

@@ -1,16 +1,25 @@
 """`POST /v1/chat/completions`."""
 
 import base64
+import json
 from typing import Any
 
-import httpx
 import pytest
-from copilot_kernel.server.errors import SEE_LOG, ApiError
+from copilot_kernel.errors import (
+    AgentError,
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    CopilotError,
+    UsageError,
+)
+from copilot_kernel.server.errors import PART_TYPES, SEE_LOG, SIGN_IN, ApiError, api_error
 from copilot_kernel.server.openai import prompt
-from copilot_kernel.server.openai.responses import read_messages
-from copilot_kernel.server.openai.schema import read_chat
+from copilot_kernel.server.openai.schema import chat_usage, read_chat, tokens_of_turn
 
-from .api import LIMIT, Api, prompts, recorder, scripted, user
+from .api import CHAT, Api, prompts, raw, recorder, scripted, user
 
 PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
@@ -45,18 +54,6 @@ async def test_only_what_the_agent_says_is_text_and_messages_are_apart(api: Api)
     prompt = "demo: think why\nsay One,\nsay  two\nplan A;B / 1\ntool text\nsay Three"
     plain, stream = await api.complete(prompt), await api.complete(prompt, stream=True)
     assert plain.said == stream.streamed == "One,two\n\nThree"
-
-
-async def test_a_stream_leaves_its_connection_open_for_the_next_request(api: Api) -> None:
-    asked = {"messages": user("demo: say x"), "stream": True}
-    places = []
-    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT, headers=api.bearer) as client:
-        for _ in range(2):
-            async with client.stream("POST", f"{api.url}v1/chat/completions", json=asked) as got:
-                places.append(got.extensions["network_stream"].get_extra_info("client_addr"))
-                assert (await got.aread()).endswith(b"data: [DONE]\n\n")
-                assert "Connection" not in got.headers
-    assert len(set(places)) == 1
 
 
 @pytest.mark.parametrize(("extension", "said"), [
@@ -158,35 +155,6 @@ def test_what_cannot_be_honoured_is_refused_by_name(name: str, value: Any) -> No
     assert (error.value.param, "is not supported" in error.value.message) == (name, True)
 
 
-async def test_what_an_agent_has_nothing_for_is_not_offered(api: Api) -> None:
-    for path in ("v1/embeddings", "v1/completions", "v1/audio/speech"):
-        got = await api.post(path, {"input": "x"})
-        assert (got.status, got.error["type"]) == (501, "not_implemented")
-
-
-ERROR_TYPES = "use text, image_url or refusal, and in /v1/responses input_text, output_text or input_image."
-UNSENDABLE = f"0.content.0: parts of this type cannot be sent to an agent; {ERROR_TYPES}"
-
-
-@pytest.mark.parametrize(("content", "words"), [
-    ([{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}], UNSENDABLE),
-    ([{"text": "x"}], f"0.content.0: has no type; {ERROR_TYPES}"),
-    ([{"type": "text", "text": "x"}, {"type": "image_url", "image_url": "data:"}],
-     "0.content.1.image_url: must be an object."),
-    ([{"type": "image_url", "image_url": {}}], "0.content.0.image_url.url: is missing."),
-    (["x"], "0.content.0: must be an object."),
-    (5, "0.content: must be a string or an array."),
-])  # fmt: skip
-def test_a_content_that_is_wrong_is_told_where_it_is_wrong(content: Any, words: str) -> None:
-    said = [{"role": "user", "content": content}]
-    with pytest.raises(ApiError) as chat:
-        read_chat({"messages": said})
-    with pytest.raises(ApiError) as response:
-        read_messages(said)
-    assert (chat.value.message, chat.value.param) == (f"messages.{words}", "messages")
-    assert (response.value.message, response.value.param) == (f"input.{words}", "input")
-
-
 @pytest.mark.parametrize("messages", [
     user(""), user(" \n"), [{"role": "user", "content": []}], [{"role": "assistant", "content": None}],
     [{"role": "user", "content": [{"type": "text", "text": " "}]}], [{"role": "system", "content": ""}, *user("")],
@@ -198,10 +166,34 @@ def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
 
 
 async def test_what_cannot_be_sent_to_an_agent_starts_none(api: Api) -> None:
-    for path, param, said in (("v1/chat/completions", "messages", user("")), ("v1/responses", "input", "")):
-        got = await api.post(path, {param: said})
-        assert (got.status, got.error["param"], "nothing to answer" in got.error["message"]) == (400, param, True)
+    got = await api.complete("")
+    assert (got.status, got.error["param"], "nothing to answer" in got.error["message"]) == (400, "messages", True)
     assert api.agents == 0
+
+
+@pytest.mark.parametrize(("now", "before"), [
+    (None, {}),
+    ({"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, None),
+    ({"inputTokens": 1}, {}),
+    ({"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, {"totalTokens": 5}),
+])  # fmt: skip
+def test_tokens_that_cannot_be_known_are_none(now: Any, before: Any) -> None:
+    assert chat_usage(tokens_of_turn(now, before)) is None
+
+
+@pytest.mark.parametrize(("more", "total", "before", "told"), [
+    ({}, 15, {}, (10, 5, 15)),
+    ({}, 15, {"inputTokens": 2, "outputTokens": 1, "totalTokens": 3}, (8, 4, 12)),
+    ({"thoughtTokens": 3}, 18, {}, (10, 8, 18)),
+    ({"thoughtTokens": 3}, 15, {}, (10, 5, 15)),
+    ({"cachedReadTokens": 4}, 19, {}, (14, 5, 19)),
+])  # fmt: skip
+def test_tokens_are_what_came_since_the_turn_before_and_add_up_to_the_total(
+    more: Any, total: int, before: Any, told: Any
+) -> None:
+    usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": total, **more}
+    found: Any = chat_usage(tokens_of_turn(usage, before))
+    assert (found["prompt_tokens"], found["completion_tokens"], found["total_tokens"]) == told
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -217,11 +209,6 @@ async def test_tokens_are_those_that_the_agent_tells(api: Api, stream: bool) -> 
         "prompt_tokens_details": {"cached_tokens": 5},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }
-
-
-async def test_tokens_that_the_agent_does_not_tell_are_not_made_up(api: Api) -> None:
-    got = await api.complete("demo: say x", stream=True, stream_options={"include_usage": True})
-    assert (got.events[-2]["choices"], got.events[-2]["usage"]) == ([], None)
 
 
 async def test_how_the_turn_ended_has_openais_word(api: Api) -> None:
@@ -248,3 +235,81 @@ async def test_a_failure_that_copilot_reports_as_text_is_an_error(api: Api, word
     streamed = await api.complete(f"demo: say Hello\nsilent 2.1\nsay Error: {words}", stream=True)
     assert (whole.status, whole.error["code"], streamed.events[-1]["error"]["code"]) == (status, status, status)
     assert (streamed.streamed[:5], words in streamed.streamed + whole.error["message"]) == ("Hello", False)
+
+
+# -- what is wrong, in our words ---------------------------------------------------------------------------------------
+
+
+SECRET = "what was sent"
+HELLO = [{"role": "user", "content": "Hello"}]
+CONTENTS = [
+    ([{"type": "input_audio"}], f".0: parts of this type cannot be sent to an agent; {PART_TYPES}"),
+    ([{"text": "x"}], f".0: has no type; {PART_TYPES}"),
+    ([{"type": "text", "text": "x"}, {"type": "image_url", "image_url": "data:"}], ".1.image_url: must be an object"),
+    ([{"type": "image_url", "image_url": {}}], ".0.image_url.url: is missing"),
+    (["x"], ".0: must be an object"),
+    (5, ": must be a string or an array"),
+]
+ROLES = "'system', 'developer', 'user', 'assistant', 'tool' or 'function'"
+
+
+@pytest.mark.parametrize(("member", "value", "words"), [
+    ("n", 1.5, ": must be an integer"),
+    ("temperature", SECRET, ": must be a number"),
+    ("user", SECRET * 50, ": must have at most 512 characters"),
+    ("messages", 5, ": must be an array"),
+    ("messages", [], ": is empty"),
+    ("metadata", SECRET, ": must be an object"),
+    ("stop", 5, ": must be a string or an array"),
+    ("messages", [{"role": SECRET, "content": "x"}], f".0.role: must be {ROLES}"),
+    ("messages", [{"content": "x"}], ".0.role: is missing"),
+    *(("messages", [{"role": "user", "content": content}], f".0.content{words}") for content, words in CONTENTS),
+])  # fmt: skip
+def test_a_member_that_cannot_be_is_told_in_our_words(member: str, value: Any, words: str) -> None:
+    with pytest.raises(ApiError) as error:
+        read_chat({"messages": HELLO, member: value})
+    assert (error.value.message, error.value.param) == (f"{member}{words}.", member)
+
+
+async def test_so_is_a_body_that_is_no_json_object(api: Api) -> None:
+    hello = json.dumps({"messages": HELLO})
+    for kind, body, status, words in (
+        ("text/plain", hello, 415, "must be JSON"),
+        ("application/json", "{", 400, "is not JSON: Expecting property name enclosed in double quotes, line 1"),
+        ("application/json", "[]", 400, "is not a JSON object"),
+        ("application/json", b"\xff\xfe\xff", 400, "is not JSON: its bytes are not UTF-8"),
+        ("application/json", "[" * 100_000, 400, "is nested too deeply"),
+        ("application/json", '{"x": ' + "1" * 5000 + "}", 400, "contains a number with too many digits"),
+    ):
+        got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
+        error = got.json()["error"]
+        assert (got.status_code, error["code"], error["type"]) == (status, status, "invalid_request_error")
+        assert error["message"].startswith(f"The body {words}")
+    got = await api.complete("Hello", metadata={"session": 5})
+    assert (got.status, got.error["param"]) == (400, "metadata")
+
+
+@pytest.mark.parametrize(("happened", "told"), [
+    ("There is no x", "There is no x. Install it."), ("Is it?", "Is it? Install it."), ("", "Install it."),
+])  # fmt: skip
+def test_what_happened_and_what_to_do_are_two_sentences(happened: str, told: str) -> None:
+    assert api_error(UsageError(happened, "Install it.")).message == told
+
+
+LEAK = "ENOENT /home/me/project/.env, Authorization: Bearer opaque-bearer-value"
+
+
+@pytest.mark.parametrize("error", [
+    AgentNotFound(f"There is no program {LEAK}", LEAK), AgentStartFailed(LEAK, LEAK, LEAK), AgentError(LEAK),
+    AgentExited(LEAK, LEAK, LEAK), AgentRefused("session/prompt", -32603, LEAK, {"details": LEAK}),
+    AuthRequired("session/new", LEAK, LEAK), CopilotError(LEAK),
+])  # fmt: skip
+def test_a_client_gets_neither_paths_nor_the_words_of_the_agent(error, caplog) -> None:
+    told = api_error(error)
+    assert "/home/me" not in told.message
+    assert "ENOENT" not in told.message
+    assert told.message.endswith((SEE_LOG, SIGN_IN))
+    (record,) = caplog.records
+    assert "/home/me/project/.env" in record.getMessage()
+    assert "\n" not in record.getMessage()
+    assert "opaque-bearer-value" not in record.getMessage()

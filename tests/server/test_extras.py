@@ -20,11 +20,8 @@ def test_jupyter_server_finds_no_extension_and_logs_why(caplog: pytest.LogCaptur
     assert "pip install 'copilot-kernel[server]'" in caplog.text
 
 
-def test_the_command_says_what_to_install(capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_commands_say_what_to_install(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve"]) == 2
     assert "pip install 'copilot-kernel[server]'" in capsys.readouterr().err
-
-
-def test_jupyter_copilot_says_what_to_install() -> None:
     with pytest.raises(SystemExit, match="pydantic"):
         server.main()

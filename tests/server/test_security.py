@@ -23,9 +23,8 @@ HELLO = json.dumps({"messages": user("demo: say Hello")})
 GOOD, EVIL = "https://good.example", "https://evil.example"
 SECRET = "a-secret-in-a-prompt"
 EVERYTHING = [
-    ("GET", "v1/models"), ("GET", "v1/models/scripted"), ("POST", CHAT), ("POST", "v1/responses"),
-    ("GET", "copilot/status"), ("GET", "copilot/metrics"), ("GET", "copilot/openapi.json"), ("GET", "copilot/nothing"),
-    ("POST", "v1/embeddings"), ("POST", f"copilot/{CHAT}"),
+    *(("GET", path) for path in ("v1/models", "v1/models/scripted", "copilot/status", "copilot/metrics", "copilot/x")),
+    *(("POST", path) for path in (CHAT, f"copilot/{CHAT}", "v1/embeddings")), ("GET", "copilot/openapi.json"),
 ]  # fmt: skip
 
 
@@ -62,53 +61,27 @@ async def test_a_cookie_alone_may_read_but_not_ask_and_nothing_from_elsewhere(ap
             require_error(await ask("GET", path, Origin=EVIL), 403)
 
 
-async def test_health_tells_everyone_that_it_is_there_and_starts_nothing(api: Api) -> None:
-    before = await raw(api, "GET", "health")
-    assert before.json() == {"status": "ok", "models_available": 0}
-    assert api.context.pool.processes == []
-    await api.ask("v1/models")
-    assert (await raw(api, "GET", "copilot/health")).json() == {"status": "ok", "models_available": 2}
-
-
 # -- hosts and origins ------------------------------------------------------------------------------------------------
 
 
-async def test_no_page_of_another_origin_may_read(api: Api) -> None:
-    for path in ("v1/models", "health"):
-        got = await raw(api, "GET", path, headers={**api.bearer, "Origin": EVIL})
-        assert "Access-Control-Allow-Origin" not in got.headers
-    asked = await raw(api, "OPTIONS", CHAT, headers={"Origin": EVIL, "Access-Control-Request-Method": "POST"})
-    assert asked.status_code == 401
-    assert "Access-Control-Allow-Origin" not in asked.headers
-
-
-@pytest.mark.parametrize("extension", [{"cors_origins": [GOOD]}], indirect=True)
-async def test_unless_its_origin_is_in_the_settings(api: Api) -> None:
-    good = {"Origin": GOOD}
-    wanted = {"Access-Control-Request-Headers": "x-stainless-os, authorization,bad name, <x>, ,X-Stainless-OS"}
-    for more, names in (({}, ""), (wanted, ", x-stainless-os")):
-        asked = await raw(api, "OPTIONS", CHAT, headers={**good, "Access-Control-Request-Method": "POST", **more})
-        allowed = [asked.headers[f"Access-Control-Allow-{name}"] for name in ("Origin", "Methods", "Headers")]
-        headers = f"Content-Type, Authorization, X-Copilot-Session{names}"
-        assert (asked.status_code, allowed) == (204, [GOOD, "GET, POST, OPTIONS", headers])
-    got = await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, **api.bearer, **good})
-    assert (got.status_code, got.headers["Access-Control-Allow-Origin"]) == (200, GOOD)
-    assert (await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, **good})).status_code == 401
+@pytest.mark.parametrize("extension", [{"cors_origins": [GOOD], "rate_limit": 1}], indirect=True)
+async def test_only_pages_of_origins_in_the_settings_may_ask_and_read_even_errors(api: Api) -> None:
+    wanted = {"Access-Control-Request-Method": "POST"}
+    asked = await raw(api, "OPTIONS", CHAT, headers={"Origin": GOOD, **wanted})
+    allowed = [asked.headers[f"Access-Control-Allow-{name}"] for name in ("Origin", "Methods", "Headers")]
+    assert (asked.status_code, allowed) == (204, [GOOD, "GET, POST, OPTIONS", "Authorization, *"])
     evil = await raw(api, "OPTIONS", CHAT, headers={**api.bearer, "Origin": EVIL, **wanted})
     assert [name for name in evil.headers if name.lower().startswith("access-control-allow")] == []
-
-
-@pytest.mark.parametrize("extension", [{"cors_origins": [GOOD], "rate_limit": 1}], indirect=True)
-async def test_a_page_that_is_welcome_may_read_errors_too_and_no_other_may(api: Api) -> None:
     bad = json.dumps({"messages": user("x"), "n": 2})
     await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, **api.bearer})
     for origin, may, exposed in ((GOOD, GOOD, "Retry-After, X-Copilot-Session-State"), (EVIL, None, None)):
         headers = {**JSON, **api.bearer, "Origin": origin}
         got = [await raw(api, "POST", CHAT, content=body, headers=headers) for body in (bad, HELLO)]
-        got.append(await raw(api, "GET", CHAT, headers=headers))
-        assert [each.headers.get("Access-Control-Allow-Origin") for each in got] == [may] * 3
-        assert [each.headers.get("Access-Control-Expose-Headers") for each in got] == [exposed] * 3
-        assert [each.status_code for each in got] == [400, 429, 405]
+        got += [await raw(api, "GET", path, headers=headers) for path in (CHAT, "health")]
+        assert [each.headers.get("Access-Control-Allow-Origin") for each in got] == [may] * 4
+        assert [each.headers.get("Access-Control-Expose-Headers") for each in got] == [exposed] * 4
+        assert [each.status_code for each in got] == [400, 429, 405, 200]
+    assert (await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, "Origin": GOOD})).status_code == 401
 
 
 # -- bodies -----------------------------------------------------------------------------------------------------------
@@ -149,13 +122,11 @@ async def test_what_is_not_there_is_told_in_the_same_form(api: Api) -> None:
         ("OPTIONS", "v1/nothing", 404, "not_found"),
         ("OPTIONS", "v1/models", 405, "method_not_allowed"),
         ("PUT", CHAT, 405, "method_not_allowed"),
+        ("POST", "v1/embeddings", 501, "not_implemented"),
     ):
         got = await raw(api, method, path, headers=api.bearer)
         require_error(got, status)
-        assert (got.json()["error"]["type"], sorted(got.json()["error"])) == (
-            kind,
-            ["code", "message", "param", "type"],
-        )
+        assert got.json()["error"]["type"] == kind
         if status == 405:
             assert got.headers["Allow"] == ("POST" if path == CHAT else "GET, HEAD")
     page = await raw(api, "GET", "copilot/chat")
@@ -204,18 +175,6 @@ async def test_a_body_that_does_not_come_does_not_hold_the_connection(api: Api) 
     assert api.turns == 0
 
 
-@pytest.mark.parametrize("extension", [{"request_log": True}], indirect=True)
-async def test_every_route_is_counted_and_logged(api: Api, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        for path in ("copilot/chat", "copilot/chat/ws", "copilot/chat/static/chat.js", "api/media/x"):
-            await raw(api, "GET", path, headers=api.bearer)
-    figures = (await api.ask("copilot/metrics")).text
-    wanted = {"/copilot/chat": 200, "/api/chat/ws": 426, "/copilot/chat/static": 200, "/api/media": 404}
-    for route, status in wanted.items():
-        assert f'copilot_requests_total{{route="{route}",status="{status}"}} 1.0' in figures
-        assert f"GET {route}: {status} in" in caplog.text
-
-
 async def test_what_is_no_handshake_is_told_in_the_same_form(api: Api) -> None:
     upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
     for headers, status in (
@@ -243,25 +202,46 @@ async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypat
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("agent", ["no-such-agent --acp"], indirect=True)
-async def test_where_no_agent_can_start_it_is_a_503_and_the_log_says_what_to_do(
-    api: Api, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize(("agent", "demo", "words", "after"), [
+    ("no-such-agent --acp", "", f"No agent was found. {SEE_LOG}", "60"),
+    ("demo", "signed-out", "Sign in", "60"),
+    ("demo", "exit-at-start", SEE_LOG, "10"),
+], indirect=["agent", "demo"])  # fmt: skip
+async def test_where_no_agent_can_start_it_is_a_503(api: Api, words: str, after: str) -> None:
     for stream in (False, True):
         got = await api.complete("Hello", stream=stream)
-        assert (got.status, got.error["type"], got.error["code"]) == (503, "service_unavailable", 503)
-        assert got.error["message"] == f"No agent was found. {SEE_LOG}"
-    assert "COPILOT_KERNEL_AGENT" in caplog.text
+        assert (got.status, got.error["type"], got.headers["Retry-After"]) == (503, "service_unavailable", after)
+        assert words in got.error["message"]
     assert (await api.ask("v1/models")).status == 503
-    assert (await api.ask("health")).body == {"status": "ok", "models_available": 0}
+    assert (await raw(api, "GET", "copilot/health")).json() == {"status": "ok", "models_available": 0}
 
 
-@pytest.mark.parametrize(
-    ("demo", "words", "after"), [("signed-out", "Sign in", "60"), ("exit-at-start", SEE_LOG, "10")], indirect=["demo"]
-)
-async def test_so_it_is_where_it_wants_a_sign_in_or_ends_at_once(api: Api, words: str, after: str) -> None:
-    got = await api.complete("Hello")
-    assert (got.status, got.headers["Retry-After"], words in got.error["message"]) == (503, after, True)
+# -- HEAD: what GET answers, without its body (RFC 9110, 9.3.2) ------------------------------------------------------
+
+
+ALL = [
+    "health", "v1/models", "v1/models/scripted", "v1/models/none", "copilot/status", "copilot/openapi.json",
+    "copilot/chat", "copilot/chat/static/chat.js", "copilot/chat/static/none", "copilot/chat/sessions",
+    "api/chat/suggestions", "api/models", "api/media/none", "v1/nothing", "v1/embeddings", CHAT,
+]  # fmt: skip
+
+
+async def test_head_is_get_without_a_body(api: Api) -> None:
+    await raw(api, "GET", "v1/models", headers=api.bearer)  # so that as much is known of them as later
+    for path, headers in [*((path, api.bearer) for path in ALL), *((path, {}) for path in ALL[:2])]:
+        get, head = [await raw(api, method, path, headers=headers) for method in ("GET", "HEAD")]
+        assert (path, head.status_code, head.content) == (path, get.status_code, b"")
+        assert told_in(head) == told_in(get)
+
+
+def told_in(got: httpx.Response) -> dict[str, str]:
+    """Its headers, without the time and what is made up for each answer."""
+    return {name: value for name, value in got.headers.items() if name not in ("date", "set-cookie")}
+
+
+async def test_the_socket_has_no_head(api: Api) -> None:
+    got = await raw(api, "HEAD", "api/chat/ws", headers=api.bearer)
+    assert (got.status_code, got.headers["Allow"], got.content) == (405, "GET", b"")
 
 
 # -- the log ----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(environment: dic
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with connect(f"ws://127.0.0.1:{port}/copilot/chat/ws", additional_headers=headers, proxy=None) as chat:
             chat.send(json.dumps({"action": "new_session"}))
-            chat.send(json.dumps({"action": "send", "text": "demo: edit poem.txt => roses"}))
+            chat.send(json.dumps({"action": "send", "text": "demo: create poem.txt roses"}))
             while json.loads(chat.recv(20)).get("event") != "tool_approval_request":
                 pass
             agents = psutil.Process(server.pid).children()

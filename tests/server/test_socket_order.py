@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from copilot_kernel.errors import UsageError
-from copilot_kernel.server.chat import commands
-from copilot_kernel.server.chat.outbox import MAX_ACTIONS
+from copilot_kernel.server.chat import socket
 from copilot_kernel.server.chat.session import ChatSession
+from copilot_kernel.server.chat.socket import MAX_ACTIONS
 
 from .api import LIMIT, Api, until
 from .sockets import ChatEndpoint, text_of
@@ -20,11 +20,14 @@ class Gate:
     """Sessions that are resumed, or looked for, are held here until it opens."""
 
     def __init__(self) -> None:
-        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+        self._reached, self.opened = asyncio.Event(), asyncio.Event()
 
     async def wait(self) -> None:
-        self.reached.set()
+        self._reached.set()
         await self.opened.wait()
+
+    async def reached(self) -> None:
+        await asyncio.wait_for(self._reached.wait(), LIMIT)
 
 
 @pytest.fixture
@@ -40,13 +43,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
         raise UsageError("Session not found")
 
     monkeypatch.setattr(ChatSession, "resume", slowly)
-    monkeypatch.setattr(commands, "find_session_id", find_slowly)
+    monkeypatch.setattr(socket, "find_by_id", find_slowly)
     return found
-
-
-async def reached(gate: Gate) -> None:
-    async with asyncio.timeout(LIMIT):
-        await gate.reached.wait()
 
 
 @pytest.mark.parametrize(("slow", "stops"), [
@@ -62,7 +60,7 @@ async def test_an_answer_or_a_stop_overtakes_a_session_that_is_being_opened(
         await client.act("send", text=QUESTION)
         call = (await client.event("tool_approval_request"))["call_id"]
         await client.raw(json.dumps(slow))
-        await reached(gate)
+        await gate.reached()
         await (client.act("stop") if stops else client.act("approve_tool", call_id=call, response="yes"))
         assert (await client.event("approval_resolved"))["approved"] is not stops
         assert (await client.kind("done"))["stop_reason"] == ("cancelled" if stops else "end_turn")
@@ -78,7 +76,7 @@ async def test_everything_else_waits_for_it_in_order(endpoint: ChatEndpoint, gat
         await client.act("send", text="demo: say two")
         await client.act("new_session")
         await client.act("send", text="demo: say three")
-        await reached(gate)
+        await gate.reached()
         gate.opened.set()
         assert "Session not found" in (await client.kind("error"))["content"]
         second = await client.kind("session_created")
@@ -109,7 +107,7 @@ async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
     async with endpoint.client() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
-        await reached(way)
+        await way.reached()
         await client.act("stop")
         await client.act("approve_tool", call_id="none", response="yes")  # whose error comes when the stop was heard
         await client.kind("error")
@@ -134,7 +132,7 @@ async def test_what_was_sent_before_the_client_left_is_done(endpoint: ChatEndpoi
 async def test_a_client_cannot_let_any_number_of_actions_wait(endpoint: ChatEndpoint, gate: Gate) -> None:
     async with endpoint.client() as client:
         await client.act("resume_session", session_id="elsewhere")
-        await reached(gate)
+        await gate.reached()
         for _ in range(MAX_ACTIONS):
             await client.act("send", text="demo: say x")
         assert "already waiting" in (await client.kind("error"))["content"]

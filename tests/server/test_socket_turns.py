@@ -1,13 +1,17 @@
 """One turn of a conversation, told as the chat protocol has it: in memory, with the demo agent."""
 
+import asyncio
 import json
 from dataclasses import replace
 
 import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentNotFound, UsageError
+from copilot_kernel.server.chat import html
+from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.session import MAX_WAITING
 
+from .api import LIMIT
 from .chatting import Listener, answered, chat_manager, conversation, said
 from .sockets import text_of
 
@@ -29,11 +33,14 @@ async def test_events_of_ours_tell_the_rest(settings: Settings) -> None:
         change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
         text = "demo: link https://example.org/a\nnotice warning Careful: of this"
         text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
-        text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nsay x"
+        text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
+        session.join(html := Listener(with_html=True))
         await said(session, listener, text)
         await said(session, listener, "/status")
         for words in ("Looking", "Looking", "Found"):
             session.broadcaster.status(words)
+    kinds = {each["kind"] for each in html.events("entry")}
+    assert kinds == {"prompt", "attachment", "notice", "tool", "plan", "thought", "message"}
     assert listener.events("prompt")[0]["content"] == text
     assert listener.events("command")[0]["content"] == "/status"
     assert [each["running"] for each in listener.events("running")] == [True, False] * 2
@@ -130,7 +137,7 @@ async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(sett
         session.join(late := Listener())
         await late.done()
         resolved = late.events("approval_resolved")[0]
-        assert (resolved["approved"], "nobody answered within 0.2 s" in resolved["reason"]) == (False, True)
+        assert (resolved["approved"], "no answer within 0.2 s" in resolved["reason"]) == (False, True)
         assert late.of("sandbox_result") == []
 
 
@@ -204,17 +211,62 @@ async def test_the_agent_s_forms_are_declined_and_it_says_so(settings: Settings)
         assert "cannot show" in listener.events("notice")[0]["title"]
 
 
-async def test_a_failure_that_copilot_reports_as_text_is_an_error(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_DEMO", "name=Copilot")
-    async with conversation(settings) as (session, listener):
-        told = await said(session, listener, "demo: say Half an ans\nsay Error: 402 You have no quota")
-        [error] = listener.of("error")
-        assert (text_of(told), error["content"].splitlines()[0]) == ("Half an ans", "402 You have no quota")
-
-
 async def test_no_agent_is_an_error(settings: Settings) -> None:
     async with chat_manager(replace(settings, agent="no-such-agent-program")) as chats:
         with pytest.raises(AgentNotFound):
             await chats.new(Listener())
+
+
+# -- subscribers that get HTML -----------------------------------------------------------------------------------------
+
+
+async def test_readers_of_pictures_get_safe_html_and_no_deltas(settings: Settings) -> None:
+    async with chat_manager(settings) as chats:
+        plain, html = Listener(), Listener(with_html=True)
+        session = await chats.new(plain)
+        session.join(html, "live")
+        evil = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"
+        await said(session, plain, f"demo: say **bold** {evil}")
+        await html.done()
+        (answer,) = [each for (entry, _), each in _drawn(html).items() if entry == 1]
+        assert "<strong>bold</strong>" in answer
+        assert "&lt;script&gt;" in answer
+        assert "href" not in answer
+        assert "<img" not in answer
+        assert html.of("delta") == []
+        assert plain.events("entry") == []
+
+
+async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(settings: Settings) -> None:
+    async with chat_manager(settings) as chats:
+        first, late = Listener(with_html=True), Listener(with_html=True)
+        session = await chats.new(first)
+        session.send("demo: long 40000 100 0\nplan A;B\nsay begun\nask\nread nothing.txt\nsay ended")
+        asked = await first.event("tool_approval_request")
+        session.join(late, "live")
+        assert late.heard[0]["running"] is True
+        assert late.events("tool_approval_request") == [asked]
+        answered(session, asked["call_id"], "yes")
+        await asyncio.wait_for(late.done(), LIMIT)
+        session.join(last := Listener(with_html=True), "live")
+        assert _drawn(last) == _drawn(late) == _drawn(first) != {}
+
+
+async def test_who_joins_a_huge_conversation_is_not_sent_away(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "MAX_REPLAY_CHARS", 100_000)
+    async with chat_manager(settings) as chats:
+        first = Listener()
+        session = await chats.new(first)
+        await said(session, first, "demo: long 1000000 100 0")
+        for with_html in (False, True):
+            reader, box = Listener(with_html), Outbox(with_html, 500_000)
+            reader.receive = box.put  # type: ignore[method-assign]
+            session.join(reader, "live")
+            assert not box.overflowed
+            assert len(box) > 1
+
+
+def _drawn(listener: Listener) -> dict[tuple[int, int], str]:
+    return {(each["entry"], each["piece"]): each["html"] for each in listener.events("entry")}

@@ -8,23 +8,24 @@ import pytest
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.errors import UsageError
 from copilot_kernel.server.chat import commands
+from copilot_kernel.server.chat.outbox import Outbox, newest
 from copilot_kernel.server.chat.wire import (
     ApprovalRequest,
     Delta,
     Done,
+    EntryHtml,
     Event,
-    Failure,
     File,
-    Media,
+    Message,
     ResumeSession,
-    SandboxResult,
     Send,
-    SessionCreated,
     compose,
     read,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytestmark = pytest.mark.anyio
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -45,21 +46,6 @@ def test_actions_of_the_protocol() -> None:
 def test_any_frame_is_an_action_or_an_error_in_words(frame: str | bytes) -> None:
     with suppress(UsageError):
         read(frame)
-
-
-@pytest.mark.parametrize(("message", "told"), [
-    (SessionCreated("a"), {"type": "session_created", "session_id": "a"}),
-    (Delta("Here"), {"type": "delta", "content": "Here"}),
-    (Event("plan", {"entries": []}), {"type": "event", "event": "plan", "entries": []}),
-    (SandboxResult("o", "e", None, "c"), {"type": "sandbox_result", "stdout": "o", "stderr": "e", "exit_code": None}),
-    (Failure("no", "<b>"), {"type": "error", "content": "no"}),
-    (Done("end_turn"), {"type": "done", "stop_reason": "end_turn"}),
-    (Media((PICTURE,), 1), {"type": "media", "files": [{"url": "/m", "mime": "image/png", "name": "m.png"}]}),
-])  # fmt: skip
-def test_messages_of_the_protocol(message: Any, told: dict[str, Any]) -> None:
-    composed = json.loads(compose(message))
-    assert {name: composed[name] for name in told} == told
-    assert "html" not in composed
 
 
 def test_html_is_only_for_who_asked_for_it() -> None:
@@ -89,3 +75,49 @@ def test_an_unknown_command_is_an_error_unless_the_agent_knows_it() -> None:
     assert commands.parse("/compact now", ("compact",)) is None
     assert commands.to_agent("//status") == "/status"
     assert commands.to_agent("/compact") == "/compact"
+
+
+# -- what waits for a slow socket: in order, newest state only, bounded ------------------------------------------------
+
+
+async def taken(box: Outbox) -> list[Any]:
+    """What identifies each message that waits."""
+    found = []
+    while len(box):
+        told = json.loads(str(await box.next()))
+        found.append(told.get("html") or told.get("content") or told["type"])
+    return found
+
+
+def filled(*messages: Message, max_chars: int = 10**6) -> Outbox:
+    box = Outbox(with_html=True, max_chars=max_chars)
+    for message in messages:
+        box.put(message)
+    return box
+
+
+async def test_what_waits_keeps_its_order_or_is_replaced_by_what_is_newer() -> None:
+    old, other, new = (EntryHtml(1, piece, "message", html) for piece, html in ((0, "old"), (1, "other"), (0, "new")))
+    states = (Event("status", {"content": words}) for words in ("Looking", "Found"))
+    box = filled(Delta("a"), old, Delta("b"), other, *states, new, Done("x"))
+    assert await taken(box) == ["a", "new", "b", "other", "Found", "done"]
+
+
+async def test_too_much_is_given_up_and_it_says_so() -> None:
+    box = filled(Delta("x" * 500), Done("x"), Delta("y" * 500), max_chars=1000)
+    assert (box.overflowed, len(box), await box.next()) == (True, 0, None)
+
+
+async def test_a_reader_that_keeps_up_never_fills_it() -> None:
+    box = filled(max_chars=1000)
+    for number in range(100):
+        for message in (Delta("x" * 100), *(EntryHtml(number % 3, 0, "tool", "y" * 100) for _ in range(9))):
+            box.put(message)
+        await taken(box)
+    assert not box.overflowed
+
+
+async def test_who_joins_gets_the_newest_that_fit() -> None:
+    messages: list[Message] = [Delta(str(number) * 300) for number in range(9)]
+    assert newest(messages, max_chars=1100) == messages[-3:]
+    assert newest(messages) == messages

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,30 +21,51 @@ from ..config import PERMISSION_MODES, Settings
 from ..permissions.rulebook import Rulebook
 from . import status
 from .catalogue import ModelCatalogue
-from .chat import page, socket
+from .chat import page
 from .chat.media import MediaStore
-from .chat.session import ChatLimits
-from .chat.sessions import ChatSessionManager, chat_services
-from .context import HttpSettings, ServerContext
+from .chat.session import ChatLimits, ChatServices
+from .chat.sessions import ChatSessionManager
+from .chat.socket import ChatSocket
+from .context import ServerContext
 from .handler import Handler, NotFoundHandler, NotOfferedHandler
 from .limits import Activity, Limits
 from .metrics import Metrics
-from .openai import completions, openapi, responses
+from .openai.completions import ChatCompletionsHandler
 from .openai.conversations import ConversationCache
+from .openai.openapi import OpenApiHandler
 from .pool import AgentPool
 from .standalone import StandaloneServer
 
 SWEEP_MILLISECONDS = 10_000
 OWN_PATH = "/copilot"
 ROOT_PATHS = ("/v1", "/api/chat", "/api/media")
-MODULES: tuple[Any, ...] = (completions, responses, status, openapi, socket, page)
-"""Their `ROUTES` are at the root of the base URL and below OWN_PATH, their `OWN_ROUTES` only below OWN_PATH."""
+ROUTES: Mapping[str, type[Handler]] = {
+    "/v1/chat/completions": ChatCompletionsHandler,
+    "/v1/models": status.ModelsHandler,
+    "/v1/models/(.+)": status.ModelHandler,
+    "/health": status.HealthHandler,
+    "/api/chat/ws": ChatSocket,
+    "/api/chat/suggestions": page.SuggestionsHandler,
+    "/api/chat/models": page.ChatModelsHandler,
+    "/api/models": page.ChatModelsHandler,
+    r"/api/media/([\w.-]+)": page.MediaHandler,
+}
+"""At the root of the base URL, if that is wanted, and below OWN_PATH."""
+OWN_ROUTES: Mapping[str, type[Handler]] = {
+    "/chat/?": page.PageHandler,
+    "/chat/static/([^/]+)": page.StaticHandler,
+    "/chat/sessions": page.SessionsHandler,
+    "/chat/ws": ChatSocket,
+    "/status": status.StatusHandler,
+    "/metrics": status.MetricsHandler,
+    "/openapi.json": OpenApiHandler,
+}
+"""Only below OWN_PATH."""
 NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
 """Parts of OpenAI's API that no agent can serve."""
-Route = tuple[str, type[Handler], dict[str, Any]]
 
+# RFC 6454, 6.2.
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
-"""RFC 6454, 6.2."""
 
 
 class StringList(List[str]):
@@ -153,11 +174,6 @@ class CopilotApp(ExtensionApp):
                 )
         return list(proposal.value)
 
-    @property
-    def is_standalone(self) -> bool:
-        """Whether it runs in a server of its own."""
-        return getattr(self._serverapp(), "_starter_app", None) is self
-
     def _jupyter_server_config(self) -> dict[str, Any]:
         """Defaults for a server of its own: exactly one port; what the user sets for the server wins."""
         found: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
@@ -187,14 +203,12 @@ class CopilotApp(ExtensionApp):
         )
         chat_settings = self._with_permissions(base, "chat_permission_mode", "chat_allow")
         return ServerContext(
-            http=HttpSettings(
-                self.is_standalone,
-                tuple(self.cors_origins),
-                self.body_limit,
-                self.body_seconds,
-                self.request_log,
-                self.defaultModel,
-            ),
+            is_standalone=getattr(self._serverapp(), "_starter_app", None) is self,
+            cors_origins=tuple(self.cors_origins),
+            body_limit=self.body_limit,
+            body_seconds=self.body_seconds,
+            request_log=self.request_log,
+            default_model=self.defaultModel,
             chat_settings=chat_settings,
             pool=pool,
             limits=limits,
@@ -202,17 +216,15 @@ class CopilotApp(ExtensionApp):
             conversations=ConversationCache(
                 pool,
                 self._with_permissions(base, "permission_mode", "allow"),
-                default_model=self.defaultModel,
                 agent_mode=self.agent_mode,
                 size=self.kept_sessions,
                 idle_seconds=self.idle_seconds,
             ),
             chats=ChatSessionManager(
-                chat_services(pool, limits, chat_settings, self.defaultModel, media.save),
+                ChatServices(pool, limits, chat_settings, media.save, self.defaultModel),
                 ChatLimits(self.approval_seconds, self.idle_seconds, self.kept_sessions),
             ),
             media=media,
-            log=self.log,
         )
 
     def _with_permissions(self, base: Settings, mode: str, allow: str) -> Settings:
@@ -233,9 +245,9 @@ class CopilotApp(ExtensionApp):
 
     def initialize_handlers(self) -> None:
         """Add the routes, unless they are turned off in Jupyter's own server."""
-        if self.autoStart or self.is_standalone:
+        if self.autoStart or self.context.is_standalone:
             self.handlers.extend(routes(self.context, self.root_paths))
-        if self.is_standalone:
+        if self.context.is_standalone:
             fallback = self._serverapp().web_app.wildcard_router.rules[-1]
             fallback.target, fallback.target_kwargs = NotFoundHandler, {"context": self.context}
 
@@ -262,23 +274,16 @@ class CopilotApp(ExtensionApp):
         return self.serverapp
 
 
-def routes(context: ServerContext, at_root: bool) -> list[Route]:
+def routes(context: ServerContext, at_root: bool) -> list[tuple[str, type[Handler], dict[str, Any]]]:
     """All routes, the most specific first; everything else below our paths is a 404 in our own form."""
-    found = list(_listed("ROUTES", OWN_PATH)) + list(_listed("OWN_ROUTES", OWN_PATH))
-    places = [OWN_PATH]
-    if at_root:
-        found += _listed("ROUTES", "")
-        places += ROOT_PATHS
-    for place in (OWN_PATH, "")[: 1 + at_root]:
+    places = (OWN_PATH, "") if at_root else (OWN_PATH,)
+    found: list[tuple[str, type[Handler]]] = [(OWN_PATH + path, handler) for path, handler in OWN_ROUTES.items()]
+    for place in places:
+        found += [(place + path, handler) for path, handler in ROUTES.items()]
         found.append((rf"{place}/v1/(?:{NOT_OFFERED})(?:/.*)?", NotOfferedHandler))
-    found += [(rf"{place}(?:/.*)?", NotFoundHandler) for place in places]
+    for place in (OWN_PATH, *ROOT_PATHS)[: None if at_root else 1]:
+        found.append((rf"{place}(?:/.*)?", NotFoundHandler))
     return [(pattern, handler, {"context": context}) for pattern, handler in found]
-
-
-def _listed(name: str, place: str) -> Iterator[tuple[str, type[Handler]]]:
-    for module in MODULES:
-        for pattern, handler in getattr(module, name, ()):
-            yield place + pattern, handler
 
 
 def _stop_on_interrupt(serverapp: Any) -> None:

@@ -10,11 +10,13 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Literal
 
-from ..acp.lenient import as_dict, as_list
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ..acp.lenient import as_dict, as_list, as_str, opt_int
 from ..acp.messages import AgentInfo, ConfigUpdate, Json, Mode, SessionState
 from ..acp.results import choices, option_of
 from ..rendering.plain import one_line
@@ -25,33 +27,28 @@ DIGEST_CHARS = 8
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@+/-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One model; what the agent does not report is None. `created`: when we first saw it, in Unix time.
+class ModelObject(TypedDict):
+    """One model, as clients get it; what the agent does not report is null. `created`: when we first saw it."""
 
-    `id` is what clients call it, `agent_id` what the agent calls it.
-    """
-
-    id: str
-    name: str
-    owned_by: str
+    id: Annotated[str, Field(min_length=1)]
+    object: Literal["model"]
     created: int
-    agent_id: str
-    family: str | None = None
-    version: str | None = None
-    max_input_tokens: int | None = None
+    owned_by: str
+    name: str
+    family: str | None
+    version: str | None
+    maxInputTokens: int | None
 
 
 class ModelCatalogue:
-    """`models` is empty until a session was opened. An agent without a list counts as one model."""
+    """`models`, by the agent's own ids, is empty until a session was opened. An agent without a list is one model."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self.models: tuple[Model, ...] = ()
+    def __init__(self) -> None:
+        self.models: dict[str, ModelObject] = {}
         self.current: str | None = None
         """The agent's id of the model that sessions begin with."""
         self._owner = "agent"
         self._source: object = None
-        self._clock = clock
 
     def is_from(self, connection: object) -> bool:
         """Whether the models come from the agent at the end of this connection."""
@@ -78,46 +75,46 @@ class ModelCatalogue:
         return sorted(offered, key=lambda model: model.id != self.current)
 
     def _replace(self, offered: Sequence[Mode], raw: Json) -> None:
-        created = {model.agent_id: model.created for model in self.models}
+        created = {own: model["created"] for own, model in self.models.items()}
         details = dict(_raw_models(raw))
         by_agent_id = {each.id: each for each in offered}
         ids = unique_ids(by_agent_id)
-        now = int(self._clock())
-        self.models = tuple(
-            _model(each, ids[own], self._owner, created.get(own, now), details.get(own, {}))
+        now = int(time.time())
+        self.models = {
+            own: _model(each, ids[own], self._owner, created.get(own, now), details.get(own, {}))
             for own, each in by_agent_id.items()
-        )
+        }
 
 
-def choose(models: Sequence[Model], wanted: str) -> Model:
-    """The model with this id, else the first with this text in its family, name or id, else the first of all."""
+def choose(models: Mapping[str, ModelObject], wanted: str) -> str:
+    """The agent's id of the model with this id, else of the first with this text in its family, name or id, else of the
+    first of all."""
     text = wanted.casefold()
-    matchers: tuple[Callable[[Model], bool], ...] = (
-        lambda model: model.id == wanted,
-        lambda model: model.agent_id == wanted,
-        lambda model: model.id.casefold() == text,
-        lambda model: text in (model.family or "").casefold(),
-        lambda model: text in model.name.casefold(),
-        lambda model: text in model.id.casefold(),
+    matchers: tuple[Callable[[str, ModelObject], bool], ...] = (
+        lambda own, model: model["id"] == wanted,
+        lambda own, model: own == wanted,
+        lambda own, model: model["id"].casefold() == text,
+        lambda own, model: text in (model["family"] or "").casefold(),
+        lambda own, model: text in model["name"].casefold(),
+        lambda own, model: text in model["id"].casefold(),
     )
-    found = (model for matches in matchers if text for model in models if matches(model))
-    return next(found, models[0])
+    found = (own for matches in matchers if text for own, model in models.items() if matches(own, model))
+    return next(found, next(iter(models)))
 
 
-def _model(offered: Mode, id: str, owner: str, created: int, raw: Json) -> Model:
+def _model(offered: Mode, id: str, owner: str, created: int, raw: Json) -> ModelObject:
     """Some agents report more of a model than the protocol has members for."""
     more = {**as_dict(raw.get("_meta")), **raw}
-    limit = more.get("maxInputTokens")
-    return Model(
-        id,
-        sanitised(offered.name) or id,
-        owner,
-        created,
-        offered.id,
-        _text(more.get("family")),
-        _text(more.get("version")),
-        limit if isinstance(limit, int) and not isinstance(limit, bool) else None,
-    )
+    return {
+        "id": id,
+        "object": "model",
+        "created": created,
+        "owned_by": owner,
+        "name": sanitised(offered.name) or id,
+        "family": sanitised(as_str(more.get("family"))) or None,
+        "version": sanitised(as_str(more.get("version"))) or None,
+        "maxInputTokens": opt_int(more.get("maxInputTokens")),
+    }
 
 
 def _raw_models(raw: Json) -> Iterator[tuple[str, Json]]:
@@ -126,10 +123,6 @@ def _raw_models(raw: Json) -> Iterator[tuple[str, Json]]:
     for option in as_list(raw.get("configOptions")):
         for value in as_list(as_dict(option).get("options")):
             yield str(as_dict(value).get("value")), as_dict(value)
-
-
-def _text(raw: Any) -> str | None:
-    return (sanitised(raw) or None) if isinstance(raw, str) else None
 
 
 # -- ids and names --------------------------------------------------------------------------------------------------

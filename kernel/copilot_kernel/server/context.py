@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 from ..config import Settings
@@ -15,8 +14,8 @@ from .pool import AgentPool
 
 
 @dataclass(frozen=True, slots=True)
-class HttpSettings:
-    """Settings of `CopilotApp` that concern single requests."""
+class ServerContext:
+    """First settings of `CopilotApp`; `is_standalone`: in a server of its own. `chat_settings` are for new chats."""
 
     is_standalone: bool
     cors_origins: tuple[str, ...]
@@ -24,13 +23,6 @@ class HttpSettings:
     body_seconds: float
     request_log: bool
     default_model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ServerContext:
-    """`chat_settings` are those of new chats."""
-
-    http: HttpSettings
     chat_settings: Settings
     pool: AgentPool
     limits: Limits
@@ -38,4 +30,3 @@ class ServerContext:
     conversations: ConversationCache
     chats: ChatSessionManager
     media: MediaStore
-    log: logging.Logger

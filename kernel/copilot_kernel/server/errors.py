@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -60,7 +59,7 @@ MODEL_FAILURES: Mapping[FailureReason, tuple[int, str]] = {
 """The status and our own words: the agent's may name hosts and accounts."""
 
 STRING_OR_ARRAY = "must be a string or an array"
-PART_TYPES = "use text, image_url or refusal, and in /v1/responses input_text, output_text or input_image"
+PART_TYPES = "use text, image_url or refusal"
 VALIDATION_MESSAGES = {
     "missing": "is missing",
     "string_type": "must be a string",
@@ -81,10 +80,15 @@ VALIDATION_MESSAGES = {
 }
 """By pydantic's type of error; what follows the name of a member."""
 
-JSON_ERRORS = (ValueError, RecursionError)
-"""What `json.loads` raises."""
-
 _log = logging.getLogger(__name__)
+
+
+class LimitExceeded(UsageError):
+    """A limit of this server, which may be gone after `seconds`."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message, "Send it again later.")
+        self.seconds = seconds
 
 
 class ApiError(HTTPError):
@@ -97,22 +101,10 @@ class ApiError(HTTPError):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON of the answer."""
-        return error_body(self.status_code, self.message, self.param)
-
-
-def error_body(status: int, message: str, param: str | None = None) -> dict[str, Any]:
-    """OpenAI's form; `code` is the HTTP status."""
-    kind = ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    return {"error": {"message": clean(message), "type": kind, "param": param, "code": status}}
-
-
-def phrase(status: int) -> str:
-    """The standard reason phrase of an HTTP status."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown status"
+        """The JSON of the answer, in OpenAI's form; `code` is the HTTP status."""
+        code = self.status_code
+        kind = ERROR_TYPES.get(code, "server_error" if code >= 500 else "invalid_request_error")
+        return {"error": {"message": clean(self.message), "type": kind, "param": self.param, "code": code}}
 
 
 def api_error(error: CopilotError) -> ApiError:
@@ -120,6 +112,8 @@ def api_error(error: CopilotError) -> ApiError:
 
     The agent's own message may hold paths, and is for its user alone: it goes to the log.
     """
+    if isinstance(error, LimitExceeded):
+        return ApiError(429, str(error), Retry_After=str(error.seconds))
     if isinstance(error, UsageError):
         return ApiError(400, _sentences(str(error), error.hint))
     detail = redactor().text(one_line(render_failure(error)["text/plain"]))
@@ -148,8 +142,18 @@ def _sentences(message: str, hint: str) -> str:
 # -- requests that cannot be read -----------------------------------------------------------------------------------
 
 
-def json_problem(error: BaseException) -> str:
-    """Why text is not JSON, for one of JSON_ERRORS; follows "the body" or "this message"."""
+def json_object(text: str | bytes | bytearray, name: str) -> dict[str, Any]:
+    """The JSON object in `text`, which errors call `name`. Raises UsageError."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name} {_json_problem(error)}.", "Send one JSON object.") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{name} is not a JSON object.", "Send one JSON object.")
+    return found
+
+
+def _json_problem(error: ValueError | RecursionError) -> str:
     match error:
         case json.JSONDecodeError():
             return f"is not JSON: {error.msg}, line {error.lineno}, column {error.colno}"

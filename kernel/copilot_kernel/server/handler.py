@@ -1,29 +1,28 @@
 """What all our handlers share: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
 
-A body is kept only once it is known who sends it, and never beyond the limit: `Handler` discards it, `JsonHandler`
-takes a JSON object. A problem is reported after the body was read, so that the client sees the answer.
+A body is kept only by handlers that take one, once it is known who sends it, and never beyond the limit. A problem is
+reported after the body was read, so that the client sees the answer.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import re
 import sys
+from http.client import responses
 from typing import Any, ClassVar
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.handlers import JupyterHandler
-from tornado.web import HTTPError, stream_request_body
+from tornado.web import HTTPError, RequestHandler, stream_request_body
 
+from ..errors import CopilotError
 from .context import ServerContext
-from .errors import JSON_ERRORS, ApiError, as_json, error_body, json_problem, phrase
+from .errors import ApiError, api_error, as_json, json_object
 
-REQUEST_HEADERS = ("Content-Type", "Authorization", "X-Copilot-Session")
-RESPONSE_HEADERS = ("Retry-After", "X-Copilot-Session-State")
-"""Headers that pages of allowed origins may send, beside those that they ask for, and may read."""
-MAX_REQUEST_HEADERS = 50
+REQUEST_HEADERS = "Authorization, *"
+RESPONSE_HEADERS = "Retry-After, X-Copilot-Session-State"
+"""Headers that pages of allowed origins may send (`*` excludes Authorization), and may read."""
 MAX_DISCARDED_BODIES = 4
 """So many times the largest body are read and discarded, so that a client sees the answer before the end."""
 UNKNOWN_HOST = (
@@ -40,12 +39,11 @@ HUB_TOKEN = (
     "Use a token of this JupyterHub with the scope {scope} as API key: Authorization: Bearer TOKEN. "
     "You can request one at {page}. With a cookie, also send the value of the cookie _xsrf as X-XSRFToken."
 )
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 
 
 @stream_request_body
 class Handler(JupyterHandler):
-    """Methods raise ApiError."""
+    """Methods raise ApiError and CopilotError."""
 
     auth_resource = "copilot"
     action: ClassVar[str | None] = None
@@ -54,6 +52,8 @@ class Handler(JupyterHandler):
     """The name in metrics and logs."""
     is_public: ClassVar[bool] = False
     """No login is needed."""
+    takes_body: ClassVar[bool] = False
+    """The body is kept, for `read_json`."""
     has_head: ClassVar[bool] = True
     """Where there is GET, there is HEAD."""
     received = 0
@@ -64,11 +64,7 @@ class Handler(JupyterHandler):
 
     def initialize(self, context: ServerContext) -> None:
         self.context = context
-
-    @property
-    def log(self) -> logging.Logger:
-        """The extension's."""
-        return self.context.log
+        self._body = bytearray()
 
     # -- authorisation ---------------------------------------------------------------------------------------------
 
@@ -77,7 +73,7 @@ class Handler(JupyterHandler):
         self.request.uri = self.request.path  # keeps the query string out of all logs
         connection: Any = self.request.connection
         connection.set_max_body_size(sys.maxsize)  # the limit is ours, with an error that explains it
-        connection.set_body_timeout(self.context.http.body_seconds)
+        connection.set_body_timeout(self.context.body_seconds)
         try:
             await self._authorise()
         except HTTPError as problem:
@@ -93,10 +89,7 @@ class Handler(JupyterHandler):
             await self._check_user()
 
     async def _check_user(self) -> None:
-        if not self.is_public and self.current_user is None:
-            raise self._unauthenticated()
-        if not self.check_origin():
-            raise ApiError(403, WRONG_ORIGIN)
+        self._check_login_and_origin()
         action = self.action or HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "", "execute")
         allowed = self.is_public or await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, action, self.auth_resource)
@@ -106,15 +99,18 @@ class Handler(JupyterHandler):
 
     def check_xsrf_cookie(self) -> None:
         """Report a missing login or a wrong origin first: those errors say more."""
-        if hasattr(self, "_jupyter_current_user") and not self.is_public:
-            if self.current_user is None:
-                raise self._unauthenticated()
-            if not self.check_origin():
-                raise ApiError(403, WRONG_ORIGIN)
+        if hasattr(self, "_jupyter_current_user"):  # tornado calls this too early; Jupyter calls it again
+            self._check_login_and_origin()
         try:
             super().check_xsrf_cookie()
         except HTTPError as error:
             raise ApiError(403, XSRF) from error
+
+    def _check_login_and_origin(self) -> None:
+        if not self.is_public and self.current_user is None:
+            raise self._unauthenticated()
+        if not self.check_origin():
+            raise ApiError(403, WRONG_ORIGIN)
 
     def get_login_url(self) -> str:
         """Raise 401 instead of redirecting: this is an API."""
@@ -133,16 +129,21 @@ class Handler(JupyterHandler):
     def data_received(self, chunk: bytes) -> None:
         """Take a piece of the body."""
         self.received += len(chunk)
-        self.keep(chunk)
-        limit = self.context.http.body_limit
+        limit = self.context.body_limit
         if self.received > limit:
             too_large = ApiError(413, f"The body must not exceed {limit} bytes.")
             self._fail_after_body(too_large)
             if self.received > MAX_DISCARDED_BODIES * limit and not self._finished:
                 self.answer_json(too_large.body, 413)
+        elif self.takes_body and self._problem is None:
+            self._body += chunk
 
-    def keep(self, chunk: bytes) -> None:
-        """Discard the chunk; handlers that take a body override this."""
+    def read_json(self) -> dict[str, Any]:
+        """The body, a JSON object. Raises ApiError and UsageError."""
+        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
+        return json_object(self._body, "The body")
 
     def _fail_after_body(self, problem: HTTPError) -> None:
         """The first problem takes the place of the method, which tornado looks up when the body was read."""
@@ -164,15 +165,16 @@ class Handler(JupyterHandler):
         """Unlike Jupyter, do not let every origin read what it requests with a token."""
         if self._is_allowed_origin():
             self.set_header("Access-Control-Allow-Origin", self.request.headers["Origin"])
-            self.set_header("Access-Control-Expose-Headers", ", ".join(RESPONSE_HEADERS))
+            self.set_header("Access-Control-Expose-Headers", RESPONSE_HEADERS)
             self.set_header("Vary", "Origin")
 
     def is_preflight(self) -> bool:
         """Whether a browser asks what a page of an allowed origin may send."""
         return self.request.method == "OPTIONS" and self._is_allowed_origin()
 
+    @allow_unauthenticated
     def head(self, *args: str) -> Any:
-        """Answer as GET does; tornado leaves out the body (RFC 9110, 9.3.2)."""
+        """Answer as GET does; tornado leaves out the body (RFC 9110, 9.3.2). `_check_user` decides who may do that."""
         if "HEAD" not in self._methods():
             raise HTTPError(405)
         return self.get(*args)
@@ -183,18 +185,12 @@ class Handler(JupyterHandler):
             raise HTTPError(405)
         self.set_cors_headers()
         self.set_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-        self.set_header("Access-Control-Allow-Headers", ", ".join(self._allowed_headers()))
+        self.set_header("Access-Control-Allow-Headers", REQUEST_HEADERS)
         self.set_status(204)
         self.finish()
 
-    def _allowed_headers(self) -> list[str]:
-        requested = self.request.headers.get("Access-Control-Request-Headers", "").split(",")
-        known = {name.lower() for name in REQUEST_HEADERS}
-        names = dict.fromkeys(name.strip().lower() for name in requested if _HEADER_NAME.fullmatch(name.strip()))
-        return [*REQUEST_HEADERS, *(name for name in names if name not in known)][:MAX_REQUEST_HEADERS]
-
     def _is_allowed_origin(self) -> bool:
-        return self.request.headers.get("Origin", "") in self.context.http.cors_origins
+        return self.request.headers.get("Origin", "") in self.context.cors_origins
 
     # -- answers ---------------------------------------------------------------------------------------------------
 
@@ -203,78 +199,47 @@ class Handler(JupyterHandler):
         self.set_status(status)
         self.set_header("Content-Type", "application/json")
         self.set_header("Cache-Control", "no-store")
-        self.set_header("X-Content-Type-Options", "nosniff")
         self.finish(as_json(body))
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Answer with an error, ours or tornado's; a page of an allowed origin may read it."""
         self.set_cors_headers()
         error = (kwargs.get("exc_info") or (None, None, None))[1]
-        if isinstance(error, ApiError):
-            for name, value in error.headers.items():
-                self.set_header(name, value)
-            self.answer_json(error.body, status_code)
-            return
-        if status_code == 405:
+        if not isinstance(error, ApiError | CopilotError):
+            error = ApiError(status_code, f"{responses.get(status_code, 'Unknown status')}.")
+        problem = self.as_api_error(error)
+        if problem.status_code == 405:
             self.set_header("Allow", ", ".join(self._methods()))
-        self.answer_json(error_body(status_code, f"{phrase(status_code)}."), status_code)
+        for name, value in problem.headers.items():
+            self.set_header(name, value)
+        self.answer_json(problem.body, problem.status_code)
+
+    def as_api_error(self, error: ApiError | CopilotError) -> ApiError:
+        """What the client gets; the pool learns of agents that are no longer signed in."""
+        if isinstance(error, ApiError):
+            return error
+        self.context.pool.note_failure(error)
+        return api_error(error)
 
     def on_finish(self) -> None:
         """Update the metrics, and the log if it is wanted."""
         status, seconds = self.failed_status or self.get_status(), self.request.request_time()
         self.context.metrics.requests.labels(self.route, str(status)).inc()
         self.context.metrics.duration.labels(self.route).observe(seconds)
-        if self.context.http.request_log:
+        if self.context.request_log:
             self.log.info("%s %s: %d in %.3f s", self.request.method, self.route, status, seconds)
 
     def log_exception(self, *info: Any) -> None:
-        """Log only the status of an ApiError: its message may quote what the client sent."""
+        """Log only the status of an ApiError: its message may quote what the client sent. `api_error` logs the rest."""
         if isinstance(info[1], ApiError):
             self.log.info("%s %s: %d", self.request.method, self.request.path, info[1].status_code)
-        else:
+        elif not isinstance(info[1], CopilotError):
             super().log_exception(*info)
 
     def _methods(self) -> list[str]:
-        found = [name for name in ("GET", "POST") if _is_defined(getattr(type(self), name.lower()))]
+        missing = RequestHandler._unimplemented_method
+        found = [name for name in ("GET", "POST") if getattr(type(self), name.lower()) is not missing]
         return [*found[:1], "HEAD", *found[1:]] if "GET" in found and self.has_head else found
-
-
-def _is_defined(method: Any) -> bool:
-    return getattr(method, "__qualname__", "").partition(".")[0] != "RequestHandler"
-
-
-class JsonHandler(Handler):
-    """A subclass has `answer`, which gets the body, a JSON object."""
-
-    def initialize(self, context: ServerContext) -> None:
-        super().initialize(context)
-        self._body = bytearray()
-
-    def keep(self, chunk: bytes) -> None:
-        """Keep the chunk unless the request has failed already."""
-        if self.received <= self.context.http.body_limit and self._problem is None:
-            self._body += chunk
-
-    async def post(self, *args: str) -> None:
-        """Read the body, then `answer`."""
-        if not self._finished:
-            await self.answer(self._read())
-
-    async def answer(self, body: dict[str, Any]) -> None:
-        """Answer the request. Raises ApiError."""
-        raise NotImplementedError
-
-    def _read(self) -> dict[str, Any]:
-        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
-        try:
-            body = json.loads(self._body)
-        except JSON_ERRORS as error:
-            raise ApiError(400, f"The body {json_problem(error)}.") from None
-        if not isinstance(body, dict):
-            raise ApiError(400, "The body must be a JSON object.")
-        return body
 
 
 class NotFoundHandler(Handler):

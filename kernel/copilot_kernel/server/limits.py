@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from .errors import ApiError
+from .errors import LimitExceeded
 
 MINUTE_SECONDS = 60.0
 ACTIVITY_NAME = "copilot"
@@ -65,16 +65,16 @@ class Limits:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Admit one turn until the end of the block. Raises ApiError (429)."""
+        """Admit one turn until the end of the block. Raises LimitExceeded."""
         if self._concurrency and len(self.activity) >= self._concurrency:
             message = f"{self._concurrency} turns are running, which is the limit (CopilotApp.concurrency)."
-            raise ApiError(429, message, Retry_After="1")
+            raise LimitExceeded(message, 1)
         self.spend()
         with self.activity.turn():
             yield
 
     def spend(self) -> None:
-        """Count one request. Raises ApiError (429) when the rate is exceeded."""
+        """Count one request. Raises LimitExceeded."""
         if not self._rate:
             return
         now = self._clock()
@@ -82,6 +82,5 @@ class Limits:
         self._filled_at = now
         if self._tokens < 1:
             seconds = math.ceil((1 - self._tokens) * MINUTE_SECONDS / self._rate)
-            message = f"More than {self._rate} requests a minute (CopilotApp.rate_limit)."
-            raise ApiError(429, message, Retry_After=str(seconds))
+            raise LimitExceeded(f"More than {self._rate} requests a minute (CopilotApp.rate_limit).", seconds)
         self._tokens -= 1

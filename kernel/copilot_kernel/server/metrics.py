@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 BUCKET_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
@@ -35,7 +35,3 @@ class Metrics:
             ("copilot_turns", "Turns that run", turns),
         ):
             Gauge(name, about, registry=registry).set_function(count)
-
-    def text(self) -> bytes:
-        """The Prometheus text format."""
-        return generate_latest(self.registry)

@@ -15,7 +15,7 @@ from ..chat.agent import Retry
 from ..config import Settings
 from ..errors import AgentError, CopilotError
 from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
-from .catalogue import Model, ModelCatalogue
+from .catalogue import ModelCatalogue, ModelObject
 
 CHAT_PLACE = "a chat of the server"
 API_PLACE = "the HTTP endpoint of the server"
@@ -33,7 +33,9 @@ class Process:
         self.shared = shared
         self.used = asyncio.get_running_loop().time()
         """When a conversation last began here, on the loop's clock."""
-        self._leaving, self._entered = asyncio.Event(), asyncio.Event()
+        self.entered = asyncio.Event()
+        """It accepts sessions, or has ended."""
+        self._leaving = asyncio.Event()
         self._life = asyncio.get_running_loop().create_task(self._live(), context=Context())
 
     @property
@@ -51,10 +53,6 @@ class Process:
         """New conversations may begin here."""
         return not (self.shared.retiring or self._life.done())
 
-    async def entered(self) -> None:
-        """Wait until the process accepts sessions."""
-        await self._entered.wait()
-
     async def close(self) -> None:
         """End the agent, in bounded time."""
         self._leaving.set()
@@ -65,11 +63,11 @@ class Process:
 
     async def _live(self) -> None:
         try:
-            async with self.shared:
-                self._entered.set()
+            async with self.shared.agent:
+                self.entered.set()
                 await self._leaving.wait()
         finally:
-            self._entered.set()
+            self.entered.set()
 
 
 class AgentPool:
@@ -95,6 +93,11 @@ class AgentPool:
         """Conversations of all agents."""
         return sum(process.conversations for process in self.processes)
 
+    @property
+    def open_sessions(self) -> set[str]:
+        """The ids of the sessions that conversations are in."""
+        return {session for process in self.processes for session in process.shared.open_sessions}
+
     # -- conversations ----------------------------------------------------------------------------------------------
 
     async def runner(self, settings: Settings, place: str) -> ChatRunner:
@@ -109,44 +112,33 @@ class AgentPool:
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation and learn the agent's models. Raises CopilotError."""
         try:
-            state = await chat.offered("models")
+            state = await chat.options.offered("models")
         except AgentError as error:
             self.note_failure(error)
             raise
         if chat.info is not None:
             self.catalogue.learn(state, chat.info, chat.agent.link)
 
-    async def models(self) -> tuple[Model, ...]:
-        """What the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
+    async def models(self) -> dict[str, ModelObject]:
+        """Those that the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
         async with self._listing:
             if not any(self.catalogue.is_from(process.connection) for process in self.processes):
                 runner = await self.runner(self.settings, API_PLACE)
                 try:
                     await runner.do(self.open_session)
                 finally:
-                    await self.delete(runner)
+                    await self.end_session(runner, delete=True)
         return self.catalogue.models
 
-    async def close_session(self, runner: ChatRunner) -> None:
-        """End a conversation; the agent may forget it, unless it keeps it on disk."""
+    async def end_session(self, runner: ChatRunner, *, delete: bool = False) -> None:
+        """End a conversation. The agent may forget it, unless it keeps it on disk; `delete`: it should, if it can."""
+        session = runner.chat.session if runner.chat else None
         try:
-            await _close_session(runner)
-        finally:
-            await self._close(runner)
-
-    async def delete(self, runner: ChatRunner) -> None:
-        """End a conversation that cannot be continued; the agent deletes it if it can (session/delete)."""
-        try:
-            session = runner.chat.session if runner.chat else None
             if session is not None:
-                await _attempt(runner, lambda chat: _delete(chat, session.id))
-            await _close_session(runner)
+                await _attempt(runner, lambda chat: _end(chat, session.id if delete else ""))
         finally:
-            await self._close(runner)
-
-    async def _close(self, runner: ChatRunner) -> None:
-        await runner.close(CLOSE_LIMIT)
-        self._runners.discard(runner)
+            await runner.close(CLOSE_LIMIT)
+            self._runners.discard(runner)
 
     # -- processes --------------------------------------------------------------------------------------------------
 
@@ -182,12 +174,9 @@ class AgentPool:
         await self._reap()
         usable = [process for process in self.processes if process.takes_conversations]
         if len(usable) < self._size and all(process.conversations for process in usable):
-            self.processes.append(Process(SharedAgent(self.settings, self.catalogue.update, self._all_shared)))
+            self.processes.append(Process(SharedAgent(self.settings, self.catalogue.update)))
         for process in self.processes:
-            await process.entered()
-
-    def _all_shared(self) -> list[SharedAgent]:
-        return [process.shared for process in self.processes]
+            await process.entered.wait()
 
     def _least_used(self) -> Process:
         found = min(self.processes, key=lambda process: (not process.takes_conversations, process.conversations))
@@ -195,31 +184,22 @@ class AgentPool:
         return found
 
 
-async def _delete(chat: Chat, session_id: str) -> None:
-    """Close it first: agents need not delete an open session."""
+async def _end(chat: Chat, deleted: str) -> None:
+    """Close the session, then delete that of this id: agents need not delete an open one."""
     await chat.new()
-    if chat.agent.link is not None and chat.agent.link.can("delete"):
-        await chat.delete(session_id)
-
-
-async def _close_session(runner: ChatRunner) -> None:
-    if runner.chat is not None and runner.chat.session is not None:
-        await _attempt(runner, lambda chat: chat.new())
+    if deleted and chat.agent.link is not None and chat.agent.link.can("delete"):
+        await chat.delete(deleted)
 
 
 async def _attempt(runner: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
     """Do what the agent may refuse, in bounded time; a failure is only logged."""
-    task = asyncio.create_task(runner.do(work))
+    error: BaseException | None
     try:
-        await asyncio.wait({task}, timeout=CLOSE_LIMIT)
-    finally:
-        in_time = task.done()
-        task.cancel()
-    if not in_time:
-        _log.debug("the agent did not end a session within %s s", CLOSE_LIMIT)
-    elif task.cancelled():
-        _log.debug("the conversation ended before its session")
-    elif isinstance(error := task.exception(), CopilotError):
-        _log.debug("the agent did not end a session: %s", error)
-    else:
-        task.result()
+        async with asyncio.timeout(CLOSE_LIMIT):
+            (error,) = await asyncio.gather(runner.do(work), return_exceptions=True)
+    except TimeoutError as late:
+        error = late
+    if isinstance(error, CopilotError | TimeoutError | asyncio.CancelledError):
+        _log.debug("the agent did not end a session: %s", str(error) or type(error).__name__)
+    elif error is not None:
+        raise error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from jupyter_server.auth.decorator import allow_unauthenticated
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from ..errors import CopilotError
-from .catalogue import Model
-from .errors import ApiError, api_error
+from .catalogue import ModelObject
+from .errors import ApiError
 from .handler import Handler
-from .openai.schema import Health, ModelObject, Status, model_object
+from .openai.schema import Health, Status
 
 
 class HealthHandler(Handler):
@@ -21,11 +20,6 @@ class HealthHandler(Handler):
     def get(self) -> None:
         """`models_available` is the number last known; 0 before the agent was first needed."""
         self.answer_json(Health(status="ok", models_available=len(self.context.pool.catalogue.models)))
-
-    @allow_unauthenticated
-    def head(self, *args: str) -> None:
-        """The same without a body."""
-        self.get()
 
 
 class StatusHandler(Handler):
@@ -39,9 +33,9 @@ class StatusHandler(Handler):
         self.answer_json(
             Status(
                 state="running",
-                alone=self.context.http.is_standalone,
+                alone=self.context.is_standalone,
                 port=self.settings["serverapp"].port,
-                models=[model.id for model in pool.catalogue.models],
+                models=[model["id"] for model in pool.catalogue.models.values()],
                 sessions=pool.conversations,
                 agents=pool.running,
                 turns=len(self.context.limits.activity),
@@ -57,7 +51,7 @@ class MetricsHandler(Handler):
     def get(self) -> None:
         """The text format."""
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish(self.context.metrics.text())
+        self.finish(generate_latest(self.context.metrics.registry))
 
 
 class ModelsHandler(Handler):
@@ -67,19 +61,12 @@ class ModelsHandler(Handler):
 
     async def get(self) -> None:
         """OpenAI's list, with what the agent reports of each."""
-        self.answer_json({"object": "list", "data": await self.model_objects()})
+        self.answer_json({"object": "list", "data": [*(await self.models()).values()]})
 
-    async def models(self) -> tuple[Model, ...]:
-        """All models. Raises ApiError."""
+    async def models(self) -> dict[str, ModelObject]:
+        """All models, by the agent's own ids. Raises CopilotError."""
         self.context.limits.spend()
-        try:
-            return await self.context.pool.models()
-        except CopilotError as error:
-            raise api_error(error) from error
-
-    async def model_objects(self) -> list[ModelObject]:
-        """All models as JSON. Raises ApiError."""
-        return [model_object(model) for model in await self.models()]
+        return await self.context.pool.models()
 
 
 class ModelHandler(ModelsHandler):
@@ -89,11 +76,7 @@ class ModelHandler(ModelsHandler):
 
     async def get(self, id: str) -> None:  # type: ignore[override]
         """One model, by its whole id."""
-        for model in await self.model_objects():
+        for model in (await self.models()).values():
             if model["id"] == id:
                 return self.answer_json(model)
         raise ApiError(404, "There is no model of this id; GET /v1/models lists them.", "model")
-
-
-ROUTES = [(r"/health", HealthHandler), (r"/v1/models", ModelsHandler), (r"/v1/models/(.+)", ModelHandler)]
-OWN_ROUTES = [(r"/status", StatusHandler), (r"/metrics", MetricsHandler)]

@@ -32,9 +32,6 @@ class ConversationStore(Generic[C]):
     def __len__(self) -> int:
         return len(self.all())
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._by_name
-
     def all(self) -> set[C]:
         """Each conversation once."""
         return set(self._by_name.values())

@@ -27,8 +27,8 @@ MAX_REPLAYED_ENTRIES = 500
 MAX_QUESTION_CHARS = 4_000_000
 """Of a question's HTML; what cannot be shown is rejected."""
 FORM_NOT_SHOWN = "The agent asked for input that this chat cannot show; the request was declined"
+# Events that HTML subscribers get as HTML instead.
 _SHOWN_AS_HTML = frozenset({"thought", "plan", "prompt", "notice", "resource_link", "tool_start", "tool_update"})
-"""Events that HTML subscribers get as HTML instead."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,6 @@ class Subscriber(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _OpenQuestion:
-    question: Question
     request: ApprovalRequest
     answer: asyncio.Future[PermissionAnswer]
 
@@ -68,13 +67,17 @@ class PendingApprovals:
         """The one answer; cancelled when the question is withdrawn."""
         request = self._request(question)
         if len(request.html) > MAX_QUESTION_CHARS:
-            return PermissionAnswer(policy.reject(question.options), "nobody", "it is too large to be shown here")
-        open_question = _OpenQuestion(question, request, asyncio.get_running_loop().create_future())
+            return PermissionAnswer(policy.reject(question.options), "none", "it is too large to be shown here")
+        open_question = _OpenQuestion(request, asyncio.get_running_loop().create_future())
         answer = PermissionAnswer(None, "cancel", "withdrawn")
         self._open[request.call_id] = open_question
         self._publish(request)
         try:
-            answer = await self._answer(open_question)
+            async with asyncio.timeout(self._limit):
+                answer = await open_question.answer
+        except TimeoutError:
+            reason = f"no answer within {self._limit:g} s"
+            answer = PermissionAnswer(policy.reject(question.options), "none", reason)
         finally:
             del self._open[request.call_id]
             fields = {"call_id": request.call_id, "approved": answer.allows, "reason": answer.words}
@@ -86,18 +89,10 @@ class PendingApprovals:
         found = self._open.get(action.call_id)
         if found is None or found.answer.done():
             raise UsageError(f"There is no open question {action.call_id:.100}.", "It may have been answered already.")
-        answer = PermissionAnswer(_chosen(action, found.question.options), "you", feedback=action.reason.strip())
+        answer = PermissionAnswer(_chosen(action, found.request.options), "you", feedback=action.reason.strip())
         if answer.feedback and not answer.rejects:
             raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
         found.answer.set_result(answer)
-
-    async def _answer(self, open_question: _OpenQuestion) -> PermissionAnswer:
-        try:
-            async with asyncio.timeout(self._limit):
-                return await open_question.answer
-        except TimeoutError:
-            reason = f"nobody answered within {self._limit:g} s"
-            return PermissionAnswer(policy.reject(open_question.question.options), "nobody", reason)
 
     def _request(self, question: Question) -> ApprovalRequest:
         call = question.call

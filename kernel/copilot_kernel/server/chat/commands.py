@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from ...errors import AgentError, CopilotError, UsageError
 from ...frontend import commands
 from ...frontend.command_context import CommandContext
-from ...frontend.command_output import CommandOutput, Report
+from ...frontend.command_output import CommandOutput
 from ...frontend.commands import TABLE, Command
-from ...frontend.session_commands import find_by_id
 from ...rendering.failure import render_failure
 from ...rendering.markup import Bundle
-from ...rendering.wording import Wording
+from ...rendering.report import Report, Wording
 from .wire import CommandResult, Failure
 
 WORDING = Wording("try again", "/", frozenset(TABLE))
@@ -69,11 +68,6 @@ def is_immediate(text: str) -> bool:
     """Whether it need not wait for the turn that runs."""
     typed = _typed(text)
     return typed is not None and typed.name in IMMEDIATE and not typed.rest
-
-
-async def find_session_id(context: CommandContext, typed: str) -> str:
-    """The id of the session whose id begins with `typed`, or of the last one. Raises UsageError."""
-    return (await find_by_id(context, typed)).id
 
 
 async def run(context: CommandContext, command: Command) -> CommandResult:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, assert_never
 
 from ...acp.messages import (
     AudioBlock,
@@ -76,8 +76,8 @@ class EntryEncoder:
         self._read: dict[int, int] = {}
         self._calls: dict[int, tuple[str, str, str]] = {}
         self._notices: dict[int, tuple[str, int]] = {}
+        # The turn in which the agent has sent text.
         self._answered: int | None = None
-        """The turn in which the agent has sent text."""
         self.files: dict[int, tuple[Media | Cards, ...]] = {}
 
     def encode(self, entry: Entry) -> Iterator[WireMessage]:
@@ -88,11 +88,16 @@ class EntryEncoder:
             case ToolCall():
                 yield from self._call(entry)
             case Plan():
-                yield Event("plan", {"entry": entry.id, "description": entry.description, "entries": _steps(entry)})
+                steps = [asdict(each) for each in entry.entries]
+                yield Event("plan", {"entry": entry.id, "description": entry.description, "entries": steps})
             case Notice():
                 yield from self._notice(entry)
-            case Attachment() if entry.speaker != "user":
+            case Attachment(speaker="user"):
+                return
+            case Attachment():
                 yield from self._attachment(entry)
+            case _:
+                assert_never(entry)
 
     def encode_again(self, entry: Entry) -> Iterator[WireMessage]:
         """What was sent of `entry` so far, but not its text, for a subscriber that joins during a turn."""
@@ -209,10 +214,6 @@ def card(block: Any) -> Any:
 def is_file(block: Block) -> bool:
     """Whether it holds data of its own, or a text that is a file."""
     return isinstance(block, ImageBlock | AudioBlock | EmbeddedResource) and card(block) is None
-
-
-def _steps(plan: Plan) -> list[dict[str, str]]:
-    return [{"content": each.content, "priority": each.priority, "status": each.status} for each in plan.entries]
 
 
 def _command_result(call: ToolCall, id: str, output: str) -> SandboxResult:

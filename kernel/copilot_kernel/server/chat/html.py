@@ -11,9 +11,10 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
-from ...frontend.slot_items import Stream
+from ...frontend.slot_items import Piece, Stream
 from ...rendering.attachment import attachment_html, attachment_text
 from ...rendering.entry import render
 from ...rendering.markup import escape, pre
@@ -32,8 +33,6 @@ MAX_ENTRY_CHARS = 2_000_000
 """Of one entry's HTML; a larger one is sent as shortened text."""
 
 _log = logging.getLogger(__name__)
-
-_KINDS = {ToolCall: "tool", Plan: "plan", Notice: "notice", Attachment: "attachment"}
 
 
 class HtmlBatcher:
@@ -102,15 +101,9 @@ class HtmlBatcher:
 
     def _newest_first(self, entry: Entry) -> Iterator[EntryHtml]:
         """Of a long message, the end is rendered first."""
-        if not (isinstance(entry, Message) and entry.speaker == "agent"):
-            yield from self._message(entry)
-            return
-        stream = Stream()
-        pieces = stream.feed(entry.text)
-        if not stream.is_blank:
-            yield EntryHtml(entry.id, stream.number, "message", stream.bundle["text/html"])
-        for number in reversed(range(len(pieces))):
-            yield EntryHtml(entry.id, number, "message", pieces[number].bundle["text/html"])
+        if isinstance(entry, Message) and entry.speaker == "agent":
+            return _grown(entry, Stream(), newest_first=True)
+        return self._message(entry)
 
     def _changes(self, entry: Entry) -> Iterator[EntryHtml]:
         if isinstance(entry, Message) and entry.speaker == "agent":
@@ -118,39 +111,45 @@ class HtmlBatcher:
         return self._message(entry)
 
     def _message(self, entry: Entry) -> Iterator[EntryHtml]:
-        html = _html(entry, self._cwd)
+        kind, html = _kind_and_html(entry, self._cwd)
+        if len(html) > MAX_ENTRY_CHARS:
+            html = pre(escape(shortened(render(entry, self._cwd)["text/plain"])))
         if html:
-            yield EntryHtml(entry.id, 0, _kind(entry), _bounded(html, entry, self._cwd), getattr(entry, "status", ""))
+            yield EntryHtml(entry.id, 0, kind, html, getattr(entry, "status", ""))
 
 
-def _grown(entry: Message, stream: Stream) -> Iterator[EntryHtml]:
+def _grown(entry: Message, stream: Stream, *, newest_first: bool = False) -> Iterator[EntryHtml]:
+    """The pieces of a message that are new to `stream`, and what comes after them."""
     first = stream.number
-    for number, piece in enumerate(stream.feed(entry.text), first):
-        yield EntryHtml(entry.id, number, "message", piece.bundle["text/html"])
+    parts: list[Piece | Stream] = [*stream.feed(entry.text)]
     if not stream.is_blank:
-        yield EntryHtml(entry.id, stream.number, "message", stream.bundle["text/html"])
+        parts.append(stream)
+    numbered = list(enumerate(parts, first))
+    for number, part in reversed(numbered) if newest_first else numbered:
+        yield EntryHtml(entry.id, number, "message", part.bundle["text/html"])
 
 
-def _html(entry: Entry, cwd: str) -> str:
+def _kind_and_html(entry: Entry, cwd: str) -> tuple[str, str]:
     match entry:
         case Message(speaker="user"):
-            return escape(prompt_text(entry))
+            return "prompt", escape(prompt_text(entry))
+        case Message():
+            return entry.speaker, _rendered(entry, cwd)
         case Attachment(speaker="user"):
-            return escape(attachment_text(entry.block))
+            return "attachment", escape(attachment_text(entry.block))
         case Attachment():
-            return "" if is_file(entry.block) or card(entry.block) is not None else attachment_html(entry.block)
+            is_shown_apart = is_file(entry.block) or card(entry.block) is not None
+            return "attachment", "" if is_shown_apart else attachment_html(entry.block)
         case ToolCall():
             left = tuple(each for each in entry.content if not is_file(each))  # type: ignore[arg-type]
-            return str(render(replace(entry, content=left), cwd)["text/html"])
+            return "tool", _rendered(replace(entry, content=left), cwd)
+        case Plan():
+            return "plan", _rendered(entry, cwd)
+        case Notice():
+            return "notice", _rendered(entry, cwd)
         case _:
-            return str(render(entry, cwd)["text/html"])
+            assert_never(entry)
 
 
-def _bounded(html: str, entry: Entry, cwd: str) -> str:
-    return html if len(html) <= MAX_ENTRY_CHARS else pre(escape(shortened(render(entry, cwd)["text/plain"])))
-
-
-def _kind(entry: Entry) -> str:
-    if isinstance(entry, Message):
-        return "prompt" if entry.speaker == "user" else entry.speaker
-    return _KINDS[type(entry)]
+def _rendered(entry: Entry, cwd: str) -> str:
+    return str(render(entry, cwd)["text/html"])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock
-from ...rendering.attachment import file_name
+from ...rendering.attachment import IMAGES, SOUNDS, file_name
 from ...rendering.plain import whole
 from .wire import File
 
@@ -26,10 +26,6 @@ MAX_FILE_BYTES = 20 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 """Of all files; the oldest are removed."""
 
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
-AUDIO_TYPES = frozenset(
-    f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4")
-)
 _MIME_TYPE = re.compile(r"[a-z0-9][\w.+-]{0,60}/[a-z0-9][\w.+-]{0,100}")
 _BINARY = "application/octet-stream"
 
@@ -46,7 +42,7 @@ class StoredFile:
     @property
     def is_inline(self) -> bool:
         """A browser may show it; everything else it may only save."""
-        return self.mime in IMAGE_TYPES | AUDIO_TYPES
+        return self.mime in IMAGES | SOUNDS
 
     @property
     def content_type(self) -> str:

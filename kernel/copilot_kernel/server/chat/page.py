@@ -7,11 +7,9 @@ that `rendering` made safe; all the same, the content security policy forbids ev
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
@@ -28,7 +26,6 @@ from ...rendering.plain import one_line, visible_text
 from ..catalogue import choose
 from ..errors import ApiError
 from ..handler import Handler
-from ..openai.schema import model_object
 from ..pool import CHAT_PLACE
 from ..status import ModelsHandler
 
@@ -90,7 +87,6 @@ class PageHandler(Handler):
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("X-Content-Type-Options", "nosniff")
         settings = self.context.chat_settings
         folder = Path(settings.folder)
         fields = {
@@ -118,13 +114,7 @@ class StaticHandler(Handler):
             raise ApiError(404, "The chat page has no such file.")
         self.set_header("Content-Type", FILES[name])
         self.set_header("Cache-Control", "no-cache")
-        self.set_header("X-Content-Type-Options", "nosniff")
         self.finish((STATIC / name).read_bytes())
-
-    @allow_unauthenticated
-    def head(self, *args: str) -> None:
-        """The same without its body."""
-        self.get(*args)
 
 
 class MediaHandler(Handler):
@@ -146,7 +136,6 @@ class MediaHandler(Handler):
         name = file.name.encode("ascii", "replace").decode().replace("?", "_")
         self.set_header("Content-Type", file.content_type)
         self.set_header("Content-Disposition", f'{disposition}; filename="{name}"')
-        self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Cross-Origin-Resource-Policy", "same-origin")
         self.set_header("Cache-Control", "private, max-age=86400, immutable")
         self.finish(content)
@@ -159,9 +148,7 @@ class SuggestionsHandler(Handler):
 
     def get(self) -> None:
         """An array of strings."""
-        self.set_header("Content-Type", "application/json")
-        self.set_header("Cache-Control", "no-store")
-        self.finish(json.dumps(SUGGESTIONS))
+        self.answer_json(SUGGESTIONS)
 
 
 class ChatModelsHandler(ModelsHandler):
@@ -172,9 +159,9 @@ class ChatModelsHandler(ModelsHandler):
     async def get(self) -> None:
         """The models, and the one that new conversations use."""
         models = await self.models()
-        wanted = self.context.http.default_model or self.context.pool.catalogue.current or ""
-        active: Any = choose(models, wanted).id if models else None
-        self.answer_json({"models": [model_object(model) for model in models], "active": active})
+        wanted = self.context.default_model or self.context.pool.catalogue.current or ""
+        active = models[choose(models, wanted)]["id"] if models else None
+        self.answer_json({"models": [*models.values()], "active": active})
 
 
 class SessionsHandler(Handler):
@@ -196,7 +183,7 @@ class SessionsHandler(Handler):
                     "id": each.id,
                     "title": one_line(visible_text(each.title)),
                     "updated_at": each.updated_at,
-                    "open": each.id in opened,
+                    "open": opened.find(each.id) is not None,
                 }
                 for each in found
             ]
@@ -214,14 +201,5 @@ class SessionsHandler(Handler):
             await runner.close(CLOSE_LIMIT)
 
     async def _resumable(self, chat: Chat) -> tuple[SessionInfo, ...]:
-        opened = self.context.chats.store
-        return tuple(each for each in await chat.sessions() if each.id in opened or not chat.agent.elsewhere(each.id))
-
-
-ROUTES = [
-    (r"/api/chat/suggestions", SuggestionsHandler),
-    (r"/api/chat/models", ChatModelsHandler),
-    (r"/api/models", ChatModelsHandler),
-    (r"/api/media/([\w.-]+)", MediaHandler),
-]
-OWN_ROUTES = [(r"/chat/?", PageHandler), (r"/chat/static/([^/]+)", StaticHandler), (r"/chat/sessions", SessionsHandler)]
+        opened, taken = self.context.chats.store, self.context.pool.open_sessions
+        return tuple(each for each in await chat.sessions() if opened.find(each.id) or each.id not in taken)

@@ -6,23 +6,26 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat
 from ...chat.attachments import mentions
+from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
-from ...frontend.chat_runner import CLOSE_LIMIT, ChatRunner
+from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
+from ..catalogue import choose
+from ..limits import Limits
+from ..pool import CHAT_PLACE, AgentPool
 from . import commands
 from .broadcaster import Broadcaster, Subscriber
 from .encoder import MAX_HISTORY_MESSAGES, Line, SaveFile, as_context, last_lines, last_messages
-from .wire import Done, Event, Failure, Message, SessionCreated
+from .wire import Done, Event, Failure, SessionCreated
 
 MAX_WAITING = 20
 """Messages behind the one that runs."""
@@ -49,17 +52,24 @@ class ChatLimits:
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """What a conversation needs of its server.
+    """What conversations need of their server: they run on agents of `pool`, under the rules of `settings`."""
 
-    `new_context` makes the context of a new conversation, `open_session` opens its session, `close_session` ends both.
-    `turn` admits one turn; it raises CopilotError.
-    """
-
-    new_context: Callable[[], Awaitable[CommandContext]]
-    open_session: Callable[[Chat], Coroutine[Any, Any, None]]
-    close_session: Callable[[ChatRunner], Awaitable[None]]
+    pool: AgentPool
+    limits: Limits
+    settings: Settings
     save_file: SaveFile
-    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    default_model: str = ""
+
+    async def new_context(self) -> CommandContext:
+        """The context of a new conversation."""
+        return CommandContext(await self.pool.runner(self.settings, CHAT_PLACE), lambda: self.settings)
+
+    async def open_session(self, chat: Chat) -> None:
+        """Open the session of a conversation, with the default model. Raises CopilotError."""
+        await self.pool.open_session(chat)
+        if self.default_model and self.pool.catalogue.models:
+            with suppress(UsageError):
+                await chat.options.set_model(choose(self.pool.catalogue.models, self.default_model))
 
 
 class ChatSession:
@@ -77,25 +87,26 @@ class ChatSession:
     ) -> None:
         self.context = context
         self.broadcaster = Broadcaster(self.conversation, services.save_file, context.settings.folder, limits.question)
+        self._publish = self.broadcaster.publish
         self.id, self.last_used = "", time.monotonic()
         self._services, self._limits, self._on_renamed = services, limits, on_renamed
+        # Its session began elsewhere, and the agent can load it again.
         self._is_loaded = False
-        """Its session began elsewhere, and the agent can load it again."""
+        # Messages from before this session, which the agent does not show.
         self._earlier: tuple[Line, ...] = ()
-        """Messages from before this session, which the agent does not show."""
+        # They go with the next prompt.
         self._needs_context = False
-        """They go with the next prompt."""
         self._queue: deque[str] = deque()
+        # Messages that waited when the turn was stopped; each gets its `Done`, in its turn.
         self._dropped = 0
-        """Messages that waited when the turn was stopped; each gets its `Done`, in its turn."""
+        # Before the prompt that runs next had reached the agent.
         self._stopped = False
-        """Before the prompt that runs next had reached the agent."""
         self._work: asyncio.Task[None] | None = None
         self._immediate: set[asyncio.Task[None]] = set()
 
     def conversation(self) -> Conversation:
         """As it stands."""
-        chat = self.context.home.chat
+        chat = self.context.chat_runner.chat
         return chat.conversation if chat else Conversation()
 
     # -- its life ---------------------------------------------------------------------------------------------------
@@ -121,11 +132,11 @@ class ChatSession:
         for task in (self._work, *self._immediate):
             if task is not None:
                 task.cancel()
-        await self.context.home.close(CLOSE_LIMIT)
+        await self.context.chat_runner.close(CLOSE_LIMIT)
 
     async def release(self) -> None:
         """The same; the agent may also forget what it does not keep on disk."""
-        await self._services.close_session(self.context.home)
+        await self._services.pool.end_session(self.context.chat_runner)
 
     @property
     def is_running(self) -> bool:
@@ -163,7 +174,7 @@ class ChatSession:
         self.broadcaster.subscribers.discard(subscriber)
 
     def _created(self, resumed: str) -> SessionCreated:
-        chat, state = self.context.home.chat, self.conversation().state
+        chat, state = self.context.chat_runner.chat, self.conversation().state
         info = chat.info if chat else None
         agent = (info.title or info.name) if info else ""
         model = short_name((state.model if state else None) or "")
@@ -191,17 +202,16 @@ class ChatSession:
     def stop(self) -> None:
         """Cancel the turn that runs, and drop what waits."""
         if self._queue:
-            count = len(self._queue)
-            self.broadcaster.notice("warning", f"Not sent because the turn was stopped: {count} waiting")
-            self._dropped += count
+            self.broadcaster.notice("warning", f"Not sent because the turn was stopped: {len(self._queue)} waiting")
+            self._dropped += len(self._queue)
             self._queue.clear()
-        if not self.context.home.cancel():
+        if not self.context.chat_runner.cancel():
             self._stopped = True
             asyncio.get_running_loop().call_soon(self._stop_again)
 
     def _stop_again(self) -> None:
         """Cancel a prompt that was on its way to the agent."""
-        if self._stopped and self.context.home.cancel():
+        if self._stopped and self.context.chat_runner.cancel():
             self._stopped = False
 
     async def _run(self) -> None:
@@ -251,9 +261,9 @@ class ChatSession:
         blocks: list[Block] = [TextBlock(text), *mentions(text, self.context.settings.folder)]
         if self._needs_context:
             blocks.insert(0, TextBlock(as_context(self._earlier)))
-        with self._services.turn():
+        with self._services.limits.turn():
             self._needs_context = False
-            turn = await self.context.home.ask(blocks, self.broadcaster)
+            turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
         return Done(turn.stop_reason, turn.usage)
 
     async def _ensure_session(self) -> None:
@@ -269,6 +279,3 @@ class ChatSession:
         self._publish(self._created("context"))
         if last:
             self.broadcaster.notice("warning", CONTEXT_NOW)
-
-    def _publish(self, message: Message) -> None:
-        self.broadcaster.publish(message)

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tornado.websocket import WebSocketHandler
 
-from ...chat import Chat
-from ...config import Settings
 from ...errors import AgentRefused, AuthRequired, SessionInUse, UsageError
-from ...frontend.command_context import CommandContext
-from ..catalogue import choose
-from ..errors import ApiError
-from ..limits import Limits
-from ..pool import CHAT_PLACE, AgentPool
 from ..store import ConversationStore
 from .broadcaster import Subscriber
-from .encoder import Line, SaveFile
+from .encoder import Line
 from .session import ChatLimits, ChatServices, ChatSession
 
 MAX_HISTORIES = 200
@@ -139,29 +131,3 @@ class ChatSessionManager:
         finally:
             for name in names:
                 del self._releasing[name]
-
-
-def chat_services(
-    pool: AgentPool, limits: Limits, settings: Settings, default_model: str, save_file: SaveFile
-) -> ChatServices:
-    """Conversations under the rules of `settings`, with agents of `pool`."""
-
-    async def new_context() -> CommandContext:
-        return CommandContext(await pool.runner(settings, CHAT_PLACE), lambda: settings)
-
-    async def open_session(chat: Chat) -> None:
-        await pool.open_session(chat)
-        if default_model and pool.catalogue.models:
-            with suppress(UsageError):
-                await chat.set_model(choose(pool.catalogue.models, default_model).agent_id)
-
-    @contextmanager
-    def turn() -> Iterator[None]:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(limits.turn())
-            except ApiError as error:
-                raise UsageError(error.message, "Send it again later.") from error
-            yield
-
-    return ChatServices(new_context, open_session, pool.close_session, save_file, turn)

@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
-from jupyter_server.base.websocket import WS_PING_INTERVAL, WebSocketMixin
+from jupyter_server.base.websocket import WS_PING_INTERVAL
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ...errors import CopilotError, UsageError
 from ...frontend.commands import Command
+from ...frontend.session_commands import find_by_id
 from ..errors import ApiError
 from ..handler import Handler
 from . import commands
-from .outbox import ActionQueue, Outbox
+from .outbox import Outbox
 from .session import INTERNAL_ERROR, ChatSession
 from .sessions import TRY_AGAIN_LATER
 from .wire import (
@@ -33,16 +34,17 @@ from .wire import (
     Send,
     Stop,
     UnreadableSend,
-    compose,
     read,
 )
 
+MAX_ACTIONS = 50
+"""Actions that may wait for a session to open."""
 WRITE_SECONDS = 30.0
 """The time limit for sending one message."""
 TOO_SLOW = "this client reads too slowly; connect again and resume"
 
 
-class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
+class ChatSocket(WebSocketHandler, Handler):
     """A `Subscriber`. With `?view=html` it gets entries as safe HTML instead of deltas."""
 
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
@@ -56,17 +58,13 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         """Bytes; a longer message ends the connection (1009). One that is a little too long is answered."""
         return 8 * MAX_CHARS
 
-    def check_origin(self, origin: str | None = None) -> bool:
-        """Check the origin of pages that have the token, too, unlike Jupyter."""
-        return self._is_allowed_origin() or bool(WebSocketMixin.check_origin(self, origin))
+    def check_origin(self, origin: str = "") -> bool:
+        """As everywhere; tornado's own check knows no allowed origins."""
+        return Handler.check_origin(self)
 
     def skip_check_origin(self) -> bool:
-        """Never."""
+        """Check the origin of pages that have the token, too, unlike Jupyter."""
         return False
-
-    async def prepare(self, *args: Any, **kwargs: Any) -> None:
-        """See `Handler`: 401 without a login, 403 from another origin."""
-        await Handler.prepare(self)
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """The handshake (RFC 6455, 4.2). Raises ApiError."""
@@ -95,11 +93,13 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
         return self.ping_interval
 
     def open(self, *args: str, **kwargs: str) -> None:
-        """Start both queues."""
+        """Start to send messages, and to handle actions."""
         self.wants_html = self.get_query_argument("view", "") == "html"
-        self._outbox = Outbox()
+        self._outbox = Outbox(self.wants_html)
         self._writer = asyncio.create_task(self._write())
-        self._actions = ActionQueue(self._handle, self._leave)
+        self._actions: asyncio.Queue[Action | None] = asyncio.Queue()
+        self._unfinished = 0
+        self._worker = asyncio.create_task(self._work())
         self.context.chats.register(self)
 
     def on_message(self, message: str | bytes) -> None:
@@ -110,13 +110,13 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
                 if self._is_urgent(action):
                     self._control(action)
                 else:
-                    self._actions.put(action)
+                    self._enqueue(action)
 
     def on_close(self) -> None:
         """Finish what came before; the conversation continues."""
         super().on_close()
         self.context.chats.unregister(self)
-        self._actions.close()
+        self._actions.put_nowait(None)
         self._writer.cancel()
 
     def receive(self, message: Message) -> None:
@@ -129,11 +129,23 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     # -- actions ------------------------------------------------------------------------------------------------------
 
+    def _enqueue(self, action: Action) -> None:
+        if self._unfinished >= MAX_ACTIONS:
+            raise UsageError(f"{MAX_ACTIONS} actions are already waiting.", "Wait for the session to open.")
+        self._unfinished += 1
+        self._actions.put_nowait(action)
+
+    async def _work(self) -> None:
+        while (action := await self._actions.get()) is not None:
+            await self._handle(action)
+            self._unfinished -= 1
+        self._leave()
+
     def _is_urgent(self, action: Action) -> bool:
         """Whether it concerns the present conversation, whatever is being opened."""
         if not isinstance(action, ApproveTool | Stop):
             return False
-        if not self._actions.is_busy:
+        if not self._unfinished:
             return True
         if self.session is None:
             return False
@@ -189,8 +201,8 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     async def _run_switch(self, switch: Command) -> None:
         chats = self.context.chats
         if switch.rest:
-            session_id = await commands.find_session_id(self._current.context, switch.rest)
-            self._switch_to(await chats.resume(session_id, self))
+            found = await find_by_id(self._current.context, switch.rest)
+            self._switch_to(await chats.resume(found.id, self))
         else:
             self._switch_to(await chats.new(self))
 
@@ -215,9 +227,9 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
 
     async def _write(self) -> None:
         try:
-            while (message := await self._outbox.next()) is not None:
+            while (text := await self._outbox.next()) is not None:
                 async with asyncio.timeout(WRITE_SECONDS):
-                    await self.write_message(compose(message, self.wants_html))
+                    await self.write_message(text)
         except TimeoutError:
             self._disconnect()
         except WebSocketClosedError:
@@ -226,7 +238,3 @@ class ChatSocket(WebSocketMixin, WebSocketHandler, Handler):
     def _disconnect(self) -> None:
         self._leave()
         self.close(TRY_AGAIN_LATER, TOO_SLOW)
-
-
-ROUTES = [(r"/api/chat/ws", ChatSocket)]
-OWN_ROUTES = [(r"/chat/ws", ChatSocket)]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from ...acp.messages import PermissionOption
 from ...errors import UsageError
 from ...frontend.cell import clean
-from ..errors import JSON_ERRORS, describe, json_problem
+from ..errors import describe, json_object
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
 MAX_CHARS = 2**20
@@ -78,7 +78,9 @@ class UnreadableSend(UsageError):
 
 def read(frame: str | bytes) -> Action:
     """The action in a frame; `type` may stand for `action`. Raises UsageError."""
-    members = _object(frame)
+    if isinstance(frame, bytes):
+        raise UsageError("This message is binary.", "Send JSON as text.")
+    members = json_object(frame, "This message")
     name = members.get("action", members.get("type"))
     if name not in ACTIONS:
         message = "This message names no action." if name is None else f"Unknown action {name!r:.60}."
@@ -90,18 +92,6 @@ def read(frame: str | bytes) -> Action:
         return _ACTION.validate_python({**members, "action": name})
     except ValidationError as error:
         raise error_type(f"The action {name} is invalid: {_problems(error)}.", "See the list of actions.") from error
-
-
-def _object(frame: str | bytes) -> dict[str, Any]:
-    if isinstance(frame, bytes):
-        raise UsageError("This message is binary.", "Send JSON as text.")
-    try:
-        found = json.loads(frame)
-    except JSON_ERRORS as error:
-        raise UsageError(f"This message {json_problem(error)}.", "Send one JSON object.") from error
-    if not isinstance(found, dict):
-        raise UsageError("This message is not a JSON object.", f"Send an action: {', '.join(ACTIONS)}.")
-    return found
 
 
 def _problems(error: ValidationError) -> str:
@@ -146,7 +136,6 @@ class ApprovalRequest:
     """A question. `html` is what a person must see."""
 
     type: ClassVar[str] = "event"
-    event: ClassVar[str] = "tool_approval_request"
     call_id: str
     tool: str
     arguments: str
@@ -154,6 +143,7 @@ class ApprovalRequest:
     options: tuple[PermissionOption, ...]
     entry: int
     html: str = ""
+    event: str = field(default="tool_approval_request", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +217,12 @@ class EntryHtml:
     """The event `entry`, for HTML subscribers only: `html` replaces what stood at (`entry`, `piece`)."""
 
     type: ClassVar[str] = "event"
-    event: ClassVar[str] = "entry"
     entry: int
     piece: int
     kind: str
     html: str
     status: str = ""
+    event: str = field(default="entry", init=False)
 
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
@@ -253,18 +243,9 @@ Message = (
 
 def compose(message: Message, with_html: bool = False) -> str:
     """`message` as JSON text; members that are None are left out, but for an exit code."""
-    head: dict[str, Any] = {"type": message.type}
-    if isinstance(message, ApprovalRequest | Event | EntryHtml):
-        head["event"] = message.event
     if isinstance(message, Event):
-        members = dict(message.fields)
+        members = {"event": message.event, **message.fields}
     else:
-        members = {name: _plain(getattr(message, name)) for name in message.__slots__ if with_html or name != "html"}
-        members = {name: value for name, value in members.items() if value is not None or name == "exit_code"}
-    return json.dumps(clean({**head, **members}), ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    return (
-        [each if isinstance(each, Mapping) else asdict(each) for each in value] if isinstance(value, tuple) else value
-    )
+        found = {name: value for name, value in asdict(message).items() if with_html or name != "html"}
+        members = {name: value for name, value in found.items() if value is not None or name == "exit_code"}
+    return json.dumps(clean({"type": message.type, **members}), ensure_ascii=False)

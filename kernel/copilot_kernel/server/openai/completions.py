@@ -1,11 +1,24 @@
-"""`POST /v1/chat/completions`: in one, or as server-sent events."""
+"""`POST /v1/chat/completions`: one turn of the agent for each request, in one or as server-sent events."""
 
 from __future__ import annotations
 
-from ...acp.messages import Json
+import asyncio
+import time
+import uuid
+from contextlib import AsyncExitStack
+from typing import Any
+
+from tornado.iostream import StreamClosedError
+
 from ...chat import Turn
-from ..catalogue import Model
+from ...errors import CopilotError
+from ..catalogue import ModelObject, sanitised
+from ..errors import ApiError, as_json
+from ..handler import Handler
+from . import prompt
+from .conversations import ApiConversation
 from .schema import (
+    MAX_KEY_CHARS,
     ChatCompletion,
     ChatCompletionChunk,
     ChatRequest,
@@ -16,69 +29,198 @@ from .schema import (
     chat_usage,
     read_chat,
 )
-from .turns import ResponseBuilder, TurnHandler, TurnRequest, finish_reason, sse
+from .view import TextView
 
+FIRST_TEXT_SECONDS = 2.0
+"""So long an error still has a status of its own; later, it is part of the stream."""
+KEEP_ALIVE_SECONDS = 15.0
+"""After so much silence, a comment keeps the stream open."""
+READER_SECONDS = 30.0
+"""The time limit for a client to read a piece; then it is disconnected."""
+SESSION_HEADER = "X-Copilot-Session"
+FINISH_REASONS: dict[str, FinishReason] = {
+    "max_tokens": "length",
+    "max_turn_requests": "length",
+    "refusal": "content_filter",
+}
+KEEP_ALIVE = b": the agent is working\n\n"
 DONE = b"data: [DONE]\n\n"
 
 
-class ChatBuilder(ResponseBuilder):
-    """See `ResponseBuilder`."""
+class CompletionBuilder:
+    """Writes one answer: in one (`whole`), or as the events of a stream (`begin`, `text`, `end`)."""
 
-    def __init__(self, request: ChatRequest, model: Model) -> None:
-        super().__init__("chatcmpl-", model)
+    def __init__(self, request: ChatRequest, model: ModelObject) -> None:
+        self._id = f"chatcmpl-{uuid.uuid4().hex}"
+        self._created = int(time.time())
+        self._model = model["id"]
         self._with_usage = bool(request.stream_options and request.stream_options.include_usage)
 
-    def whole(self, turn: Turn, tokens: Json | None) -> ChatCompletion:
+    def whole(self, turn: Turn) -> ChatCompletion:
+        """The JSON of the answer."""
         return {
-            "id": self.id,
+            "id": self._id,
             "object": "chat.completion",
-            "created": self.created,
-            "model": self.model,
+            "created": self._created,
+            "model": self._model,
             "choices": [
                 {
                     "index": 0,
                     "message": {"role": "assistant", "content": turn.text, "refusal": None},
                     "logprobs": None,
-                    "finish_reason": finish_reason(turn),
+                    "finish_reason": _finish_reason(turn),
                 }
             ],
-            "usage": chat_usage(tokens),
+            "usage": chat_usage(turn.usage),
         }
 
     def begin(self) -> bytes:
+        """The first event."""
         return self._delta({"role": "assistant", "content": ""})
 
     def text(self, text: str) -> bytes:
+        """More text."""
         return self._delta({"content": text})
 
-    def end(self, turn: Turn, tokens: Json | None) -> bytes:
-        usage = self._chunk([], chat_usage(tokens)) if self._with_usage else b""
-        return self._delta({}, finish_reason(turn)) + usage + DONE
+    def end(self, turn: Turn) -> bytes:
+        """The last events."""
+        usage = self._chunk([], chat_usage(turn.usage)) if self._with_usage else b""
+        return self._delta({}, _finish_reason(turn)) + usage + DONE
 
     def _delta(self, delta: Delta, reason: FinishReason | None = None) -> bytes:
         return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}], None)
 
     def _chunk(self, choices: list[ChunkChoice], usage: ChatUsage | None) -> bytes:
         chunk: ChatCompletionChunk = {
-            "id": self.id,
+            "id": self._id,
             "object": "chat.completion.chunk",
-            "created": self.created,
-            "model": self.model,
+            "created": self._created,
+            "model": self._model,
             "choices": choices,
         }
         if self._with_usage:  # then every chunk has the member
             chunk["usage"] = usage
-        return sse(chunk)
+        return _event(chunk)
 
 
-class ChatCompletionsHandler(TurnHandler):
+class ChatCompletionsHandler(Handler):
     """One answer of the agent to all messages."""
 
-    route = "/v1/chat/completions"
+    route, takes_body = "/v1/chat/completions", True
+    _client_left = False
+    # Whose turn runs.
+    _conversation: ApiConversation | None = None
 
-    def parse(self, body: Json) -> TurnRequest:
-        request = read_chat(body)
-        return TurnRequest(request, request.messages, lambda model: ChatBuilder(request, model))
+    async def post(self) -> None:
+        """Raises ApiError and CopilotError."""
+        request = read_chat(self.read_json())
+        prompt.blocks(request.messages)  # fails before an agent is started
+        name = self._conversation_name(request)
+        async with AsyncExitStack() as after:
+            with self.context.limits.turn():
+                async with self.context.conversations.use(name, after) as conversation:
+                    await self._take_turn(conversation, request)
+
+    def on_connection_close(self) -> None:
+        """Cancel the turn: the client has left."""
+        super().on_connection_close()
+        self._client_left = True
+        self._cancel_if_left()
+
+    # -- one turn ---------------------------------------------------------------------------------------------------
+
+    async def _take_turn(self, conversation: ApiConversation, request: ChatRequest) -> None:
+        wanted = sanitised(request.model or "") or self.context.default_model
+        model = await conversation.open(request.messages, wanted)
+        if self._client_left:
+            return
+        self._conversation, view = conversation, TextView(self._record_first_text)
+        turn = asyncio.create_task(conversation.ask(request.messages, view))
+        turn.add_done_callback(lambda done: view.end())
+        try:
+            await view.wait(FIRST_TEXT_SECONDS)
+            self._cancel_if_left()
+            if turn.done():
+                turn.result()
+            self.set_header(f"{SESSION_HEADER}-State", "new" if conversation.is_new else "continued")
+            builder = CompletionBuilder(request, model)
+            if request.stream:
+                await self._stream(builder, turn, view)
+            else:
+                await self._answer_whole(builder, turn)
+        finally:
+            self._conversation = None
+            if not turn.done():
+                turn.cancel()
+                await asyncio.wait({turn})
+
+    async def _answer_whole(self, builder: CompletionBuilder, turn: asyncio.Task[Turn]) -> None:
+        ended = await turn
+        self._record_tokens(ended)
+        if not self._client_left:
+            self.answer_json(builder.whole(ended))
+
+    async def _stream(self, builder: CompletionBuilder, turn: asyncio.Task[Turn], view: TextView) -> None:
+        """Once it has begun, errors are part of the stream."""
+        self.set_header("Content-Type", "text/event-stream")
+        self.set_header("Cache-Control", "no-cache, no-store")
+        self.set_header("X-Accel-Buffering", "no")
+        await self._send(builder.begin())
+        async for piece in view.pieces(KEEP_ALIVE_SECONDS):
+            self._cancel_if_left()
+            await self._send(builder.text(piece) if piece else KEEP_ALIVE)
+        try:
+            ended = await turn
+        except (CopilotError, ApiError) as error:
+            problem = self.as_api_error(error)
+            self.failed_status = problem.status_code
+            await self._send(_event(problem.body))
+        else:
+            self._record_tokens(ended)
+            await self._send(builder.end(ended))
+        if not self._client_left:
+            self.finish()
+
+    async def _send(self, events: bytes) -> None:
+        """Wait for a slow reader; one that reads nothing for READER_SECONDS counts as gone."""
+        if self._client_left:
+            return
+        try:
+            self.write(events)
+            async with asyncio.timeout(READER_SECONDS):
+                await self.flush()
+        except (StreamClosedError, TimeoutError):
+            connection: Any = self.request.connection
+            connection.close()
+            self.on_connection_close()
+
+    def _cancel_if_left(self) -> None:
+        if self._client_left and self._conversation is not None and self._conversation.runner.cancel():
+            self._conversation = None
+
+    def _record_first_text(self) -> None:
+        self.context.metrics.first_token.observe(self.request.request_time())
+
+    def _record_tokens(self, turn: Turn) -> None:
+        for kind, count in (turn.usage or {}).items():
+            self.context.metrics.tokens.labels(kind.removesuffix("Tokens")).inc(count)
+
+    def _conversation_name(self, request: ChatRequest) -> str:
+        """The client's name for a conversation that is kept, or nothing. Raises ApiError."""
+        session = (request.metadata or {}).get("session", "")
+        if not isinstance(session, str):
+            raise ApiError(400, "metadata.session must be a string.", "metadata")
+        name = self.request.headers.get(SESSION_HEADER, "") or session or request.user or ""
+        if len(name) > MAX_KEY_CHARS:
+            raise ApiError(400, f"The name of a session must have at most {MAX_KEY_CHARS} characters.")
+        return name
 
 
-ROUTES = [(r"/v1/chat/completions", ChatCompletionsHandler)]
+def _finish_reason(turn: Turn) -> FinishReason:
+    """OpenAI's term for how a turn ended."""
+    return FINISH_REASONS.get(turn.stop_reason, "stop")
+
+
+def _event(data: Any) -> bytes:
+    """One server-sent event."""
+    return b"data: " + as_json(data) + b"\n\n"

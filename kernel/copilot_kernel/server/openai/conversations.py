@@ -6,14 +6,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 
-from ...acp.messages import Json
+from ...acp.messages import ImageBlock, Json
 from ...chat import Chat, Turn, View
 from ...config import Settings
 from ...errors import UsageError
 from ...frontend.chat_runner import ChatRunner
-from ..catalogue import Model, choose, sanitised
-from ..errors import ApiError
+from ..catalogue import ModelObject, choose
+from ..errors import ApiError, LimitExceeded
 from ..pool import API_PLACE, AgentPool
 from ..store import ConversationStore
 from . import prompt
@@ -31,8 +32,8 @@ class ApiConversation:
         """The agent knows nothing of what came before this request."""
         self.runner = runner
         self._pool, self._agent_mode = pool, agent_mode
+        # Digests of the messages that the agent has heard and said; None: unknown.
         self._history: list[str] | None = []
-        """Digests of the messages that the agent has heard and said; None: unknown."""
         self._tokens: Json | None = {}
         self._session = ""
 
@@ -41,16 +42,24 @@ class ApiConversation:
         """No request uses it."""
         return not self.lock.locked()
 
-    async def open(self, wanted: str) -> Model:
-        """Open the session and set the model that is `wanted`. Raises CopilotError."""
+    async def open(self, messages: Sequence[Message], wanted: str) -> ModelObject:
+        """Open the session for these messages, and set the model that is `wanted`. Raises CopilotError.
+
+        The session is a new one if the client's history is not the agent's. Messages without any answer of an
+        assistant leave the history to the agent.
+        """
+        has_answers = any(message.role == "assistant" for message in messages)
+        if has_answers and not self._continues(messages):
+            await self.runner.do(lambda chat: chat.new())
+            self._session = ""
         return await self.runner.do(lambda chat: self._open(chat, wanted))
 
-    async def ask(self, messages: Sequence[Message], view: View, param: str) -> tuple[Turn, Json | None]:
-        """One turn, and its tokens. Raises CopilotError, ApiError (about `param`)."""
+    async def ask(self, messages: Sequence[Message], view: View) -> Turn:
+        """One turn, whose `usage` is its own. Raises CopilotError, ApiError."""
         known = len(self._history or ()) if self._continues(messages) else 0
-        blocks = prompt.blocks(messages[known:], param)
-        if prompt.has_images(blocks):
-            await self.runner.do(lambda chat: _require_images(chat, param))
+        blocks = prompt.blocks(messages[known:])
+        if any(isinstance(block, ImageBlock) for block in blocks):
+            await self.runner.do(_require_images)
         history, self._history = self._history, None
         turn = await self.runner.ask(blocks, view)
         self.last_used = time.monotonic()
@@ -58,21 +67,7 @@ class ApiConversation:
         if turn.stop_reason != "cancelled" and history is not None:
             answer = Message(role="assistant", content=turn.text)
             self._history = [*history, *map(prompt.digest, [*messages[known:], answer])]
-        return turn, tokens
-
-    async def prepare(self, messages: Sequence[Message]) -> None:
-        """Start a new session if the client's history is not the agent's.
-
-        Messages without any answer of an assistant leave the history to the agent.
-        """
-        has_answers = any(message.role == "assistant" for message in messages)
-        if has_answers and not self._continues(messages):
-            await self.runner.do(lambda chat: chat.new())
-            self._session = ""
-
-    def cancel(self) -> bool:
-        """Stop the turn that runs; False if there is none."""
-        return self.runner.cancel()
+        return replace(turn, usage=tokens)
 
     def _continues(self, messages: Sequence[Message]) -> bool:
         """The messages begin with all that the agent knows, and go on."""
@@ -81,7 +76,7 @@ class ApiConversation:
             return False
         return [prompt.digest(each) for each in messages[: len(history)]] == history
 
-    async def _open(self, chat: Chat, wanted: str) -> Model:
+    async def _open(self, chat: Chat, wanted: str) -> ModelObject:
         await self._pool.open_session(chat)
         state = chat.conversation.state
         assert state is not None
@@ -90,58 +85,50 @@ class ApiConversation:
             self._session, self._history, self._tokens = state.id, [], {}
             if self._agent_mode:
                 with suppress(UsageError):  # an agent without such a mode stays in its own
-                    await chat.set_mode(self._agent_mode)
-        model = choose(self._pool.catalogue.models, wanted)
-        if state.models and model.agent_id != state.model:
-            await chat.set_model(model.agent_id)
-        return model
+                    await chat.options.set_mode(self._agent_mode)
+        models = self._pool.catalogue.models
+        own_id = choose(models, wanted)
+        if state.models and own_id != state.model:
+            await chat.options.set_model(own_id)
+        return models[own_id]
 
 
 class ConversationCache:
     """The conversations over HTTP, by the clients' names for them; `settings` are those of new ones."""
 
-    def __init__(
-        self, pool: AgentPool, settings: Settings, default_model: str, agent_mode: str, size: int, idle_seconds: float
-    ) -> None:
+    def __init__(self, pool: AgentPool, settings: Settings, agent_mode: str, size: int, idle_seconds: float) -> None:
         self.settings = settings
-        self.store: ConversationStore[ApiConversation] = ConversationStore(size, self._release)
-        self._pool, self._default_model = pool, default_model
-        self._agent_mode, self._idle_seconds = agent_mode, idle_seconds
+        self.store: ConversationStore[ApiConversation] = ConversationStore(
+            size, lambda each, names: pool.end_session(each.runner)
+        )
+        self._pool, self._agent_mode, self._idle_seconds = pool, agent_mode, idle_seconds
         self._creating = asyncio.Lock()
-
-    def model_name(self, wanted: str | None) -> str:
-        """The model to look for."""
-        return sanitised(wanted or "") or self._default_model
 
     @asynccontextmanager
     async def use(self, name: str, after: AsyncExitStack) -> AsyncIterator[ApiConversation]:
         """The conversation of this name, for one request at a time; without a name, one for this request alone.
 
-        That one is deleted `after` the request was answered: an agent may take its time for it. Raises ApiError (429).
+        That one is deleted `after` the request was answered: an agent may take its time for it. Raises LimitExceeded.
         """
         async with self._creating:
             conversation = self.store.find(name) if name else None
             if conversation is None:
                 conversation = await self._create(name)
         if not name:
-            after.push_async_callback(self._pool.delete, conversation.runner)
+            after.push_async_callback(self._pool.end_session, conversation.runner, delete=True)
         async with conversation.lock:
             yield conversation
 
     async def _create(self, name: str) -> ApiConversation:
         if name and not await self.store.make_room():
-            message = "Too many conversations are open (CopilotApp.kept_sessions)."
-            raise ApiError(429, message, Retry_After="10")
+            raise LimitExceeded("Too many conversations are open (CopilotApp.kept_sessions).", 10)
         runner = await self._pool.runner(self.settings, API_PLACE)
         conversation = ApiConversation(self._pool, runner, self._agent_mode, self._idle_seconds)
         if name:
             self.store.add(name, conversation)
         return conversation
 
-    async def _release(self, conversation: ApiConversation, names: list[str]) -> None:
-        await self._pool.close_session(conversation.runner)
 
-
-async def _require_images(chat: Chat, param: str) -> None:
+async def _require_images(chat: Chat) -> None:
     if chat.info is not None and "image" not in chat.info.prompt:
-        raise ApiError(400, "This agent does not accept images.", param)
+        raise ApiError(400, "This agent does not accept images.", "messages")

@@ -1,33 +1,20 @@
-"""`GET copilot/openapi.json`: the API as an OpenAPI document; its schemas are those of `schema` and `responses`."""
+"""`GET copilot/openapi.json`: the API as an OpenAPI document; its schemas are those of `schema`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http.client import responses
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ... import __version__
 from ...acp.messages import Json
-from ..errors import phrase
 from ..handler import Handler
-from .responses import Response, ResponseEvent, ResponsesRequest
-from .schema import ChatCompletion, ChatCompletionChunk, ChatRequest, Error, Health, ModelObject, Models, Status
+from .schema import ChatCompletion, ChatCompletionChunk, ChatRequest, Error, Health, Models, Status
 
 REF = "#/components/schemas/"
-TYPES = (
-    ChatRequest,
-    ResponsesRequest,
-    ChatCompletion,
-    ChatCompletionChunk,
-    Response,
-    ResponseEvent,
-    ModelObject,
-    Models,
-    Health,
-    Status,
-    Error,
-)
+TYPES = (ChatRequest, ChatCompletion, ChatCompletionChunk, Models, Health, Status, Error)
 DONE = "[DONE]"
 """The last event of a successful chat completion; it is not JSON."""
 ALWAYS = (403, 405, 413, 500)
@@ -63,13 +50,9 @@ def document(server: str) -> Json:
 
 
 def _paths() -> Json:
-    chunk = {"anyOf": [_ref("ChatCompletionChunk"), _ref("Error")]}
-    chat = _event({"const": "message"}, {"anyOf": [{"const": DONE}, _embedded(chunk)]})
-    response = _event({"type": "string"}, _embedded(_ref("ResponseEvent")))
     id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     return {
-        "/v1/chat/completions": {"post": _turn("createChatCompletion", "ChatRequest", "ChatCompletion", chat)},
-        "/v1/responses": {"post": _turn("createResponse", "ResponsesRequest", "Response", response)},
+        "/v1/chat/completions": {"post": _chat()},
         "/v1/models": {"get": _operation("listModels", "Models", (401, *NEEDS_AGENT))},
         "/v1/models/{id}": {
             "get": {**_operation("retrieveModel", "ModelObject", (401, 404, *NEEDS_AGENT)), "parameters": [id]}
@@ -79,16 +62,21 @@ def _paths() -> Json:
     }
 
 
-def _turn(name: str, request: str, answer: str, event: Json) -> Json:
-    operation = _operation(name, answer, (400, 401, 415, *NEEDS_AGENT))
-    operation["responses"]["200"]["content"]["text/event-stream"] = {"itemSchema": event}
-    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(request)}}}
+def _chat() -> Json:
+    """An event's `event` is `message`, as everywhere that a stream does not name its events (HTML standard)."""
+    chunk = {"anyOf": [_ref("ChatCompletionChunk"), _ref("Error")]}
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": chunk}
+    members = {"event": {"const": "message"}, "data": {"anyOf": [{"const": DONE}, data]}}
+    event = {"type": "object", "properties": members, "required": ["data"]}
     session = {"name": "X-Copilot-Session", "in": "header", "schema": {"type": "string", "maxLength": 512}}
+    operation = _operation("createChatCompletion", "ChatCompletion", (400, 401, 415, *NEEDS_AGENT))
+    operation["responses"]["200"]["content"]["text/event-stream"] = {"itemSchema": event}
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("ChatRequest")}}}
     return {**operation, "parameters": [session]}
 
 
 def _operation(name: str, answer: str, errors: Sequence[int]) -> Json:
-    problems = {str(status): _answer(phrase(status), "Error") for status in sorted((*ALWAYS, *errors))}
+    problems = {str(status): _answer(responses[status], "Error") for status in sorted((*ALWAYS, *errors))}
     return {"operationId": name, "responses": {"200": _answer("OK", answer), **problems}}
 
 
@@ -98,15 +86,3 @@ def _answer(description: str, name: str) -> Json:
 
 def _ref(name: str) -> Json:
     return {"$ref": REF + name}
-
-
-def _event(name: Json, data: Json) -> Json:
-    """A server-sent event; `event` is `message` where a stream does not name its events (HTML standard)."""
-    return {"type": "object", "properties": {"event": name, "data": data}, "required": ["data"]}
-
-
-def _embedded(schema: Json) -> Json:
-    return {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
-
-
-OWN_ROUTES = [(r"/openapi.json", OpenApiHandler)]

@@ -10,13 +10,14 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import chain, groupby
 from typing import Any
 
 from ...acp.messages import Block, ImageBlock, TextBlock
 from ..errors import ApiError
-from .schema import ImagePart, InputImage, Message, Part, RefusalPart, TextPart
+from .schema import ImagePart, Message, Part, RefusalPart, TextPart
 
 INTRODUCTION = (
     "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
@@ -25,22 +26,17 @@ INTRODUCTION = (
 _DATA = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
 
-def blocks(messages: Sequence[Message], param: str = "messages") -> tuple[Block, ...]:
-    """The content of the prompt. Raises ApiError (about `param`) if it is empty, or an image cannot be sent."""
-    contents = [list(_content(message, param)) for message in messages]
-    if not any(_has_content(block) for content in contents for block in content):
-        raise ApiError(400, f"{param}: there is nothing to answer; write some text.", param)
+def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
+    """The content of the prompt. Raises ApiError if it is empty, or an image cannot be sent."""
+    contents = [list(_content(message)) for message in messages]
+    if not any(not isinstance(each, TextBlock) or each.text.strip() for content in contents for each in content):
+        raise ApiError(400, "messages: there is nothing to answer; write some text.", "messages")
     if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
         return tuple(contents[0])
     texts = [block.text for content in contents for block in content if isinstance(block, TextBlock)]
     tag = _unused_tag([*texts, *(word or "" for each in messages for word in (each.name, each.tool_call_id))])
     marked = [_marked(tag, each, content) for each, content in zip(messages, contents, strict=True)]
-    return tuple(_joined([TextBlock(f"{INTRODUCTION}\n\n"), *(block for blocks in marked for block in blocks)]))
-
-
-def has_images(blocks: Sequence[Block]) -> bool:
-    """Whether the agent must accept images for this."""
-    return any(isinstance(block, ImageBlock) for block in blocks)
+    return tuple(_joined(chain([TextBlock(INTRODUCTION)], *marked)))
 
 
 def digest(message: Message) -> str:
@@ -58,39 +54,33 @@ def _normalised(content: str | list[Part] | None) -> str | list[Any]:
     return "\n".join(texts).strip() if len(texts) == len(parts) else [part.model_dump() for part in parts]
 
 
-def _has_content(block: Block) -> bool:
-    return not isinstance(block, TextBlock) or bool(block.text.strip())
-
-
-def _content(message: Message, param: str) -> Iterator[Block]:
+def _content(message: Message) -> Iterator[Block]:
     if isinstance(message.content, str):
         yield TextBlock(message.content)
     else:
-        yield from (_block(part, param) for part in message.content or ())
+        yield from (_block(part) for part in message.content or ())
     if message.tool_calls:
         yield TextBlock(f"Tool calls: {json.dumps(message.tool_calls, ensure_ascii=False)}")
 
 
-def _block(part: Part, param: str) -> Block:
+def _block(part: Part) -> Block:
     match part:
         case TextPart(text=text) | RefusalPart(refusal=text):
             return TextBlock(text)
         case ImagePart(image_url=image):
-            return _image(image.url, param)
-        case InputImage(image_url=url):
-            return _image(url, param)
+            return _image(image.url)
 
 
-def _image(url: str, param: str) -> ImageBlock:
+def _image(url: str) -> ImageBlock:
     found = _DATA.match(url)
     if found is None:
-        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); URLs are not fetched.", param)
+        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); URLs are not fetched.", "messages")
     data = url[found.end() :]
     try:
         if not base64.b64decode(data, validate=True):
-            raise ApiError(400, "An image is empty: its data URI ends after base64,.", param)
+            raise ApiError(400, "An image is empty: its data URI ends after base64,.", "messages")
     except (binascii.Error, ValueError):
-        raise ApiError(400, "The data of an image is not base64.", param) from None
+        raise ApiError(400, "The data of an image is not base64.", "messages") from None
     return ImageBlock(data, found[1].lower())
 
 
@@ -105,24 +95,18 @@ def _unused_tag(texts: Sequence[str]) -> str:
 def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:
     more = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
     attributes = "".join(f" {name}={json.dumps(value)}" for name, value in more.items() if value)
-    yield TextBlock(f"<{tag}{attributes}>\n")
+    yield TextBlock(f"\n\n<{tag}{attributes}>\n")
     for place, block in enumerate(content):
         if place and isinstance(block, TextBlock) and isinstance(content[place - 1], TextBlock):
             yield TextBlock("\n")
         yield block
-    yield TextBlock(f"\n</{tag}>\n\n")
+    yield TextBlock(f"\n</{tag}>")
 
 
-def _joined(parts: Sequence[Block]) -> Iterator[Block]:
+def _joined(parts: Iterable[Block]) -> Iterator[Block]:
     """Adjacent texts become one block."""
-    text = ""
-    for part in parts:
-        if isinstance(part, TextBlock):
-            text += part.text
-            continue
-        if text:
-            yield TextBlock(text)
-        yield part
-        text = ""
-    if text:
-        yield TextBlock(text.rstrip("\n"))
+    for is_text, group in groupby(parts, lambda part: isinstance(part, TextBlock)):
+        if is_text:
+            yield TextBlock("".join(block.text for block in group if isinstance(block, TextBlock)))
+        else:
+            yield from group

@@ -7,17 +7,17 @@ valid Unicode fails no validation.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from typing_extensions import TypedDict
 
+from ...acp.lenient import opt_int
 from ...acp.messages import Json
-from ..catalogue import Model
+from ..catalogue import ModelObject
 from ..errors import STRING_OR_ARRAY, ApiError, first_problem
 
 MAX_KEY_CHARS = 512
-T = TypeVar("T", bound=BaseModel)
 
 
 class StrictModel(BaseModel):
@@ -35,7 +35,7 @@ class ImageUrl(StrictModel):
 class TextPart(StrictModel):
     """Text."""
 
-    type: Literal["text", "input_text", "output_text"]
+    type: Literal["text"]
     text: str
 
 
@@ -47,20 +47,13 @@ class RefusalPart(StrictModel):
 
 
 class ImagePart(StrictModel):
-    """An image in a chat completion."""
+    """An image."""
 
     type: Literal["image_url"]
     image_url: ImageUrl
 
 
-class InputImage(StrictModel):
-    """An image in a response."""
-
-    type: Literal["input_image"]
-    image_url: str
-
-
-Part = Annotated[TextPart | RefusalPart | ImagePart | InputImage, Field(discriminator="type")]
+Part = Annotated[TextPart | RefusalPart | ImagePart, Field(discriminator="type")]
 ByType = Discriminator(
     lambda value: type(value).__name__, custom_error_type="either", custom_error_message=STRING_OR_ARRAY
 )
@@ -85,25 +78,17 @@ class StreamOptions(StrictModel):
     include_usage: bool | None = None
 
 
-class BaseRequest(StrictModel):
-    """What all requests have in common. Temperatures and limits are accepted and not passed on."""
-
-    model: str | None = None
-    stream: bool | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    user: str | None = Field(None, max_length=MAX_KEY_CHARS)
-    metadata: dict[str, Any] | None = None
-    tools: list[Any] | None = None
-    tool_choice: Any = None
-    top_logprobs: int | None = None
-
-
-class ChatRequest(BaseRequest):
-    """`POST /v1/chat/completions`."""
+class ChatRequest(StrictModel):
+    """`POST /v1/chat/completions`. Temperatures and limits are accepted and not passed on."""
 
     messages: list[Message] = Field(min_length=1)
+    model: str | None = None
+    stream: bool | None = None
     stream_options: StreamOptions | None = None
+    user: str | None = Field(None, max_length=MAX_KEY_CHARS)
+    metadata: dict[str, Any] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     stop: Annotated[Text | Annotated[list[str], Tag("list")], ByType] | None = None
@@ -111,9 +96,12 @@ class ChatRequest(BaseRequest):
     frequency_penalty: float | None = None
     seed: int | None = None
     n: int | None = Field(None, ge=1)
+    tools: list[Any] | None = None
+    tool_choice: Any = None
     functions: list[Any] | None = None
     function_call: Any = None
     logprobs: bool | None = None
+    top_logprobs: int | None = None
     response_format: dict[str, Any] | None = None
     modalities: list[str] | None = None
     audio: dict[str, Any] | None = None
@@ -129,48 +117,35 @@ _FORMAT = "an agent does not guarantee the format of its answer"
 
 def read_chat(body: Json) -> ChatRequest:
     """Raises ApiError."""
-    request = read(ChatRequest, body)
-    refuse_common(request)
-    refuse(request.n not in (None, 1), "n", "only one answer at a time is possible")
-    refuse(bool(request.functions), "functions", _TOOLS)
-    refuse(request.function_call not in _NO_CHOICE, "function_call", _TOOLS)
-    refuse(request.web_search_options is not None, "web_search_options", _SEARCH)
-    refuse(bool(request.logprobs), "logprobs", _LOGPROBS)
-    refuse_format(request.response_format, "response_format")
-    only_text = request.audio is None and set(request.modalities or ()) <= {"text"}
-    refuse(not only_text, "modalities", "only text is possible")
+    try:
+        request = ChatRequest.model_validate(body)
+    except ValidationError as error:
+        path, problem = first_problem(error, body)
+        raise ApiError(400, f"{'.'.join(map(str, path))}: {problem}.", str(path[0])) from None
+    _refuse_unsupported(request)
     for index, message in enumerate(request.messages):
         if message.content is None and message.role != "assistant":
             raise ApiError(400, f"messages.{index}.content: a {message.role} message needs content.", "messages")
     return request
 
 
-def refuse_common(request: BaseRequest) -> None:
-    """Raises ApiError for what no kind of request can ask for."""
-    refuse(bool(request.tools), "tools", _TOOLS)
-    refuse(request.tool_choice not in _NO_CHOICE, "tool_choice", _TOOLS)
-    refuse(bool(request.top_logprobs), "top_logprobs", _LOGPROBS)
-
-
-def refuse(applies: bool, param: str, reason: str) -> None:
-    """Raises ApiError if `applies`."""
-    if applies:
-        raise ApiError(400, f"{param} is not supported: {reason}.", param)
-
-
-def refuse_format(format: Any, param: str) -> None:
-    """Raises ApiError for a format of the answer other than text."""
-    refuse(format is not None and format.get("type", "text") != "text", param, _FORMAT)
-
-
-def read(kind: type[T], body: Json, *below: str | int) -> T:
-    """`below`: the path of `body` in the request. Raises ApiError."""
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        path, problem = first_problem(error, body)
-        whole = [str(step) for step in (*below, *path)]
-        raise ApiError(400, f"{'.'.join(whole)}: {problem}.", whole[0] if whole else None) from None
+def _refuse_unsupported(request: ChatRequest) -> None:
+    only_text = request.audio is None and set(request.modalities or ()) <= {"text"}
+    format = (request.response_format or {}).get("type", "text")
+    for param, applies, reason in (
+        ("tools", bool(request.tools), _TOOLS),
+        ("tool_choice", request.tool_choice not in _NO_CHOICE, _TOOLS),
+        ("functions", bool(request.functions), _TOOLS),
+        ("function_call", request.function_call not in _NO_CHOICE, _TOOLS),
+        ("n", request.n not in (None, 1), "only one answer at a time is possible"),
+        ("logprobs", bool(request.logprobs), _LOGPROBS),
+        ("top_logprobs", bool(request.top_logprobs), _LOGPROBS),
+        ("response_format", format != "text", _FORMAT),
+        ("modalities", not only_text, "only text is possible"),
+        ("web_search_options", request.web_search_options is not None, _SEARCH),
+    ):
+        if applies:
+            raise ApiError(400, f"{param} is not supported: {reason}.", param)
 
 
 # -- answers --------------------------------------------------------------------------------------------------------
@@ -245,19 +220,6 @@ class ChatCompletionChunk(ChatHead):
     usage: NotRequired[ChatUsage | None]
 
 
-class ModelObject(TypedDict):
-    """One model; what the agent does not report is null."""
-
-    id: Annotated[str, Field(min_length=1)]
-    object: Literal["model"]
-    created: int
-    owned_by: str
-    name: str
-    family: str | None
-    version: str | None
-    maxInputTokens: int | None
-
-
 class Models(TypedDict):
     """All models."""
 
@@ -299,20 +261,6 @@ class Error(TypedDict):
     error: ErrorObject
 
 
-def model_object(model: Model) -> ModelObject:
-    """As `/v1/models` lists it."""
-    return {
-        "id": model.id,
-        "object": "model",
-        "created": model.created,
-        "owned_by": model.owned_by,
-        "name": model.name,
-        "family": model.family,
-        "version": model.version,
-        "maxInputTokens": model.max_input_tokens,
-    }
-
-
 # -- tokens ---------------------------------------------------------------------------------------------------------
 
 TOKEN_COUNTS = ("inputTokens", "outputTokens", "totalTokens")
@@ -329,27 +277,20 @@ def tokens_of_turn(now: Json | None, before: Json | None) -> Json | None:
 
 
 def chat_usage(counts: Json | None) -> ChatUsage | None:
-    """The tokens as chat completions report them."""
+    """In OpenAI's terms. Both parts add up to the agent's own total, which may or may not include thoughts."""
     if counts is None:
         return None
-    prompt, completion = prompt_and_completion(counts)
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": counts["totalTokens"],
-        "prompt_tokens_details": {"cached_tokens": counts["cachedReadTokens"]},
-        "completion_tokens_details": {"reasoning_tokens": counts["thoughtTokens"]},
-    }
-
-
-def prompt_and_completion(counts: Json) -> tuple[int, int]:
-    """Both numbers of tokens; their sum is the agent's own total, which may or may not include thoughts."""
     thought, total = counts["thoughtTokens"], counts["totalTokens"]
     adds_up = counts["inputTokens"] + counts["outputTokens"] + thought <= total
     completion = min(counts["outputTokens"] + (thought if adds_up else 0), total)
-    return total - completion, completion
+    return {
+        "prompt_tokens": total - completion,
+        "completion_tokens": completion,
+        "total_tokens": total,
+        "prompt_tokens_details": {"cached_tokens": counts["cachedReadTokens"]},
+        "completion_tokens_details": {"reasoning_tokens": thought},
+    }
 
 
 def _count(usage: Json, name: str) -> int:
-    value: Any = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return opt_int(usage.get(name)) or 0

@@ -135,10 +135,11 @@ function remembered() { return sessionStorage.getItem(KEY) ?? localStorage.getIt
 function remember(id) { sessionStorage.setItem(KEY, id); localStorage.setItem(KEY, id); }
 function forget() { session = ''; sessionStorage.removeItem(KEY); localStorage.removeItem(KEY); }
 
-async function lost(everOpened, reason) {
+async function lost(everOpened, reason, forLong) {
   opening = '';
   link('lost', 'Not connected');
-  banner(`${reason || 'The connection is lost'}. Trying again …`);
+  banner(forLong ? 'Server stopped. Reload the page when it runs again.'
+    : `${reason || 'The connection is lost'}. Trying again …`);
   if (!everOpened && await signedOut()) banner('You are signed out. ', 'Reload this page to sign in.');
   settle();
 }

@@ -95,15 +95,15 @@ function action(kind, words, act) {
   return button;
 }
 
-// "Reject with a reason…" opens a field; what is written there is the agent's next prompt.
+// "Deny with feedback…" opens a field; what is written there is the agent's next prompt.
 function reasoned(row, tell) {
   const form = element('form', 'reason');
   const field = element('textarea');
   field.rows = 3; field.maxLength = 10000;
-  field.setAttribute('aria-label', 'Tell the agent why');
-  field.placeholder = 'Why not, or what instead? It is sent as your next prompt.';
+  field.setAttribute('aria-label', 'Feedback for the agent');
+  field.placeholder = 'Why not, or what instead? Sent as your next prompt.';
   const buttons = element('div', 'answers');
-  const send = element('button', 'reject_once', 'Reject & tell');
+  const send = element('button', 'reject_once', 'Deny and send');
   const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : row.lastElementChild).focus(); };
   buttons.append(send, action('', 'Back', () => show(false)));
   form.append(field, buttons);
@@ -112,7 +112,7 @@ function reasoned(row, tell) {
     event.preventDefault();
     if (field.value.trim()) tell(field.value.trim()); else field.focus();
   };
-  row.append(action('', 'Reject with a reason…', () => show(true)));
+  row.append(action('', 'Deny with feedback…', () => show(true)));
   return form;
 }
 
