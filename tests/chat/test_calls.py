@@ -94,14 +94,6 @@ async def test_a_vague_question_shows_the_call_that_waits_and_what_the_agent_ask
 # -- a question that no call waits for --------------------------------------------------------------------------------
 
 
-async def test_a_question_before_its_call_covers_the_next_one_that_fits(opened: Open) -> None:
-    late = [call(status="in_progress"), then("completed", content=[{"type": "content", "content": {"type": "text"}}])]
-    turn, _ = await played(opened, person := Person(), FORM, *late, on_unasked="cancel")
-    assert (turn.stop_reason, turn.unasked) == ("end_turn", 0)
-    assert shown(person) == [("Execute command", "completed", ""), ("Run tests", "completed", "")]
-    assert person.calls[0][1].startswith("Allowed")
-
-
 DONE, LATE = then("completed"), call(status="in_progress")
 EDITING = call(title="Edit a.ts", kind="edit", rawInput={"path": "/p/a.ts"})
 OTHER = {"command": "rm -rf build"}

@@ -9,9 +9,8 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Message
-from copilot_kernel.errors import AgentExited, AgentNotFound
+from copilot_kernel.errors import AgentExited
 
 from .conftest import Open
 from .people import LIMIT, Person, ask, cancelled
@@ -66,13 +65,6 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(opened: Op
         assert again.notices == ["The agent was restarted and continues the conversation."]
 
 
-async def test_cancel_when_nothing_runs_does_nothing(chat: Chat) -> None:
-    chat.cancel()
-    await ask(chat, "demo: say one")
-    chat.cancel()
-    assert (await ask(chat, "demo: say two")).text == "two"
-
-
 async def test_death_in_a_turn_is_an_error_and_the_next_prompt_starts_the_agent_again(process: Chat) -> None:
     person = Person()
     with pytest.raises(AgentExited) as caught, anyio.fail_after(LIMIT):
@@ -116,12 +108,6 @@ async def test_what_comes_after_the_end_goes_to_the_turn_that_owns_it(chat: Chat
     await ask(chat, "demo: say two", second)
     assert {entry.turn for entry in first.entries.values()} == {1}
     assert {entry.turn for entry in second.entries.values()} == {2}
-
-
-async def test_an_unknown_command_is_an_error_that_names_it(tmp_path: Path) -> None:
-    async with Chat(Settings(agent="no-such-agent --acp", cwd=str(tmp_path))) as chat:
-        with pytest.raises(AgentNotFound, match="no-such-agent"):
-            await ask(chat, "hello")
 
 
 async def test_cancel_while_the_agent_starts(opened: Open) -> None:

@@ -92,13 +92,3 @@ def test_an_option_is_found_by_its_id() -> None:
 
 def test_a_label_has_the_agents_name_and_what_is_typed() -> None:
     assert (Choice("x", "x", "X").label, Choice("https://a#x", "x", "The X").label) == ("X", "The X (x)")
-
-
-@pytest.mark.parametrize("raw", [
-    None, [], {"configOptions": [None, 1, {}, {"id": 1, "options": 3}, {"id": "a", "options": [{"options": [3]}]}]},
-    {"modes": {"availableModes": [{"id": ["x"]}], "currentModeId": 3}},
-    {"configOptions": [{"id": "b", "type": "boolean", "currentValue": []}]},
-])  # fmt: skip
-def test_whatever_the_agent_offers_is_readable(raw: Any) -> None:
-    state = parse_session(raw)
-    assert all(setting.chosen is None for setting in (modes(state), models(state), *options(state)))

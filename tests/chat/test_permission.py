@@ -70,22 +70,6 @@ async def test_each_decision_is_logged_with_who_made_it_and_by_which_rule(opened
         ]
 
 
-async def test_a_rule_that_asks_goes_before_one_that_allows(opened: Open) -> None:
-    async with opened(allow=("Bash(echo *)",), ask=("Bash(echo secret)",)) as chat:
-        await ask(chat, "demo: shell echo open\nshell echo secret", person := Person())
-    (question,) = person.questions
-    assert question.call.raw_input["command"] == "echo secret"
-    assert question.why == "The rule Bash(echo secret) asks about it."
-
-
-async def test_a_question_suggests_the_rule_that_would_have_allowed_it(opened: Open, project: Path) -> None:
-    async with opened() as chat:
-        await ask(chat, "demo: shell git status", person := Person("reject_once"))
-    (question,) = person.questions
-    assert (question.rules, question.suggestion) == (("Bash(git status)", "Bash"), "Bash(git status)")
-    assert (question.folder, bool(question.why)) == (str(project), True)
-
-
 async def test_in_plan_nothing_is_done_and_nobody_is_asked_whatever_the_rules(opened: Open, project: Path) -> None:
     async with opened(permission_mode="plan", allow=("Edit", "Bash"), fs=True, terminal=True) as chat:
         await ask(chat, "demo: shell touch a", person := Person())
@@ -120,19 +104,6 @@ async def test_a_link_that_leads_out_of_the_project_is_asked_about(opened: Open,
         await ask(chat, _create("out/new.txt", project), person)
     (question,) = person.questions
     assert "outside the project" in question.why
-
-
-async def test_a_path_that_may_lead_anywhere_is_asked_about(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk may hang; see `resolve_in_time`."""
-
-    async def unknown(paths: object) -> dict[str, str]:
-        return {}
-
-    monkeypatch.setattr(rules, "resolve_in_time", unknown)
-    async with opened(allow=("Edit",)) as chat:
-        await ask(chat, "demo: create a.txt x", person := Person("reject_once"))
-    (question,) = person.questions
-    assert "it is not known where" in question.why.lower()
 
 
 async def test_a_slow_disk_does_not_change_the_order_of_questions(
@@ -231,7 +202,7 @@ async def test_a_rule_that_is_none_is_told_and_left_out(opened: Open) -> None:
 
 async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -> None:
     async with opened(allow=("Bash(ls)",)) as chat:
-        assert await chat.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
+        assert await chat.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
         await ask(chat, "demo: shell ls", person := Person())
         assert (person.questions, decided(chat)) == ([], [("rejected", "rule", "Bash(ls)")])
         chat.remove_rule("Bash(ls)")
@@ -239,7 +210,7 @@ async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -
         assert len(person.questions) == 1
         for bad in ("", "Bash()", "Shell(ls)"):
             with pytest.raises(UsageError):
-                await chat.add_rule("allow", bad)
+                await chat.policy.add_rule("allow", bad)
         with pytest.raises(UsageError, match="No such rule: Read"):
             chat.remove_rule("Read")
 
@@ -250,7 +221,7 @@ async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -
 async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(opened: Open) -> None:
     """The chat begins a new one by itself: nobody typed %new. Where the agent was only restarted, it stays."""
     async with opened() as chat:
-        await chat.add_rule("allow", "Bash(ls)")
+        await chat.policy.add_rule("allow", "Bash(ls)")
         chat.set_permission_mode("acceptEdits")
         await ask(chat, "demo: shell ls", person := Person())
         await chat.restart()
@@ -264,20 +235,6 @@ async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(ope
         await ask(chat, "demo: shell ls", person)
         assert (chat.book.mode, chat.book.stated, len(person.questions)) == ("default", (), 1)
         assert person.notices[-1] == RESET
-
-
-async def test_what_was_allowed_ends_with_new_and_resume(opened: Open) -> None:
-    async with opened() as chat:
-        first = (await ask(chat, "demo: say one")).session_id
-        await chat.add_rule("allow", "Bash(echo a)")
-        await chat.new()
-        await chat.add_rule("allow", "Bash(ls)")
-        chat.set_permission_mode("acceptEdits")
-        await ask(chat, "demo: shell ls", person := Person())
-        assert (person.questions, [each.text for each in chat.book.stated]) == ([], ["Bash(ls)"])
-        with anyio.fail_after(LIMIT):
-            await chat.resume(first, person := Person())
-        assert (chat.book.mode, chat.book.stated, RESET in person.notices) == ("default", (), True)
 
 
 # -- a word with a no -----------------------------------------------------------------------------------------------
@@ -309,18 +266,3 @@ async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_i
         assert (turn.stop_reason, turn.number) == ("cancelled", 1)
         assert (await ask(chat, "demo: say after")).number == 2
     assert person.notices[-1].startswith("This was not sent to the agent")
-
-
-async def test_a_prompt_waits_until_the_reason_was_told(opened: Open) -> None:
-    order: list[str] = []
-    person = Teacher("reject_once")
-
-    async with opened() as chat, anyio.create_task_group() as tasks:
-
-        async def also() -> None:
-            await person.asked.wait()
-            order.append((await ask(chat, "demo: say other")).text)
-
-        tasks.start_soon(also)
-        order.append((await ask(chat, "demo: shell ls", person)).text)
-    assert ["I see" in order[0], order[1]] == [True, "other"]

@@ -55,6 +55,21 @@ def test_what_is_not_understood_is_left_as_it_is(tmp_path: Path, text: str) -> N
     assert list(tmp_path.iterdir()) == [file]
 
 
+async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON can spell a lone surrogate, which cannot be written as UTF-8."""
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    with pytest.raises(UsageError, match="lone surrogate"):
+        save_rule("allow", "Edit(\ud800.txt)")
+    assert list(tmp_path.iterdir()) == []
+    text = r'{"agent": "\ud800"}'
+    (tmp_path / FILE).write_text(text)
+    done = await rules.PolicyEvaluator(Settings()).add_rule("allow", "Read", to_settings=True)
+    assert ("in this conversation only" in done, "lone surrogate" in done) == (True, True)
+    assert (tmp_path / FILE).read_text() == text
+
+
 def test_a_place_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / FILE).mkdir()

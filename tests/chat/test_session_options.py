@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.acp import session
+from copilot_kernel.acp import agent_connection
 from copilot_kernel.acp.results import option_of
 from copilot_kernel.chat import Chat
 from copilot_kernel.errors import UsageError
@@ -40,7 +40,7 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
     opened: Open, switches: str, typed: str, mode: str, method: str
 ) -> None:
     async with opened(switches=switches) as chat:
-        await chat.set_mode(typed)
+        await chat.options.set_mode(typed)
         assert set(sent(chat)) == {method}
         assert chat.conversation.state is not None
         assert chat.conversation.state.mode == mode
@@ -55,22 +55,8 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
 )
 async def test_a_model_is_set_in_the_agents_way(opened: Open, switches: str, method: str) -> None:
     async with opened(switches=switches) as chat:
-        await chat.set_model("scripted-large")
+        await chat.options.set_model("scripted-large")
         assert (sent(chat), (await ask(chat, "demo: say hello")).model) == ([method], "scripted-large")
-
-
-@pytest.mark.parametrize("work", ["set_mode", "set_model"])
-@pytest.mark.parametrize(
-    ("switches", "hint"), [("", "Choose one of: "), ("no-modes,no-options", "The agent offers none.")]
-)
-async def test_an_unknown_name_is_an_error_that_lists_the_others(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, work: str, switches: str, hint: str
-) -> None:
-    monkeypatch.setattr(session, "OPTIONS_DELAY", 0.01)
-    async with opened(switches=switches) as chat:
-        with pytest.raises(UsageError) as caught:
-            await getattr(chat, work)("nonsense")
-        assert (hint in caught.value.hint, sent(chat)) == (True, [])
 
 
 # -- what the agent tells after `session/new` -------------------------------------------------------------------------
@@ -104,7 +90,7 @@ async def told(chat: Chat, script: Script, work: Any, *updates: dict[str, Any]) 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "OPTIONS_DELAY", LIMIT)
+    monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", LIMIT)
 
 
 @pytest.mark.usefixtures("patient")
@@ -112,34 +98,22 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_modes_and_models_that_are_told_late_can_be_set(opened: Open, member: str) -> None:
     update = {**CONFIG, "configOptions": [choice("mode", member), choice("model", member)]}
     async with met(opened, session_set_config_option={}) as (script, chat):
-        await told(chat, script, chat.set_model("two"), update)
-        await chat.set_mode("two")
-        state = await chat.offered("modes")
+        await told(chat, script, chat.options.set_model("two"), update)
+        await chat.options.set_mode("two")
+        state = await chat.options.offered("modes")
         assert (state.model, state.mode) == ("model-2", "mode-2")
         assert [params["configId"] for method, params in script.heard if "set_" in method] == ["model", "mode"]
 
 
-@pytest.mark.usefixtures("patient")
-async def test_modes_that_are_only_named_one_by_one_can_be_set_again(opened: Open) -> None:
-    async with met(opened, session_set_mode={}) as (script, chat):
-        await told(chat, script, chat.offered("modes"), {**MODE, "modeId": "ask"}, {**MODE, "modeId": "plan"})
-        await told(chat, script, anyio.lowlevel.checkpoint())
-        with anyio.fail_after(LIMIT):
-            while (await chat.offered("modes")).mode != "plan":
-                await anyio.lowlevel.checkpoint()
-        await chat.set_mode("ask")
-        assert [mode.id for mode in (await chat.offered("modes")).modes] == ["ask", "plan"]
-
-
 async def test_an_agent_that_tells_nothing_is_waited_for_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "OPTIONS_DELAY", 0.01)
+    monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 0.01)
     async with met(opened) as (_, chat):
         for _ in range(2):
             with pytest.raises(UsageError):
-                await chat.set_model("large")
+                await chat.options.set_model("large")
         assert chat.session is not None
         assert chat.session.options_delay == 0
-        monkeypatch.setattr(session, "OPTIONS_DELAY", 3600)
+        monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 3600)
         await chat.new()
         with anyio.fail_after(LIMIT), pytest.raises(UsageError):
-            await chat.set_model("large")
+            await chat.options.set_model("large")

@@ -117,21 +117,6 @@ async def test_two_kernels_never_go_on_with_the_same_conversation(opened: Open) 
         assert await turns(chat) == "2"
 
 
-async def test_a_session_is_locked_until_its_conversation_is_another_one(opened: Open, settings: Settings) -> None:
-    async with opened(BOOK, place="a chat") as chat, opened(place="a script") as other:
-        first = await ask(chat, "demo: say one")
-        with pytest.raises(SessionInUse, match=r"already open in a chat \(process"):
-            await other.resume(first.session_id, Person())
-        await chat.new()
-        assert (saved(settings), chat.session) == ([], None)
-        assert (await other.resume(first.session_id, Person())).session_id == first.session_id
-        with pytest.raises(SessionInUse, match="a script"):
-            await chat.resume(first.session_id, Person())
-    async with opened(BOOK) as chat:
-        turn = await ask(chat, "demo: say two", person := Person())
-    assert (turn.session_id != first.session_id, person.notices) == (True, [])
-
-
 async def test_resume_of_what_is_not_there_leaves_everything_as_it_is_and_locks_nothing(opened: Open) -> None:
     async with opened() as chat, opened() as other:
         first = await ask(chat, "demo: say one")
@@ -219,22 +204,6 @@ async def test_resume_without_load_shows_nothing(opened: Open) -> None:
         async with opened(switches=switches) as chat:
             turn = await chat.resume(first.session_id, person := Person())
             assert (turn.session_id, person.notices, person.said) == (first.session_id, [UNSHOWN], [])
-
-
-async def test_an_agent_without_sessions_says_so(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    switch(monkeypatch, "no-load,no-resume,no-list,no-close,no-delete,no-logout")
-    async with opened() as chat:
-        await ask(chat, "demo: say one")
-        for work in (
-            lambda: chat.resume("x", Person()),
-            chat.sessions,
-            chat.close_session,
-            lambda: chat.delete("x"),
-            chat.logout,
-        ):
-            with pytest.raises(UsageError, match="does not support this"):
-                await work()
-        assert await turns(chat) == "2"
 
 
 async def test_the_list_is_of_this_folder_or_of_all_and_needs_no_sign_in(opened: Open, tmp_path: Path) -> None:

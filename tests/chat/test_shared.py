@@ -30,7 +30,8 @@ async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterat
 
     async with listening(**{"session_new": new, **answers}) as (script, launch), AsyncExitStack() as stack:
         settings = replace(settings, agent=address(launch))
-        shared = await stack.enter_async_context(SharedAgent(settings))
+        shared = SharedAgent(settings)
+        await stack.enter_async_context(shared.agent)
         chats = [await stack.enter_async_context(Chat(settings, shared=shared)) for _ in range(count)]
         yield script, shared, chats
 
@@ -187,6 +188,36 @@ async def test_no_file_is_read_for_an_unknown_session(settings: Settings, count:
     assert answers == [-32602]
 
 
+async def test_a_file_is_read_for_one_of_two_sessions_that_are_being_opened(
+    settings: Settings,
+) -> None:
+    """Two conversations begin a session at once; whose `s1` is turns out when the first one is open."""
+    both, answered, answers, numbers = anyio.Event(), anyio.Event(), list[Any](), iter((1, 2))
+    path = anyio.Path(settings.cwd, "notes.txt")
+    await path.write_text("A note.")
+
+    async def read(script: Any) -> None:
+        answers.append(await script.connection.request("fs/read_text_file", {"sessionId": "s1", "path": str(path)}))
+        answered.set()
+
+    async def new(script: Any, params: Any) -> dict[str, Any]:
+        if next(numbers) == 1:
+            await both.wait()
+            tasks.start_soon(read, script)
+            await anyio.wait_all_tasks_blocked()
+            return {"sessionId": "s1"}
+        both.set()
+        await answered.wait()
+        return {"sessionId": "s2"}
+
+    async with sharing(replace(settings, fs=True), 2, session_new=new) as (_, _, chats):
+        with anyio.fail_after(LIMIT):
+            async with anyio.create_task_group() as tasks:
+                for chat in chats:
+                    tasks.start_soon(chat.ready)
+    assert answers == [{"content": "A note."}]
+
+
 # -- one session, one conversation ------------------------------------------------------------------------------------
 
 CAPABILITIES = {"loadSession": True, "sessionCapabilities": {"delete": {}}}
@@ -216,30 +247,11 @@ async def test_a_session_that_another_conversation_is_in_is_not_resumed_or_delet
     assert [params for method, params in script.heard if method == "session/delete"] == [{"sessionId": "s1"}]
 
 
-async def test_nor_while_it_is_being_opened(settings: Settings) -> None:
-    loading, loaded = anyio.Event(), anyio.Event()
-
-    async def load(script: Any, params: Any) -> dict[str, Any]:
-        loading.set()
-        await loaded.wait()
-        return {}
-
-    async with sharing(settings, 2, **{**LOADS, "session_load": load}) as (_, _, (one, other)):
-        with anyio.fail_after(LIMIT):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(one.resume, "s9", Person())
-                await loading.wait()
-                with pytest.raises(SessionInUse):
-                    await other.resume("s9", Person())
-                loaded.set()
-        assert one.session is not None
-
-
 async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings: Settings) -> None:
     async with sharing(settings, 1, **LOADS) as (_, first, (one,)):
         await ask(one, "Hello")
-        second = SharedAgent(first.agent.settings, beside=lambda: (first, second))
-        async with second, Chat(settings, shared=second) as other:
+        second = SharedAgent(first.agent.settings)
+        async with second.agent, Chat(settings, shared=second) as other:
             with pytest.raises(SessionInUse):
                 await other.resume("s1", Person())
             await one.new()

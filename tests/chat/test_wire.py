@@ -14,7 +14,6 @@ from copilot_kernel.acp.messages import ImageBlock
 from copilot_kernel.chat.sessions import CLOSED, EXPIRED, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
-from copilot_kernel.rendering.entry import render
 
 from ..acp.scripted import Script, listening
 from .conftest import Open, Time
@@ -58,13 +57,6 @@ async def test_what_was_streamed_is_not_shown_twice(opened: Open) -> None:
 
     async with met(opened, session_prompt=prompt) as (_, chat):
         assert (await ask(chat, "hello")).text == "streamed"
-
-
-async def test_the_form_of_an_answer_is_a_setting(opened: Open) -> None:
-    """By default it is nested, as other tests show."""
-    async with met(opened, {"answer_form": "flat"}, session_prompt=playing(asking(toolCallId="t"))) as (script, chat):
-        await ask(chat, "hello")
-    assert script.answers["given"] == [{"outcome": "selected", "optionId": "yes-1"}]
 
 
 END = {"stopReason": "end_turn"}
@@ -221,18 +213,3 @@ async def test_only_of_copilot_is_it_known_what_always_means(opened: Open, name:
     async with met(opened, initialize=initialize, session_prompt=prompt) as (_, chat):
         await ask(chat, "Hello", person := Person())
     assert [question.of_copilot for question in person.questions] == [of_copilot]
-
-
-async def test_the_question_for_an_mcp_tool_names_its_server(opened: Open) -> None:
-    """As Copilot CLI words it; what is decided about is the title of the request."""
-    told = {"toolCallId": "1", "kind": "other", "rawInput": {"text": "hi"}}
-    prompt = playing(
-        {"sessionUpdate": "tool_call", "title": "lab-echo", "status": "pending", **told},
-        asking(title="echo", status="pending", **told),
-        {"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"},
-    )
-    async with met(opened, session_prompt=prompt) as (_, chat):
-        turn = await ask(chat, "Hello", person := Person())
-    (question,), (call,) = person.questions, turn.tool_calls
-    assert (question.call.best_title, question.call.title) == ("lab-echo", "echo")
-    assert render(call)["text/plain"].startswith("✓ lab-echo · done")

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 import anyio.abc
@@ -55,45 +55,6 @@ T = TypeVar("T")
 Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
 
 
-class AgentHandle(Protocol):
-    """What a chat knows of its agent: one of its own, or a share of one that others use, too."""
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *error: Any) -> bool | None: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def cwd(self) -> str: ...
-
-    @property
-    def log(self) -> WireLog:
-        """What went over the wire, over all of the agent's lives."""
-
-    @property
-    def offered(self) -> McpOffer:
-        """The MCP servers that the agent is given."""
-
-    @property
-    def is_copilot(self) -> bool:
-        """Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command."""
-
-    @property
-    def link(self) -> AgentConnection | None:
-        """The connection, if the agent lives."""
-
-    async def ready(self) -> AgentConnection:
-        """The connection, after starting the agent if need be. Raises what `locate` and `open_link` raise."""
-
-    def elsewhere(self, session_id: str) -> bool:
-        """Whether another conversation with this agent has the session."""
-
-    async def end(self) -> None:
-        """End the agent, and wait (bounded) until its processes are gone."""
-
-
 class _Life:
     """One start of the agent, until its end."""
 
@@ -104,10 +65,10 @@ class _Life:
 
 
 class Agent:
-    """An `AgentHandle` with a process or connection of its own, at most one at a time.
+    """One process or connection at a time, started when it is needed; `async with` ends it.
 
     `denied` returns, at each start, what the agent itself shall deny, if it can be told. (More than ten attributes,
-    since five are what the agent is started with.)
+    since four are what the agent is started with.)
     """
 
     def __init__(
@@ -117,10 +78,16 @@ class Agent:
         serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self.settings, self.client_handlers, self._serving, self._denied = settings, client_handlers, serving, denied
+        self.settings = settings
+        # What went over the wire, over all of the agent's lives.
         self.log = WireLog()
+        # The MCP servers that the agent was given.
         self.offered = McpOffer()
+        # Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command.
         self.is_copilot = False
+        # Set, and replaced, whenever a conversation has opened a session or could not.
+        self.session_opened = anyio.Event()
+        self._client_handlers, self._serving, self._denied = client_handlers, serving, denied
         self._tasks = anyio.create_task_group()
         self._starting = anyio.Lock()
         self._life: _Life | None = None
@@ -136,17 +103,17 @@ class Agent:
 
     @property
     def cwd(self) -> str:
+        """The folder in which the agent works."""
         return self.settings.folder
 
     @property
     def link(self) -> AgentConnection | None:
+        """The connection, if the agent lives."""
         link = self._life.link if self._life else None
         return None if link is None or link.closed.is_set() else link
 
-    def elsewhere(self, session_id: str) -> bool:
-        return False
-
     async def ready(self) -> AgentConnection:
+        """The connection, after starting the agent if need be. Raises what `locate` and `connect_agent` raise."""
         async with self._starting:
             if self.link is None:
                 await self.end()
@@ -156,6 +123,7 @@ class Agent:
         return link
 
     async def end(self) -> None:
+        """End the agent, and wait (bounded) until its processes are gone."""
         if self._life is not None and self._life.link is not None:
             self._life.scope.cancel()
             with anyio.move_on_after(END_SECONDS, shield=True):
@@ -190,7 +158,7 @@ class Agent:
         register(secrets(servers))
         with single_error(), with_mcp_flag(launch, servers) as launch:
             async with self._serving() as services:
-                handlers = replace(self.client_handlers, services={**self.client_handlers.services, **services})
+                handlers = replace(self._client_handlers, services={**self._client_handlers.services, **services})
                 member = self.settings.option_member
                 async with connect_agent(
                     launch, self.cwd, handlers, start_timeout=timeout, log=self.log, option_member=member
@@ -233,7 +201,12 @@ class Retry:
             except AgentError as error:
                 if self._is_broken or not is_transient(error):
                     raise
-                await self._pause(attempt, error, show)
+                what, seconds = str(error).partition("\n")[0], RETRY_DELAYS[attempt - 1]
+                show(f"{what}; attempt {attempt + 1} in {seconds:g} s")
+            try:
+                await self._sleep(seconds)
+            finally:
+                show("")
         return await self._once(work)
 
     def crashed(self, error: AgentError) -> None:
@@ -261,15 +234,6 @@ class Retry:
             if error.crashed:
                 self.crashed(error)
             raise
-
-    async def _pause(self, attempt: int, error: AgentError, show: Callable[[str], None]) -> None:
-        seconds = RETRY_DELAYS[attempt - 1]
-        what = str(error).partition("\n")[0]
-        show(f"{what}; attempt {attempt + 1} in {seconds:g} s")
-        try:
-            await self._sleep(seconds)
-        finally:
-            show("")
 
 
 def is_transient(error: AgentError) -> bool:

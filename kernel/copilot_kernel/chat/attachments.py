@@ -11,7 +11,7 @@ import mimetypes
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..acp.messages import AgentInfo, AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
@@ -20,14 +20,13 @@ from ..errors import UsageError
 MAX_BINARY_BYTES = 10 * 1024 * 1024
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_MENTIONS = 100
-# Characters that may follow a mention and do not belong to it.
-MAX_PUNCTUATION = 4
 # So many bytes of a file are enough to recognize its type.
 HEAD_BYTES = 4096
 
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _MENTION = re.compile(r'(?<![^\s(\[{<,;:"\'])@(?:"([^"\n]+)"|([^\s"@]+))')
+# May follow a mention, and does not belong to it.
 _PUNCTUATION = ".,;:!?)]}>'\"…"
 _CAPABILITIES: dict[type[Block], str] = {ImageBlock: "image", AudioBlock: "audio", EmbeddedResource: "embeddedContext"}
 _PLURALS = {"image": "images", "audio": "sounds", "embeddedContext": "embedded files"}
@@ -63,33 +62,20 @@ def mentions(text: str, cwd: str) -> list[Block]:
     Mentions in code do not count.
     """
     found: dict[Path, None] = {}
-    for match in _MENTION.finditer(_CODE.sub(_blank, _FENCED.sub(_blank, text))):
+    for match in _MENTION.finditer(_CODE.sub(" ", _FENCED.sub(" ", text))):
         file = _existing(match[1] or match[2], cwd)
         if file is not None and len(found) < MAX_MENTIONS:
             found[file] = None
     return [_link(file, cwd) for file in found]
 
 
-def _blank(code: re.Match[str]) -> str:
-    return " "
-
-
 def _existing(path: str, cwd: str) -> Path | None:
     """`path` as it stands, or without the punctuation at its end."""
-    for candidate in _without_punctuation(path):
+    for candidate in (path, path.rstrip(_PUNCTUATION)):
         file = _absolute(candidate, cwd)
         if candidate.strip("./~") and _exists(file):
             return file
     return None
-
-
-def _without_punctuation(path: str) -> Iterator[str]:
-    yield path
-    for _ in range(MAX_PUNCTUATION):
-        if not path or path[-1] not in _PUNCTUATION:
-            return
-        path = path[:-1]
-        yield path
 
 
 def _exists(file: Path) -> bool:
@@ -192,23 +178,25 @@ def _why(error: Exception) -> str:
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
+    (b"GIF8[79]a", "image/gif"),
+    (b"RIFF....WEBP", "image/webp"),
+    (b"RIFF....WAVE", "audio/wav"),
     (b"fLaC", "audio/flac"),
     (b"OggS", "audio/ogg"),
     (b"ID3", "audio/mp3"),
+    # An MPEG frame without a tag before it: eleven ones, then version and layer, where 0 means AAC (ADTS).
+    (b"\xff[\xf0\xf1\xf8\xf9]", "audio/aac"),
+    (b"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", "audio/mp3"),
 )
-_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
 def media_type(head: bytes, name: str) -> str:
     """The MIME type of an image or a sound, else an empty string. A name counts only if the bytes allow it."""
-    found = _type_by_bytes(head)
-    if found or not head:
+    if found := next((media for magic, media in _MAGIC if re.match(magic, head, re.DOTALL)), ""):
         return found
     suffix = Path(name).suffix.lower()
-    if suffix == ".svg":
-        return "image/svg+xml" if b"<svg" in head else ""
+    if suffix == ".svg" and b"<svg" in head:
+        return "image/svg+xml"
     return "audio/aac" if suffix == ".aac" and not is_text(head) else ""
 
 
@@ -221,23 +209,3 @@ def is_text(data: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.reason == "unexpected end of data" and error.start >= len(data) - 3
     return True
-
-
-def _type_by_bytes(head: bytes) -> str:
-    for magic, media in _MAGIC:
-        if head.startswith(magic):
-            return media
-    if head[:4] == b"RIFF":
-        return _RIFF.get(head[8:12], "")
-    return _type_by_frame(head)
-
-
-def _type_by_frame(head: bytes) -> str:
-    """An MPEG frame without a tag before it: eleven ones, then version and layer, where 0 means AAC (ADTS)."""
-    if len(head) < 3 or head[0] != 0xFF:
-        return ""
-    layer = head[1] >> 1 & 3
-    if head[1] & 0xF0 == 0xF0 and layer == 0:
-        return "audio/aac"
-    is_frame = head[1] & 0xE0 == 0xE0 and head[1] >> 3 & 3 != 1 and head[2] >> 4 not in (0, 15)
-    return "audio/mp3" if is_frame and layer == 1 else ""

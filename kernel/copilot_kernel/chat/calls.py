@@ -152,16 +152,13 @@ def _names(text: str, call: ToolCall, folder: str | None) -> bool:
     Without `folder` only commands count: a path does not say whether it is read or written.
     """
     commands = inputs.commands(call.raw_input)
+    paths = {_absolute(path, folder) for path in inputs.paths(call)} if folder is not None else set()
     for each in filter(None, _unlabelled(text)):
         if each in commands:
             return True
-        if folder is not None and (each in _subjects(call) or _absolute(each, folder) in _paths(call, folder)):
+        if folder is not None and (each in _subjects(call) or _absolute(each, folder) in paths):
             return True
     return False
-
-
-def _paths(call: ToolCall, folder: str) -> set[str]:
-    return {_absolute(path, folder) for path in inputs.paths(call)}
 
 
 def _absolute(path: str, folder: str) -> str:

@@ -12,24 +12,24 @@ from typing import Any, Self
 
 import anyio
 
+from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, SessionState, TextBlock, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
-from ..acp.session import Session
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, UsageError
 from ..permissions.ledger import Ledger
-from ..permissions.rulebook import Kind, Rulebook
-from .agent import Agent, AgentHandle, Retry, auth_method, readable
+from ..permissions.rulebook import Rulebook
+from .agent import Agent, Retry, auth_method, readable
 from .attachments import check
 from .calls import update_of_agent
 from .elicitation import Elicitations
 from .operations import ClientServices
 from .permission import Permissions
-from .session_options import Offer, SessionOptions
-from .session_store import Handover, SessionStore
-from .sessions import SessionLocks, SessionManager
+from .session_options import SessionOptions
+from .session_store import SessionLocks, SessionStore
+from .sessions import SessionManager
 from .shared import SharedAgent, SharedAgentHandle, denied_tools
 from .state import ConversationState
 from .turn import Heartbeat, Stop, Turn, View
@@ -67,10 +67,12 @@ class Chat:
             reports_failures=lambda: self.agent.is_copilot,
         )
         self._permissions = Permissions(settings, self._state, lambda: self.info)
+        self.policy = self._permissions.policy
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
+        self._retry = retry or Retry()
         self._services = ClientServices(
-            settings, self._state, self._permissions, lambda session_id: self._sessions.hears(session_id)
+            settings, self._state, self._permissions, lambda session_id: self._sessions.serves(session_id)
         )
         handlers = ClientHandlers(
             self._update,
@@ -79,41 +81,43 @@ class Chat:
             listeners={"elicitation/complete": self._elicitations.complete},
             answer_form=settings.answer_form,
         )
-        self.agent: AgentHandle = (
-            SharedAgentHandle(
-                shared,
-                handlers,
-                self._services.serve,
-                hears=lambda session_id: self._sessions.hears(session_id),
-                holds=lambda session_id: self._sessions.holds(session_id),
-                prompt_runs=lambda: self._state.prompt_runs,
-            )
+        serve = self._services.serve
+        self.agent = (
+            shared.agent
             if shared
-            else Agent(settings, handlers, self._services.serve, lambda: denied_tools(self.book, settings.folder))
+            else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder))
         )
-        self._retry, folder = retry or Retry(), state_folder(settings)
+        folder = state_folder(settings)
+        # The session that the next prompt goes to; a later chat of this process can follow it.
+        self.store = SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd)
+        self._locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
         self._sessions = SessionManager(
             self.agent,
+            lambda: self._handle.end(),
             self._state,
             self._retry,
-            SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd),
-            SessionLocks(self.agent, folder, place or (f"notebook {notebook}" if notebook else "another program")),
+            self.store,
+            self._locks,
             self._reset_permissions,
         )
-        self._options = SessionOptions(self._sessions, self._state)
+        self._handle: Agent | SharedAgentHandle = (
+            SharedAgentHandle(shared, handlers, serve, self._sessions, self._state) if shared else self.agent
+        )
+        # What the session is set to.
+        self.options = SessionOptions(self._sessions, self._state)
         self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
         self._stop = Stop()
         self._logged = 0
 
     async def __aenter__(self) -> Self:
-        await self.agent.__aenter__()
+        await self._handle.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
         try:
-            return await self.agent.__aexit__(*error)
+            return await self._handle.__aexit__(*error)
         finally:
-            self._sessions.leave()
+            self._locks.release()
 
     @property
     def conversation(self) -> Conversation:
@@ -178,32 +182,31 @@ class Chat:
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
         self._stop = stop = Stop()
+        result, reason = PromptResult("cancelled"), "error"
         try:
             self._state.begin(blocks, view, stop)
-            result = await self._run(blocks, stop, session_id)
+            try:
+                result = await self._run(blocks, stop, session_id)
+                reason = result.stop_reason
+            finally:
+                self._monitor.end()
+                self._state.end("cancelled" if stop.pressed else reason)
         except anyio.get_cancelled_exc_class():
             stop.press()
             raise
         finally:
             stop.end()
             await self._permissions.wait_closed()
-        return self._ended("cancelled" if stop.pressed else result.stop_reason, result, time.monotonic() - started)
+        return self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
 
     async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
-        result = PromptResult("cancelled")
-        reason = "error"
-        try:
-            with stop.scope():
-                if session_id:
-                    await self._sessions.resume(session_id)
-                session = await self._sessions.ready()
-            if not stop.pressed:
-                result = PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
-            reason = result.stop_reason
-        finally:
-            self._monitor.end()
-            self._state.end("cancelled" if stop.pressed else reason)
-        return result
+        with stop.scope():
+            if session_id:
+                await self._sessions.resume(session_id)
+            session = await self._sessions.ready()
+        if stop.pressed:
+            return PromptResult("cancelled")
+        return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
@@ -240,11 +243,11 @@ class Chat:
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
         with anyio.move_on_after(self.settings.cancel_grace):
-            await session.cancel()
+            session.cancel()
             await self._services.stop()
             await stop.wait_again()
         self._state.update(NoticeUpdate("warning", ENDED))
-        await self.agent.end()
+        await self._handle.end()
         self._sessions.drop()
         prompt.cancel()
 
@@ -295,46 +298,21 @@ class Chat:
         async with self._turns:
             await self._sessions.delete(session_id)
 
-    @property
-    def handover(self) -> Handover:
-        """What a later chat of this process needs to `follow` this one."""
-        return self._sessions.handover
-
-    def follow(self, before: Handover) -> None:
-        """Let the next prompt go to the session of an earlier chat of this process, which has ended."""
-        self._sessions.follow(before)
-
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()
-
-    async def offered(self, what: Offer) -> SessionState:
-        """The session with its modes, models or options; agents may send them a moment after they have opened it."""
-        return await self._options.offered(what)
-
-    async def set_mode(self, mode: str) -> None:
-        """To a mode of the agent's, by its id or a short name that no other has; UsageError if there is none."""
-        await self._options.set_mode(mode)
-
-    async def set_model(self, model: str) -> None:
-        """To a model of the agent's, by its id or name; UsageError if there is none."""
-        await self._options.set_model(model)
-
-    async def set_option(self, option: str, value: str | bool) -> None:
-        """Any other option by its id; UsageError if there is none, or not such a value."""
-        await self._options.set_option(option, value)
 
     # -- permissions --------------------------------------------------------------------------------------------------
 
     @property
     def settings(self) -> Settings:
         """Those of the beginning, and the rules that were saved since."""
-        return self._permissions.policy.settings
+        return self.policy.settings
 
     @property
     def book(self) -> Rulebook:
         """The permission mode and the rules that are in force, until the conversation is another one."""
-        return self._permissions.policy.book
+        return self.policy.book
 
     @property
     def ledger(self) -> Ledger:
@@ -343,15 +321,11 @@ class Chat:
 
     def set_permission_mode(self, mode: str) -> None:
         """Until the conversation is another one. Raises UsageError if there is none of that name."""
-        self._permissions.policy.book = self.book.in_mode(mode)
-
-    async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
-        """Put a rule in force, for this conversation or from now on; in words, what was done. Raises UsageError."""
-        return await self._permissions.policy.add_rule(kind, rule, to_settings=to_settings)
+        self.policy.book = self.book.in_mode(mode)
 
     def remove_rule(self, rule: str) -> None:
         """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
-        self._permissions.policy.book = self.book.without(rule)
+        self.policy.book = self.book.without(rule)
 
     def _reset_permissions(self) -> None:
         before = self.book
@@ -365,19 +339,18 @@ class Chat:
         """Sign in by one of the agent's methods. A session that was refused for want of it is opened now."""
         link = await self._sessions.link()
         await link.authenticate(auth_method(link.info, method).id)
-        if self._sessions.signed_in():
-            await self._sessions.ready()
+        await self._sessions.signed_in()
 
     async def logout(self) -> None:
         """Sign out; UsageError if the agent does not offer that. The next prompt says how to sign in."""
         link = await self._sessions.link()
         await link.logout()
-        await self.agent.end()
+        await self._handle.end()
 
     async def restart(self) -> None:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
         self._retry.recovered()
-        await self.agent.end()
+        await self._handle.end()
 
     def _update(self, session_id: str, update: Update) -> None:
         self._sessions.update(session_id, update_of_agent(update))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..acp.messages import Chunk, PlanUpdate, TextBlock, ToolCallUpdate, Update
 from ..errors import FailureReason, ModelFailed
@@ -26,40 +25,28 @@ HINTS: Mapping[FailureReason, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How the message of a failure begins. Without a `reason`, the HTTP status in it decides.
-
-    `source` is the version of Copilot CLI, or the issue, in which the form was seen.
-    """
-
-    pattern: str
-    reason: FailureReason | None
-    source: str
-
-
-RECORDED = "1.0.102, recorded"
-PROGRAM = "1.0.102, among the texts of the program"
-
-FORMS = (
-    Form(r"Failed to get response from the AI model; (retried|stopped after) .*Last error: ", None, RECORDED),
-    Form(r"Failed to get response from the AI model; (retried|stopped after) ", "network", PROGRAM),
-    Form(r"[45]\d\d [^\n]+\Z", None, RECORDED),
-    Form(r"Authentication failed with provider at ", "key", RECORDED),
-    Form(r"(Model '[^']*'|Resource) not found on provider at ", "bug", RECORDED),
-    Form(r"Could not connect to (local model )?provider at ", "network", RECORDED),
-    Form(r"The provider rejected the prompt as too long", "context", RECORDED),
-    Form(r"The context window is full and the request cannot be processed", "context", PROGRAM),
-    Form(r"Authorization error, you may need to run /login", "sign-in", "1.0.2x, github/copilot-cli#2684"),
-    Form(r"Authorization error\. Your credentials may be expired", "sign-in", PROGRAM),
-    Form(r"Session token expired and the request could not be retried", "sign-in", PROGRAM),
-    Form(r"Session was not created with authentication info", "sign-in", "1.0.47, github/copilot-cli#3311"),
-    Form(r"The provided personal access token \(PAT\) does not have ", "sign-in", PROGRAM),
-    Form(r"You are not (licensed to use Copilot|authorized to use this Copilot feature)", "sign-in", PROGRAM),
-    Form(r"You've (hit|reached|run out of|used all) (your|the) [^\n]*(limit|credits|requests)", "quota", PROGRAM),
-    Form(r"CAPIError: [45]\d\d\b", None, "github/copilot-cli issues"),
-    Form(r"Sorry, you('ve hit a rate limit| have exceeded)", "quota", "github/copilot-cli#2336, #793"),
-    Form(r"Quota exceeded\b", "quota", "github/copilot-cli#730"),
+# How the message of a failure begins, in the order in which they are tried. Without a reason, the HTTP status in the
+# message decides. Beside each form is where it was seen: recorded with 1.0.102, among the texts of that program, or in
+# an issue of github/copilot-cli.
+_FORMS: tuple[tuple[str, FailureReason | None], ...] = (
+    (r"Failed to get response from the AI model; (retried|stopped after) .*Last error: ", None),  # recorded
+    (r"Failed to get response from the AI model; (retried|stopped after) ", "network"),  # program
+    (r"[45]\d\d [^\n]+\Z", None),  # recorded
+    (r"Authentication failed with provider at ", "key"),  # recorded
+    (r"(Model '[^']*'|Resource) not found on provider at ", "bug"),  # recorded
+    (r"Could not connect to (local model )?provider at ", "network"),  # recorded
+    (r"The provider rejected the prompt as too long", "context"),  # recorded
+    (r"The context window is full and the request cannot be processed", "context"),  # program
+    (r"Authorization error, you may need to run /login", "sign-in"),  # 1.0.2x, #2684
+    (r"Authorization error\. Your credentials may be expired", "sign-in"),  # program
+    (r"Session token expired and the request could not be retried", "sign-in"),  # program
+    (r"Session was not created with authentication info", "sign-in"),  # 1.0.47, #3311
+    (r"The provided personal access token \(PAT\) does not have ", "sign-in"),  # program
+    (r"You are not (licensed to use Copilot|authorized to use this Copilot feature)", "sign-in"),  # program
+    (r"You've (hit|reached|run out of|used all) (your|the) [^\n]*(limit|credits|requests)", "quota"),  # program
+    (r"CAPIError: [45]\d\d\b", None),  # issues
+    (r"Sorry, you('ve hit a rate limit| have exceeded)", "quota"),  # #2336, #793
+    (r"Quota exceeded\b", "quota"),  # #730
 )
 
 _OWN = re.compile(r"Error: (?:Execution failed: (?:Error: )?)?(?P<message>.*)", re.DOTALL)
@@ -71,12 +58,12 @@ def reported(text: str) -> ModelFailed | None:
     """The failure that a whole chunk of Copilot's reports; None if it is something else."""
     own = _OWN.fullmatch(text)
     message = own["message"] if own else ""
-    form = next((form for form in FORMS if re.match(form.pattern, message, re.DOTALL)), None)
-    if form is None:
-        return None
-    reason = form.reason or _reason(message)
-    first, *more = message.splitlines()
-    return ModelFailed(first, "\n".join((*(line.strip() for line in more), HINTS[reason])), reason)
+    for pattern, reason in _FORMS:
+        if re.match(pattern, message, re.DOTALL):
+            first, *more = message.splitlines()
+            reason = reason or _reason(message)
+            return ModelFailed(first, "\n".join((*(line.strip() for line in more), HINTS[reason])), reason)
+    return None
 
 
 def _reason(message: str) -> FailureReason:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from ..acp.handlers import Service
 from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFailed
@@ -27,9 +27,14 @@ from .calls import OUR_PREFIX
 from .permission import Permissions
 from .state import ConversationState
 
+T = TypeVar("T")
+
 # The methods, by the setting that switches them on.
 FS_METHODS = ("fs/read_text_file", "fs/write_text_file")
 TERMINAL_METHODS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
+
+# One method's.
+Work = Callable[[Json], Coroutine[Any, Any, Json]]
 
 _CODES: dict[type[HostError], int] = {HostMissing: NOT_FOUND, HostRefused: INVALID_PARAMS}
 
@@ -74,10 +79,9 @@ class ClientOperations:
         self._state.update(ToolCallUpdate(id, status=status if ours else None, meta=meta))
 
     def _is_planning(self) -> bool:
-        if self._permissions.policy.book.mode == PLAN:
-            return True
         session = self._state.conversation.state
-        return session is not None and short_name(session.mode or "") == "plan"
+        agent_mode = session.mode if session else ""
+        return self._permissions.policy.book.mode == PLAN or short_name(agent_mode or "") == "plan"
 
     def _allowed(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
         """The newest allowed call that showed the operation; what the agent makes of it afterwards does not count."""
@@ -111,30 +115,25 @@ class ClientServices:
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[Mapping[str, Service]]:
         """The services by method. At the exit, no command is left."""
-        operations = ClientOperations(self._state, self._permissions)
-        folder, services = self._settings.folder, dict[str, Service]()
-        if self._settings.fs:
-            fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
-            services |= self._served(FS_METHODS, fs.read, fs.write)
-        if not self._settings.terminal:
-            yield services
-            return
-        terminal = TerminalService(operations, folder)
-        async with terminal.terminals as self._terminals:
-            works = terminal.create, terminal.output, terminal.wait_for_exit, terminal.kill, terminal.release
-            yield services | self._served(TERMINAL_METHODS, *works)
+        operations, folder = ClientOperations(self._state, self._permissions), self._settings.folder
+        works: dict[str, Work] = {}
+        async with AsyncExitStack() as stack:
+            if self._settings.fs:
+                fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
+                works |= zip(FS_METHODS, (fs.read, fs.write), strict=True)
+            if self._settings.terminal:
+                each = TerminalService(operations, folder)
+                self._terminals = await stack.enter_async_context(each.terminals)
+                terminal = (each.create, each.output, each.wait_for_exit, each.kill, each.release)
+                works |= zip(TERMINAL_METHODS, terminal, strict=True)
+            yield {method: self._service(work) for method, work in works.items()}
 
     async def stop(self) -> None:
         """End every command, since the turn was cancelled. Takes at most 3 s."""
         if self._terminals is not None:
             await self._terminals.kill_all()
 
-    def _served(
-        self, methods: tuple[str, ...], *works: Callable[[Json], Coroutine[Any, Any, Json]]
-    ) -> dict[str, Service]:
-        return {method: self._service(work) for method, work in zip(methods, works, strict=True)}
-
-    def _service(self, work: Callable[[Json], Coroutine[Any, Any, Json]]) -> Service:
+    def _service(self, work: Work) -> Service:
         """A host error becomes an answer with a code of the specification."""
 
         async def serve(params: Json) -> Json:
@@ -276,12 +275,13 @@ class TerminalService:
 
     def _command(self, params: Json) -> CommandSpec:
         """Raises HostRefused."""
-        args, cwd = _array(params, "args"), "" if params.get("cwd") is None else _text(params, "cwd")
+        args = _optional(params, "args", list, "an array") or []
         if not all(isinstance(arg, str) for arg in args):
             raise HostRefused("args must be strings")
-        env = [(_text(each, "name"), _text(each, "value")) for each in map(as_dict, _array(params, "env"))]
-        limit = _integer(params, "outputByteLimit")
-        return prepare(_text(params, "command"), args, env, cwd=cwd or self._cwd, limit=limit)
+        members = _optional(params, "env", list, "an array") or []
+        env = [(_text(each, "name"), _text(each, "value")) for each in map(as_dict, members)]
+        cwd = _optional(params, "cwd", str, "a string") or self._cwd
+        return prepare(_text(params, "command"), args, env, cwd=cwd, limit=_integer(params, "outputByteLimit"))
 
 
 def _runs(asked: ToolCall, command: CommandSpec, cwd: str) -> bool:
@@ -313,9 +313,9 @@ def session_id(params: Json) -> str:
 
 def _text(params: Json, name: str) -> str:
     """A required string."""
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise HostRefused(f"{name} must be a string")
+    value = _optional(params, name, str, "a string")
+    if value is None:
+        raise HostRefused(f"{name} is missing")
     return value
 
 
@@ -330,9 +330,8 @@ def _integer(params: Json, name: str) -> int | None:
     return int(value)
 
 
-def _array(params: Json, name: str) -> list[Any]:
-    """An optional array."""
+def _optional(params: Json, name: str, kind: type[T], words: str) -> T | None:
     value = params.get(name)
-    if value is not None and not isinstance(value, list):
-        raise HostRefused(f"{name} must be an array")
-    return value or []
+    if value is not None and not isinstance(value, kind):
+        raise HostRefused(f"{name} must be {words}")
+    return value

@@ -7,7 +7,8 @@ what they said last: a call that changes before its answer is judged and shown a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -48,22 +49,38 @@ MAX_REVISIONS = 5
 SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
 
 
-class CallRevision:
-    """The call of one request, as its agent has described it up to now.
+class _Request:
+    """One request, and its call as the agent changes it until the answer.
 
-    `folder` is the session's: that a call works there is the same, said or unsaid.
+    `call` is what is shown, `now` as the agent has described it up to now, `earlier` as it was shown before. `stop` is
+    of the turn in which it came; None if none ran. `folder` is the session's: that a call works there is the same, said
+    or unsaid.
     """
 
-    def __init__(self, call: ToolCall, folder: str) -> None:
-        self.call, self._folder = call, folder
+    def __init__(
+        self,
+        call: ToolCall,
+        earlier: ToolCall | None,
+        options: tuple[PermissionOption, ...],
+        stop: Stop | None,
+        folder: str,
+        *,
+        by_rule: bool,
+    ) -> None:
+        self.call = self.now = call
+        self.earlier, self.options, self.stop, self.by_rule = earlier, options, stop, by_rule
+        # The rule that gave the answer, if one did.
+        self.rule = ""
+        self.is_revised = False
+        self._folder = folder
         self._changed = anyio.Event()
         self._scope = anyio.CancelScope()
 
     def observe(self, update: Update | None) -> None:
         """Take in an update from the agent. Progress of a call is not something that the user is asked about."""
-        if isinstance(update, ToolCallUpdate) and update.id and update.id == self.call.call_id:
-            before, self.call = self.call, calls.merged(self.call, update)
-            if not _is_same(before, self.call, self._folder):
+        if isinstance(update, ToolCallUpdate) and update.id and update.id == self.now.call_id:
+            before, self.now = self.now, calls.merged(self.now, update)
+            if not _is_same(before, self.now, self._folder):
                 self._changed.set()
                 self._scope.cancel()
 
@@ -71,6 +88,10 @@ class CallRevision:
     def has_changed(self) -> bool:
         """Whether an answer no longer counts."""
         return self._changed.is_set()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.stop is not None and self.stop.pressed
 
     async def unless_changed(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """Return what `work` returns; None if the call has changed or changes meanwhile, which cancels the work."""
@@ -80,14 +101,16 @@ class CallRevision:
             result = await work()
         return None if self.has_changed else result
 
-    async def settle(self) -> None:
-        """Wait until the agent seems to have said what it wanted to say about the call."""
-        with anyio.move_on_after(MAX_SETTLE_SECONDS):
+    async def revise(self) -> None:
+        """Wait until the agent seems to have said what it wanted to say about the call: no rule allows it now."""
+        with anyio.move_on_after(MAX_SETTLE_SECONDS), self.stop.scope() if self.stop else nullcontext():
             while self._changed.is_set():
                 self._changed = anyio.Event()
                 with anyio.move_on_after(SETTLE_SECONDS):
                     await self._changed.wait()
         self._changed = anyio.Event()
+        self.call, self.earlier = self.now, self.call
+        self.is_revised, self.by_rule, self.rule = True, False, ""
 
 
 def _is_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
@@ -146,35 +169,6 @@ class Approvals:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One request. `call` is the call as it asks, `earlier` as it was shown before, `revision` as it changes on."""
-
-    # Our own number: the agent's ids may repeat.
-    key: int
-    call: ToolCall
-    revision: CallRevision
-    options: tuple[PermissionOption, ...]
-    earlier: ToolCall | None
-    # Of the turn in which it came; None if none ran.
-    stop: Stop | None
-    by_rule: bool
-    changed: bool = False
-
-    @property
-    def is_stopped(self) -> bool:
-        return self.stop is not None and self.stop.pressed
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """What was shown last, the answer to it, and the rule that gave it, if one did."""
-
-    call: ToolCall
-    answer: PermissionAnswer
-    rule: str = ""
-
-
 class Permissions:
     """Answers permission requests. `agent` returns what the agent says of itself; `open` counts open requests.
 
@@ -223,81 +217,60 @@ class Permissions:
         before = self._state.conversation
         after, entry_id = reduce.ask(before, update)
         self._state.advance(after)
-        earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
         call = after.entries[entry_id]
+        earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
         assert isinstance(call, ToolCall)
-        earlier = earlier if isinstance(earlier, ToolCall) else None
-        revision = CallRevision(call, self.policy.settings.folder)
-        self._state.observers.append(revision.observe)
-        return _Request(next(self._keys), call, revision, options, earlier, self._state.stop, by_rule)
+        assert isinstance(earlier, ToolCall | None)
+        folder = self.policy.settings.folder
+        request = _Request(call, earlier, options, self._state.stop, folder, by_rule=by_rule)
+        self._state.observers.append(request.observe)
+        return request
 
     async def _decide(self, request: _Request) -> PermissionOption | None:
-        settled = _Settled(request.call, PermissionAnswer(None, "cancel", "withdrawn"))
+        answer = PermissionAnswer(None, "cancel", "withdrawn")
         self.open += 1
         try:
-            settled = await self._settled(request)
-            answer = settled.answer
+            answer = await self._answer(request)
             if answer.feedback.strip() and not answer.allows:
                 self.feedback.append(answer.feedback.strip())
         finally:
-            self._state.observers.remove(request.revision.observe)
+            self._state.observers.remove(request.observe)
             self.open -= 1
             self._closed.set()
-            self._record(settled)
+            self.approvals.add(request.call, answer, request.rule)
+            allowed = None if answer.option is None else not answer.rejects
+            self._state.decide(request.call.id, allowed=allowed, words=answer.words)
         return answer.option
 
-    def _record(self, settled: _Settled) -> None:
-        call, answer = settled.call, settled.answer
-        self.approvals.add(call, answer, settled.rule)
-        allowed = None if answer.option is None else not answer.rejects
-        self._state.decide(call.id, allowed=allowed, words=answer.words)
-
-    async def _settled(self, request: _Request) -> _Settled:
+    async def _answer(self, request: _Request) -> PermissionAnswer:
         """A call that changes meanwhile is judged anew, and no rule allows it."""
-        revision = request.revision
         for _ in range(MAX_REVISIONS):
-            if (settled := await revision.unless_changed(partial(self._judged, request))) is not None:
-                return settled
-            if request.stop is not None:
-                with request.stop.scope():
-                    await revision.settle()
+            if (answer := await request.unless_changed(partial(self._judged, request))) is not None:
+                return answer
+            await request.revise()
             if request.is_stopped:
-                return _Settled(request.call, PermissionAnswer(None, "cancel", CANCELLED))
-            request = replace(
-                request,
-                key=next(self._keys),
-                call=revision.call,
-                earlier=request.call,
-                by_rule=False,
-                changed=True,
-            )
-        return _Settled(request.call, PermissionAnswer(policy.reject(request.options), "nobody", CHANGED_TOO_OFTEN))
+                return PermissionAnswer(None, "cancel", CANCELLED)
+        return PermissionAnswer(policy.reject(request.options), "none", CHANGED_TOO_OFTEN)
 
-    async def _judged(self, request: _Request) -> _Settled:
+    async def _judged(self, request: _Request) -> PermissionAnswer:
         """Requests are judged one by one, so that questions are put to the user in the order of the wire."""
-        call, options, earlier, by_rule = request.call, request.options, request.earlier, request.by_rule
         async with self._judging:
-            decision = await self.policy.decide(call, options, earlier, by_rule=by_rule)
-        if decision.outcome != "ask" and not request.is_stopped:
-            answer = PermissionAnswer(decision.option, decision.by, self._reason(decision))
-        else:
-            answer = await self._answer_of_user(request, decision)
-        return _Settled(request.call, answer, (decision.rule or "") if decision.outcome != "ask" else "")
-
-    def _reason(self, decision: Decision) -> str:
+            decision = await self.policy.decide(request.call, request.options, request.earlier, by_rule=request.by_rule)
+        if decision.outcome == "ask" or request.is_stopped:
+            return await self._answer_of_user(request, decision)
+        request.rule = decision.rule or ""
         verb = "allowed" if decision.outcome == "allow" else "denied"
-        if decision.by == "mode":
-            return f"{verb} by the mode {self.policy.book.mode}"
-        rules = "rules" if " and " in (decision.rule or "") else "rule"
-        return f"{verb} by the {rules} {decision.rule}"
+        rules = "rules" if " and " in request.rule else "rule"
+        name = f"mode {self.policy.book.mode}" if decision.by == "mode" else f"{rules} {request.rule}"
+        return PermissionAnswer(decision.option, decision.by, f"{verb} by the {name}")
 
     async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
-        view, stop = self._state.view_of(request.call.turn), request.stop
+        view, stop = self._state.views.get(request.call.turn), request.stop
         if view is None or stop is None:
-            return PermissionAnswer(policy.reject(request.options), "nobody", "no cell is running that could ask")
+            return PermissionAnswer(policy.reject(request.options), "none", "no cell is running that could ask")
         with stop.scope():
             answer = _without_standing_grant(await view.ask(self._question(request, decision)), request.options)
-            if answer.rule and answer.allows and not request.revision.has_changed:
+            if answer.rule and answer.allows and not request.has_changed:
                 answer = await self._with_rule_added(answer)
             if not stop.pressed:
                 return answer
@@ -306,10 +279,10 @@ class Permissions:
     def _question(self, request: _Request, decision: Decision) -> Question:
         agent = self._agent()
         return Question(
-            request.key,
+            next(self._keys),
             request.call,
             request.options,
-            why=f"{CHANGED}{decision.reason}" if request.changed else decision.reason,
+            why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             rules=decision.would,
             suggestion=decision.suggestion or "",
             folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,

@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,7 @@ class PolicyEvaluator:
             mode=mode, rules=rules, root=folder, cwd=folder, protected=self._protected or (), home=home
         )
 
-    async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool) -> str:
+    async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
         """Put a rule in force, and with `to_settings` save it for new kernels; return what was done, for the user.
 
         Raises UsageError if it is not a rule. One that cannot be saved is in force all the same.
@@ -93,18 +93,15 @@ class PolicyEvaluator:
             file = str(await to_thread.run_sync(partial(save_rule, kind, rule), abandon_on_cancel=True))
         except UsageError as error:
             return f"{VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
-        # What is denied or asked about adds up; what is allowed does not.
-        is_outranked = kind == "allow" and self.settings.origins.get(kind, "").startswith("environment")
-        self._note_saved(kind, rule, file)
-        outranked = OUTRANKED.format(kind.upper()) if is_outranked else ""
-        return f"{VERBS[kind]} from now on: {rule} (saved in {file}).{outranked}"
-
-    def _note_saved(self, kind: Kind, rule: str, file: str) -> None:
         self.book = self.book.adding(kind, rule, file)
         origin = self.settings.origins.get(kind, "default")
         origins = {**self.settings.origins, kind: file if origin in ("default", file) else f"{origin}, {file}"}
         more: dict[str, Any] = {kind: (*getattr(self.settings, kind), rule)}
         self.settings = replace(self.settings, **more, origins=origins)
+        # What is denied or asked about adds up; what is allowed does not.
+        is_outranked = kind == "allow" and origin.startswith("environment")
+        outranked = OUTRANKED.format(kind.upper()) if is_outranked else ""
+        return f"{VERBS[kind]} from now on: {rule} (saved in {file}).{outranked}"
 
 
 # -- where paths lead, and which are our own --------------------------------------------------------------------------
@@ -125,10 +122,8 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
     """Where each path leads, links followed, also those above one that does not exist; unreadable ones are left out."""
     found = {}
     for path in paths:
-        try:
+        with suppress(OSError, ValueError):
             found[path] = os.path.realpath(path)
-        except (OSError, ValueError):
-            continue
     return found
 
 
@@ -165,6 +160,9 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _folder_locked(file.parent):
             _add(kind, rule, file)
+    except UnicodeEncodeError as error:
+        message = f"The rule cannot be saved in {file}: it or the file has half a character (a lone surrogate)."
+        raise UsageError(message, "Remove that character.") from error
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror or error}."
         raise UsageError(message, "Check the file's permissions.") from error
@@ -174,24 +172,20 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
 @contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    deadline = time.monotonic() + LOCK_SECONDS
     try:
-        deadline = time.monotonic() + LOCK_SECONDS
-        while not _lock(descriptor):
-            if time.monotonic() >= deadline:
-                message = f"Another program has locked {folder}, so the rule was not added."
-                raise UsageError(message, "Try again when that program is done.")
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= deadline:
+                    message = f"Another program has locked {folder}, so the rule was not added."
+                    raise UsageError(message, "Try again when that program is done.") from error
             time.sleep(LOCK_PAUSE_SECONDS)  # in a thread of its own; a blocking flock could not be given up
         yield
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _add(kind: Kind, rule: str, file: Path) -> None:

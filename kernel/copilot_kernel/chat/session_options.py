@@ -7,15 +7,12 @@ from typing import Literal
 
 import anyio
 
+from ..acp.agent_connection import Session
 from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update
 from ..acp.results import option_of, with_mode, with_options
-from ..acp.session import Session
-from ..errors import UsageError
 from . import choices
 from .sessions import SessionManager
 from .state import ConversationState
-
-SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 Offer = Literal["modes", "models", "options"]
 
@@ -56,26 +53,27 @@ class SessionOptions:
         return now
 
     async def set_mode(self, typed: str) -> None:
-        """By the option that is the mode, else by `session/set_mode`. Raises UsageError."""
+        """To a mode of the agent's, by its id or a short name that no other has. Raises UsageError."""
         session = await self._sessions.ready()
-        value = str(choices.find(choices.modes(await self._offered(session, "modes")), typed).value)
-        if not await self._set_category(session, "mode", value):
-            await session.set_mode(value)
-            self._state.set_session(with_mode(self._now(session), value))
+        value = choices.find(choices.modes(await self._offered(session, "modes")), typed).value
+        if not await self._set_category(session, "mode", str(value)):
+            await session.set_mode(str(value))
+            self._state.set_session(with_mode(self._now(session), str(value)))
 
     async def set_model(self, typed: str) -> None:
-        """By the option that is the model, else by `session/set_model`, an older way. Raises UsageError."""
+        """To a model of the agent's, by its id or name. Raises UsageError."""
         session = await self._sessions.ready()
-        value = str(choices.find(choices.models(await self._offered(session, "models")), typed).value)
-        if not await self._set_category(session, "model", value):
-            await session.set_model(value)
-            self._state.set_session(replace(self._now(session), model=value))
+        value = choices.find(choices.models(await self._offered(session, "models")), typed).value
+        if not await self._set_category(session, "model", str(value)):
+            await session.set_model(str(value))
+            self._state.set_session(replace(self._now(session), model=str(value)))
 
     async def set_option(self, option: str, typed: str | bool) -> None:
         """Any option by its id. A value for an option without choices is sent as it is. Raises UsageError."""
         session = await self._sessions.ready()
         setting = choices.find_option(choices.options(await self._offered(session, "options")), option)
-        await self._set(session, setting.id, _choice(setting, typed) if setting.choices else typed)
+        value = choices.find(setting, str(typed)).value if setting.choices else typed
+        await self._set(session, setting.id, value)
 
     async def _set_category(self, session: Session, category: str, value: str) -> bool:
         """Whether there is an option of this category, and it was set."""
@@ -94,12 +92,3 @@ class SessionOptions:
 
     def _now(self, session: Session) -> SessionState:
         return self._state.conversation.state or session.state
-
-
-def _choice(setting: choices.Setting, typed: str | bool) -> str | bool:
-    is_switch = isinstance(setting.choices[0].value, bool)
-    if is_switch and (isinstance(typed, bool) or typed.strip().casefold() in SWITCH):
-        return typed if isinstance(typed, bool) else SWITCH[typed.strip().casefold()]
-    if isinstance(typed, bool):
-        raise UsageError(f"{setting.name} is not a switch.", "Give the name of one of its values.")
-    return choices.find(setting, typed).value

@@ -12,13 +12,18 @@ import logging
 import os
 import platform
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from ..errors import SessionInUse
+
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000
+IN_USE = "This conversation is already open in {}."
+WHERE_ELSE = "Continue there, or close it there and try again; or begin a new one here."
 
 _log = logging.getLogger(__name__)
 
@@ -31,15 +36,6 @@ class SavedSession:
     used: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """What a chat leaves to a later one of this process: the agent's command, its folder, and the session there."""
-
-    agent: str
-    cwd: str
-    session: SavedSession | None
-
-
 class SessionStore:
     """The session of a notebook with one agent, by its command, in one folder; only the user can read the file.
 
@@ -48,7 +44,7 @@ class SessionStore:
 
     def __init__(self, folder: Path, notebook: str, agent: str, cwd: str) -> None:
         self.session: SavedSession | None = None
-        self._key = {"notebook": notebook, "agent": agent, "cwd": cwd}
+        self._notebook, self._agent, self._cwd = notebook, agent, cwd
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
 
@@ -70,10 +66,16 @@ class SessionStore:
             return
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            values = {**self._key, "session": session.id, "used": session.used}
+            place = {"notebook": self._notebook, "agent": self._agent, "cwd": self._cwd}
+            values = {**place, "session": session.id, "used": session.used}
             replace_file(self._file, json.dumps(values), 0o600, sync=False)
         except OSError as error:
             _log.warning("the session cannot be saved in %s: %s", self._file, error)
+
+    def follow(self, before: SessionStore) -> None:
+        """Resume what an earlier chat of this process would have resumed, if that was of the same agent and folder."""
+        if (self._agent, self._cwd) == (before._agent, before._cwd):
+            self.session = before.session
 
     def clear(self) -> None:
         """Forget the session, here and in the file."""
@@ -83,8 +85,46 @@ class SessionStore:
                 self._file.unlink(missing_ok=True)
 
 
+class SessionLocks:
+    """At most one session is held, so that no other conversation opens it, in this process or another.
+
+    `place` is where the conversation is open, for others who want it: "notebook /home/me/book.ipynb", "a chat".
+    """
+
+    def __init__(self, folder: Path, place: str) -> None:
+        self._folder, self._place = folder, place
+        self._held: SessionLock | None = None
+
+    @contextmanager
+    def reserved(self, session_id: str) -> Iterator[SessionLock]:
+        """Keep every other conversation out of a session until the block ends, or longer, if the lock is held then.
+
+        Raises SessionInUse: two conversations in one session would hear and answer each other's questions.
+        """
+        held = self._held
+        is_ours = held is not None and held.session_id == session_id
+        lock = held if held and is_ours else lock_session(self._folder, session_id, self._place)
+        try:
+            yield lock
+        finally:
+            if lock is not self._held:
+                lock.release()
+
+    def hold(self, lock: SessionLock) -> None:
+        """Keep `lock` instead of the one that is held."""
+        if lock is not self._held:
+            self.release()
+            self._held = lock
+
+    def release(self) -> None:
+        """Let others open the session that is held."""
+        if self._held is not None:
+            self._held.release()
+            self._held = None
+
+
 class SessionLock:
-    """An open session, made by `lock_session`. Without a file, where nothing can be locked, it keeps nobody out."""
+    """An open session, made by `lock_session`. Without a descriptor, where nothing can be locked, it locks nothing."""
 
     def __init__(self, session_id: str, file: Path, descriptor: int | None) -> None:
         self.session_id = session_id
@@ -100,30 +140,30 @@ class SessionLock:
             self._descriptor = None
 
 
-def lock_session(folder: Path, session_id: str, place: str) -> SessionLock | None:
-    """Lock a session that is open in `place`; None if it is open elsewhere, in this process or another.
+def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
+    """Lock a session that is open in `place`. Raises SessionInUse if it is open elsewhere, also in this process.
 
     The operating system releases the locks of a process that dies.
     """
-    file = _lock_file(folder, session_id)
+    file = folder / "locks" / _digest(session_id)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = _locked(file)
+    except BlockingIOError as error:
+        raise SessionInUse(IN_USE.format(_holder(file)), WHERE_ELSE) from error
     except OSError as error:
         _log.info("the session cannot be locked in %s: %s", file, error)
         return SessionLock(session_id, file, None)
-    if descriptor is None:
-        return None
     with suppress(OSError):  # a lock that cannot name its holder, for example on a full disk, is still a lock
         os.truncate(descriptor, 0)
         os.write(descriptor, json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
     return SessionLock(session_id, file, descriptor)
 
 
-def lock_holder(folder: Path, session_id: str) -> str:
+def _holder(file: Path) -> str:
     """Where a locked session is open, for the user: the place and the process."""
     try:
-        with open(_lock_file(folder, session_id), "rb") as stream:
+        with file.open("rb") as stream:
             holder = json.loads(stream.read(MAX_HOLDER_BYTES))
     except (OSError, ValueError, RecursionError):
         holder = None
@@ -134,22 +174,16 @@ def lock_holder(folder: Path, session_id: str) -> str:
     return "another program"
 
 
-def _lock_file(folder: Path, session_id: str) -> Path:
-    return folder / "locks" / _digest(session_id)
-
-
-def _locked(file: Path) -> int | None:
-    """A descriptor of the locked file; None if it is locked already. Raises OSError."""
+def _locked(file: Path) -> int:
+    """A descriptor of the locked file. Raises OSError, which is a BlockingIOError if it is locked already."""
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_same_file(file, descriptor):
                 return descriptor
-        except OSError as error:
+        except OSError:
             os.close(descriptor)
-            if isinstance(error, BlockingIOError):
-                return None
             raise
         os.close(descriptor)
 

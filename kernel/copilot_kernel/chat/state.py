@@ -45,15 +45,16 @@ class ConversationState:
         self.observers: list[Callable[[Update | None], None]] = []
         self.failures = FailureFilter()
         self._annotate, self._reports_failures = annotate, reports_failures
-        self._views: dict[int, View] = {}
+        # Those of recent turns.
+        self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
 
     def begin(self, blocks: Sequence[Block], view: View, stop: Stop) -> None:
         """Begin a turn, and show the notices that came between turns. Without blocks, it is a replay."""
         turn = self.conversation.turn + 1
         self.running = RunningTurn(view, stop, is_replay=not blocks)
-        self._views[turn] = view
-        self._views.pop(turn - MAX_VIEWS, None)
+        self.views[turn] = view
+        self.views.pop(turn - MAX_VIEWS, None)
         begun = reduce.begin_turn(self.conversation, blocks)
         self.advance(begun if blocks else replace(begun, live=False))
         pending, self._pending = self._pending, []
@@ -115,15 +116,11 @@ class ConversationState:
         if self.running is not None:
             self.running.view.status(words)
 
-    def view_of(self, turn: int) -> View | None:
-        """The view of a recent turn."""
-        return self._views.get(turn)
-
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
         before, self.conversation = self.conversation, after
         for entry in reduce.changed(before, after):
-            if view := self._views.get(entry.turn):
+            if view := self.views.get(entry.turn):
                 view.show(entry)
         for observe in self.observers:
             observe(update)

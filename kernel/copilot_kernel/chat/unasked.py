@@ -9,7 +9,7 @@ import time
 
 import anyio
 
-from ..acp.messages import Diff, NoticeUpdate
+from ..acp.messages import NoticeUpdate
 from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
@@ -89,7 +89,7 @@ class UnaskedActionMonitor:
             case "perhaps" if call.unasked is None:
                 self._suspects.setdefault(call.id, time.monotonic())
                 self._suspected.set()
-            case "unasked" if self._is_harmless(call):
+            case "unasked" if _is_described_as(call, self._harmless.get(call.id)):
                 pass
             case "unasked" | "refused" if call.unasked is None:
                 self._suspects.pop(call.id, None)
@@ -99,11 +99,6 @@ class UnaskedActionMonitor:
                 if call.unasked is None and self._changed_after_approval(call):
                     return self._marked(now, call)
         return now
-
-    def _is_harmless(self, call: ToolCall) -> bool:
-        """Whether nothing was added since it was checked: a flood of updates must not make us check each time."""
-        before = self._harmless.get(call.id)
-        return before is not None and all(getattr(before, name) is getattr(call, name) for name in _DESCRIPTION)
 
     def _marked(self, now: Conversation, call: ToolCall) -> Conversation:
         mark = self._mark(call)
@@ -120,8 +115,17 @@ class UnaskedActionMonitor:
 
     def _mark(self, call: ToolCall) -> Unasked | None:
         """The mark for a call that went on; None if it did nothing that it should have asked about."""
+        judged = self._judged(call)
+        if judged is None:
+            return None
+        outcome, mark = judged
+        approvals = self._permissions.approvals
+        approvals.ledger = approvals.ledger.acted(call, outcome, mark.words)
+        return mark
+
+    def _judged(self, call: ToolCall) -> tuple[LedgerOutcome, Unasked] | None:
         if went_on(call) == "refused":
-            return self._noted(call, "ran although refused", Unasked(REFUSED))
+            return "ran although refused", Unasked(REFUSED)
         approvals = self._permissions.approvals
         if approvals.take_operation(call):
             return None
@@ -130,15 +134,10 @@ class UnaskedActionMonitor:
         if words is None:
             return None
         if cover := why_covered(call, approvals.standing, context):
-            return self._noted(call, "covered", Unasked(cover, covered=True))
+            return "covered", Unasked(cover, covered=True)
         if not is_denied(call, context) and approvals.unmatched.covers(call, context.root):
             return None
-        return self._noted(call, "ran without asking", Unasked(words))
-
-    def _noted(self, call: ToolCall, outcome: LedgerOutcome, mark: Unasked) -> Unasked:
-        approvals = self._permissions.approvals
-        approvals.ledger = approvals.ledger.acted(call, outcome, mark.words)
-        return mark
+        return "ran without asking", Unasked(words)
 
     def _accusation(self, call: ToolCall, context: PolicyContext) -> str | None:
         if call.standing.questions:
@@ -150,17 +149,11 @@ class UnaskedActionMonitor:
     def _changed_after_approval(self, call: ToolCall) -> bool:
         """Whether the agent now describes something else than what was allowed."""
         allowed = self._permissions.approvals.allowed.get(call.id)
-        if allowed is None or call.standing.asked != "allowed" or not _says_more(call, allowed):
+        if allowed is None or call.standing.asked != "allowed" or _is_described_as(call, allowed):
             return False
         return is_another(call, allowed, self._permissions.policy.settings.folder)
 
 
-def _says_more(call: ToolCall, before: ToolCall) -> bool:
-    """Whether more than output was added: a flood of updates brings little else."""
-    if call.raw_input is not before.raw_input or call.locations != before.locations:
-        return True
-    return _diffs(call) != _diffs(before)
-
-
-def _diffs(call: ToolCall) -> list[Diff]:
-    return [part for part in call.content if isinstance(part, Diff)]
+def _is_described_as(call: ToolCall, before: ToolCall | None) -> bool:
+    """Whether nothing but output was added: a flood of updates must not make us check each time."""
+    return before is not None and all(getattr(before, name) is getattr(call, name) for name in _DESCRIPTION)
