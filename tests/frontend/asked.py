@@ -9,12 +9,12 @@ from html import unescape
 from typing import Any
 
 import pytest
-from comm.base_comm import CommManager
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.slots import OpenQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
+from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell, call, question
 
 EDIT = call(1, "waiting", "Edit notes.txt", kind="edit", locations=(Location("/project/notes.txt"),))
@@ -22,37 +22,22 @@ QUESTION = question(EDIT)
 NOT_ANSWERED = PermissionAnswer(None, "cancel", "no answer was given")
 
 
-class Models:
-    """The widget models that a front end holds."""
-
-    def __init__(self) -> None:
-        self.manager = CommManager()
-        self.open: dict[str, dict[str, Any]] = {}
-
-    def receive(self, kind: str, comm_id: str, data: dict[str, Any]) -> None:
-        if kind == "comm_open":
-            self.open[comm_id] = data["state"]
-        elif kind == "comm_close":
-            del self.open[comm_id]
-        elif data.get("method") == "update":
-            self.open[comm_id] |= data["state"]
+class Models(FrontEnd):
+    """What a person does with a card, and a page with its widgets."""
 
     def buttons(self, name: str) -> list[str]:
-        return [key for key, state in self.open.items() if state.get("description") == name]
-
-    def click(self, comm_id: str) -> None:
-        self._tell(comm_id, {"method": "custom", "content": {"event": "click"}})
+        return [key for key, state in self.models.items() if state.get("description") == name]
 
     def enter(self, label: str, text: str) -> None:
-        self._tell(self.buttons(label)[0], {"method": "update", "state": {"value": text}})
+        self.set(self.described(label), value=text)
 
     def choose(self, index: int) -> None:
-        radio = next(key for key, state in self.open.items() if state["_model_name"] == "RadioButtonsModel")
-        self._tell(radio, {"method": "update", "state": {"index": index}})
+        radio = next(key for key, state in self.models.items() if state["_model_name"] == "RadioButtonsModel")
+        self.set(radio, index=index)
 
     def probes(self) -> list[str]:
         """The models whose views are counted and that nobody has drawn."""
-        return [key for key, state in self.open.items() if state.get("_view_count") == 0]
+        return [key for key, state in self.models.items() if state.get("_view_count") == 0]
 
     async def probed(self, count: int = 1) -> None:
         """Until so many are there."""
@@ -63,10 +48,10 @@ class Models:
     def draw(self) -> None:
         """As a page does that shows all widgets."""
         for key in self.probes():
-            self._tell(key, {"method": "update", "state": {"_view_count": 1}})
+            self.set(key, _view_count=1)
 
     def disabled(self) -> list[str]:
-        return [str(state["description"]) for state in self.open.values() if state.get("disabled") is True]
+        return [str(state["description"]) for state in self.models.values() if state.get("disabled") is True]
 
     async def released(self) -> None:
         """Until every button can be pressed."""
@@ -76,11 +61,8 @@ class Models:
 
     @property
     def complaint(self) -> str:
-        found = (str(state.get("value", "")) for state in self.open.values())
+        found = (str(state.get("value", "")) for state in self.models.values())
         return next((unescape(re.sub("<.*?>", "", value)) for value in found if "alert" in value), "")
-
-    def _tell(self, comm_id: str, data: dict[str, Any]) -> None:
-        self.manager.comm_msg(None, b"", {"content": {"comm_id": comm_id, "data": data}, "buffers": []})
 
 
 def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -68,8 +68,6 @@ class Loop:
 class RecordingCell:
     """`sent` is every message; `outputs` what a front end would hold, in order."""
 
-    command_prefix = "%"
-
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
         self.session, self.clients, self.others_before = "the page that runs the cell", Clients(), 0
@@ -109,6 +107,9 @@ class RecordingCell:
 
     def stream(self, text: str, name: str = "stdout") -> None:
         self._send("stream", {"text/plain": text}, object(), None)
+
+    async def widgets_known(self) -> None:
+        """They are."""
 
     def busy(self) -> None:
         self.busied += 1

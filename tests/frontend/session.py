@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.errors import CopilotError
-from copilot_kernel.frontend import commands
-from copilot_kernel.frontend.choosing import CellOutput
-from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.kernel_session import KernelSession
 
 from .recording import RecordingCell
@@ -42,19 +39,11 @@ class Session:
         cell.widgets = False
         for line in typed:
             cell.typed.put_nowait(line)
-        context, error = self.kernel_session.command_context, None
-        self.kernel_session.watched = live
         try:
-            for step in await commands.read(context, code):
-                match step:
-                    case commands.Command():
-                        await commands.run(context, CellOutput(cell), step)  # type: ignore[arg-type]
-                    case commands.Prompt(text):
-                        await self.kernel_session.prompt(cell, text, Display)  # type: ignore[arg-type]
-        except CopilotError as caught:
-            error = caught
-        self.kernel_session.report_notices(cell)  # type: ignore[arg-type]
-        return Outcome("\n".join(cell.plain), error)
+            await self.kernel_session.run(cell, code)  # type: ignore[arg-type]
+        except CopilotError as error:
+            return Outcome("\n".join(cell.plain), error)
+        return Outcome("\n".join(cell.plain))
 
     def status(self, name: str) -> str:
         """What `%status` says of `name`."""
@@ -62,7 +51,7 @@ class Session:
         return lines[0].removeprefix(name).strip() if lines else ""
 
     async def close(self) -> None:
-        await self.kernel_session.home.close(3)
+        await self.kernel_session.chat_runner.close(3)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import threading
 import warnings
 from dataclasses import replace
 
@@ -26,14 +25,6 @@ pytestmark = pytest.mark.anyio
 # -- buttons --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_click_is_the_answer(models: Models) -> None:
-    cell, place = RecordingCell(), Place()
-    asked = await ask_ready(models, cell, place)
-    models.click(models.buttons("Reject")[0])
-    assert await asked.wait() == PermissionAnswer(REJECT, "you")
-    assert cell.prompts == []
-
-
 async def test_only_the_first_click_counts(models: Models) -> None:
     asked = await ask_ready(models, RecordingCell(), Place())
     allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
@@ -43,35 +34,14 @@ async def test_only_the_first_click_counts(models: Models) -> None:
     models.click(allow)
 
 
-async def test_a_click_from_another_thread_is_the_answer(models: Models) -> None:
-    asked = await ask_ready(models, RecordingCell(), Place())
-    clicking = threading.Thread(target=models.click, args=models.buttons("Allow once"))
-    clicking.start()
-    assert await asked.wait() == PermissionAnswer(ALLOW, "you")
-    clicking.join()
-
-
-async def test_two_questions_are_answered_in_any_order(models: Models) -> None:
-    cell, place = RecordingCell(), Place()
-    first = await ask(cell, place)
-    second = await ask(cell, place, question(call(2), key=2))
-    await models.released()
-    buttons = models.buttons("Allow once")
-    models.click(buttons[1])
-    assert await second.wait() == PermissionAnswer(ALLOW, "you")
-    assert not first.task.done()
-    models.click(models.buttons("Reject")[0])
-    assert await first.wait() == PermissionAnswer(REJECT, "you")
-
-
 async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:
     place = Place()
     asked = await ask(RecordingCell(), place)
     buttons = place.buttons[0] or {}
     view = buttons.pop("application/vnd.jupyter.widget-view+json")
     assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
-    assert view["model_id"] in models.open
-    assert not any("notes.txt" in str(state) for state in models.open.values())
+    assert view["model_id"] in models.models
+    assert not any("notes.txt" in str(state) for state in models.models.values())
     asked.task.cancel()
 
 
@@ -84,7 +54,7 @@ async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models
     place.withdraw[0]()
     assert cell.owned == before + 1
     with warnings.catch_warnings(action="ignore"):
-        assert (models.open, dict(Widget.widgets)) == ({}, {})
+        assert (models.models, dict(Widget.widgets)) == ({}, {})
 
 
 async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
@@ -97,7 +67,7 @@ async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
         await asked.wait()
     place.withdraw[0]()
     models.click(button)
-    assert models.open == {}
+    assert models.models == {}
 
 
 async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: Models) -> None:
@@ -105,12 +75,12 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     asked = await ask(
         RecordingCell(), Place(), question(EDIT, options=(sneaky, PermissionOption("y", "Later", "postpone")))
     )
-    states = [state for state in models.open.values() if "button_style" in state]
+    states = [state for state in models.models.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         (
             "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, kept by the agent)",
             "",
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K: allows this and what the agent takes for the same from now on",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K: from now on, also allows what the agent considers equivalent",
         ),
         ("Later", "", "Later"),
     ]
@@ -177,40 +147,12 @@ async def test_a_number_or_a_name_is_the_answer(line: str, option: PermissionOpt
     assert (answer, cell.prompts) == (PermissionAnswer(option, "you"), [PROMPT])
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("3 because it is too early", "it is too early"),
-        (" reject  BECAUSE of  me\n", "of me"),
-        ("3 because 1 because 2", "1 because 2"),
-    ],
-)
-async def test_a_typed_no_may_have_a_reason(line: str, reason: str) -> None:
-    assert (await typed(line))[0] == PermissionAnswer(REJECT, "you", feedback=reason)
-
-
-async def test_only_a_no_takes_a_reason() -> None:
-    answer, cell = await typed("1 because I say so", "because", "3 because ", "3because x", "1")
-    assert (answer, len(cell.prompts)) == (PermissionAnswer(ALLOW, "you"), 5)
-
-
 async def test_a_console_prints_the_question_alone() -> None:
     place = Place()
     asked = await ask(RecordingCell(cell_id=None), place)
     wanted = {"text/plain": question_text(QUESTION, "/project"), "text/html": question_html(QUESTION, "/project")}
     assert place.shown == [wanted]
     asked.task.cancel()
-
-
-async def test_nonsense_is_asked_again() -> None:
-    answer, cell = await typed("", "yes!", "0", "4", "-1", "Allow", "1 2", "3")
-    assert (answer, cell.prompts) == (PermissionAnswer(REJECT, "you"), [PROMPT] * 8)
-
-
-async def test_a_name_that_two_options_have_is_no_answer() -> None:
-    twins = (PermissionOption("a", "Yes", "allow_once"), PermissionOption("b", "Yes", "allow_always"))
-    answer, cell = await typed("yes", "2", asked=question(EDIT, options=twins))
-    assert (answer, len(cell.prompts)) == (PermissionAnswer(twins[1], "you"), 2)
 
 
 async def test_at_the_end_of_input_the_question_is_not_answered() -> None:
@@ -233,8 +175,8 @@ async def rejected(asked: Question) -> PermissionAnswer:
 
 
 async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
-    reason = "nobody can be asked here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
-    assert await rejected(replace(QUESTION, rules=("Edit",))) == PermissionAnswer(REJECT, "nobody", reason)
+    reason = "no one can answer here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
+    assert await rejected(replace(QUESTION, rules=("Edit",))) == PermissionAnswer(REJECT, "none", reason)
 
 
 async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() -> None:
@@ -248,12 +190,12 @@ async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() ->
 
 async def test_where_no_rule_would_allow_it_none_is_named() -> None:
     odd = call(1, "waiting", "Dance", kind="dance")
-    assert await rejected(question(odd)) == PermissionAnswer(REJECT, "nobody", f"nobody can be asked here{NO_RULE}")
+    assert await rejected(question(odd)) == PermissionAnswer(REJECT, "none", f"no one can answer here{NO_RULE}")
 
 
 async def test_without_a_way_to_reject_it_is_cancelled() -> None:
     answer = await rejected(question(EDIT, options=(ALLOW,)))
-    assert (answer.option, answer.by) == (None, "nobody")
+    assert (answer.option, answer.by) == (None, "none")
 
 
 async def test_a_question_without_options_is_cancelled() -> None:

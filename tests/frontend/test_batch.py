@@ -12,7 +12,6 @@ from copilot_kernel.conversation.model import Entry, Message, Plan
 from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.frontend.batch import Batch
 from copilot_kernel.frontend.output_area import OutputArea
-from copilot_kernel.frontend.slots import MAX_SLOTS
 from copilot_kernel.rendering.entry import render, render_group, render_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,14 +93,6 @@ def test_a_message_that_goes_on_after_it_was_sent_is_told_again_whole() -> None:
     sheet, cell = batch(said(1, "One"), call(2), said(1, "One", " more"))
     sheet.settle()
     assert cell.outputs == [text("One"), render(call(2)), text("One more")]
-
-
-def test_two_hundred_calls_between_messages_stay_under_the_limit_and_nothing_is_lost() -> None:
-    sheet, cell = batch(*(call(n, title=f"step{n}") if n % 2 else said(n, f"word{n}") for n in range(1, 401)))
-    sheet.settle()
-    words = "\n".join(cell.plain).split()
-    assert len(cell.outputs) == MAX_SLOTS
-    assert all(words.count(f"step{n}" if n % 2 else f"word{n}") == 1 for n in range(1, 401))
 
 
 # -- what it depends on ---------------------------------------------------------------------------------------------

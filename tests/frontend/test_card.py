@@ -103,14 +103,14 @@ async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch
 
 OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
 SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
-BY_RULE, WITH_REASON = "Always allow by a rule…", "Reject with a reason…"
+BY_RULE, WITH_REASON = "Always allow by a rule…", "Deny with feedback…"
 
 
 @pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
 async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, place: int, keep: Any) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.click(models.buttons(BY_RULE)[0])
-    assert models.open[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
+    assert models.models[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
     models.enter("Rule", " Edit(*.txt) ")
     models.choose(place)
     await asyncio.sleep(0)
@@ -172,15 +172,15 @@ async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allow
 async def test_a_no_may_have_a_reason(models: Models) -> None:
     asked = await ask(RecordingCell(), Place())
     models.click(models.buttons(WITH_REASON)[0])
-    models.click(models.buttons("Reject & tell")[0])
-    assert models.complaint == "⚠ Write a reason, or go back and reject without one."
-    models.enter("Tell the agent why", " Not this file.\nThe other. ")
-    models.click(models.buttons("Reject & tell")[0])
+    models.click(models.buttons("Deny and send")[0])
+    assert models.complaint == "⚠ Enter your feedback, or go back and deny without it."
+    models.enter("Feedback for the agent", " Not this file.\nThe other. ")
+    models.click(models.buttons("Deny and send")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")
 
 
 async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
     for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
         waiting = await ask(RecordingCell(), Place(), question(about))
-        assert models.open[models.buttons("Allow once")[-1]]["button_style"] == style
+        assert models.models[models.buttons("Allow once")[-1]]["button_style"] == style
         waiting.task.cancel()

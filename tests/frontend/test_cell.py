@@ -92,15 +92,6 @@ async def test_an_answer_is_taken_whether_or_not_it_says_what_it_answers(wire: W
     )
 
 
-async def test_an_answer_that_was_there_before_the_question_is_none(wire: Wire) -> None:
-    wire.reply("stale")
-    wire.ours.poll(5000)
-    asking = asyncio.create_task(wire.cell().input("? "))
-    await wire.question()
-    wire.reply("fresh")
-    assert await within(asking) == "fresh"
-
-
 async def test_an_answer_to_a_withdrawn_question_is_none(wire: Wire) -> None:
     cell = wire.cell()
     withdrawn = asyncio.create_task(cell.input("One? "))
@@ -188,6 +179,7 @@ async def test_every_message_has_the_cell_as_its_parent_and_is_valid_json(wire: 
     cell.update({"text/plain": "b"}, display_id="d")
     cell.stream("c")
     cell.error("E", "e", ["E"])
+    cell.busy()
     plain = {"data": {"text/plain": "half a pair \ufffd"}, "metadata": {"seconds": None}, "transient": {}}
     update = {"data": {"text/plain": "b"}, "metadata": {}, "transient": {"display_id": "d"}}
 
@@ -196,6 +188,7 @@ async def test_every_message_has_the_cell_as_its_parent_and_is_valid_json(wire: 
         {"type": "update_display_data", "content": update, "parent": "this cell"},
         {"type": "stream", "content": {"name": "stdout", "text": "c"}, "parent": "this cell"},
         {"type": "error", "content": {"ename": "E", "evalue": "e", "traceback": ["E"]}, "parent": "this cell"},
+        {"type": "status", "content": {"execution_state": "busy"}, "parent": "this cell"},
     ]
 
 
@@ -213,11 +206,6 @@ async def test_a_comm_belongs_to_the_cell_that_owns_it_else_to_the_message_being
     ]
 
 
-def test_the_kernel_s_status_is_that_of_the_cell_s_own_request(wire: Wire) -> None:
-    wire.cell().busy()
-    assert wire.published == [{"type": "status", "content": {"execution_state": "busy"}, "parent": "this cell"}]
-
-
 # -- what an agent sent may hold anything; a Jupyter message is JSON in UTF-8 ---------------------------------------
 
 
@@ -227,8 +215,7 @@ def test_the_kernel_s_status_is_that_of_the_cell_s_own_request(wire: Wire) -> No
         ({"a": [1, True, None, 2.5, "ä 😀"]}, {"a": [1, True, None, 2.5, "ä 😀"]}),
         ([float("nan"), -float("inf")], [None, None]),
         ("half a pair: \ud83d", "half a pair: \ufffd"),
-        ({"\udc80": b"\x00\xff"}, {"\ufffd": "AP8="}),
-        ((1, {2}), [1, [2]]),
+        ({"\udc80": (1, 2)}, {"\ufffd": [1, 2]}),
         ({3: object}, {"3": str(object)}),
     ],
 )

@@ -10,7 +10,8 @@ import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.answering import MAX_ATTEMPTS
 from copilot_kernel.frontend.choosing import FAILED, UNCHANGED, UNSURE, choose
-from copilot_kernel.frontend.command_output import Menu, Report, rendered
+from copilot_kernel.frontend.command_output import Menu
+from copilot_kernel.rendering.report import Report, render_report
 from copilot_widgets.field import PickerField, Picks
 from ipywidgets import Widget
 
@@ -24,7 +25,7 @@ MODE = PickerField("Mode", ("agent", "plan"), 0)
 SHORT = PickerField("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
 MODEL = PickerField("Model", ("fast", "slow", "plan"), 1)
 REPORT = Report("Mode", rows=(("agent",), ("plan",)))
-STATIC = rendered(REPORT)
+STATIC = render_report(REPORT)
 PROMPT = "1) agent  2) plan  (leave empty to change nothing): "
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

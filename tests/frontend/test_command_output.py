@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,8 +55,19 @@ class Known:
     def state(self) -> Any:
         return self.now.state
 
+    async def do(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        return await work(self)
+
+    @property
+    def options(self) -> Known:
+        """Of the chat, which this is, too."""
+        return self
+
     async def offered(self, what: str) -> Any:
         return self.now.state
+
+    def set_permission_mode(self, mode: str) -> None:
+        self.now.in_force.in_mode(mode)
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         return self.now.sessions

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound, AuthRequired, ModelFailed, UsageError
-from copilot_kernel.rendering.failure import render_failure
+from copilot_kernel.errors import AgentNotFound, AuthRequired, UsageError
 
 from ..agent.command import COMMAND
 from .session import Outcome, Session, session
@@ -160,7 +159,7 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
     assert ["allow", "Bash(echo", "*)", "this", "conversation"] in [line.split() for line in shown.splitlines()]
     decided = [line.split() for line in shown.splitlines() if "$ echo out" in line]
     assert [(row[4], row[5]) for row in decided[-3:]] == [
-        ("rejected", "nobody"),
+        ("rejected", "none"),
         ("allowed", "rule"),
         ("rejected", "rule"),
     ]
@@ -192,30 +191,6 @@ def test_the_reason_of_a_no_goes_to_the_agent_and_its_answer_into_the_same_cell(
     places = [text.rfind(each) for each in ("Rejected: Deny", "You told the agent: demo: say", "I shall not touch it")]
     assert (places == sorted(places), -1 in places, text.count("demo agent ·")) == (True, False, 1)
     assert "This is prompt 3 of this session" in demo.run("demo: remember").text
-
-
-@pytest.mark.parametrize("live", [True, False])
-def test_a_saved_notebook_tells_what_ran_without_asking(demo: Session, live: bool) -> None:
-    text = demo.run("demo: unasked echo out", live=live).text
-    assert "⚠ ran a command without asking" in text
-    assert text.splitlines()[-1].startswith("⚠ 1 action ran without asking · demo agent")
-    assert "ran without asking" in demo.run("%permissions").text
-
-
-def test_what_a_rule_would_have_allowed_is_not_accused(demo: Session) -> None:
-    demo.run("%permissions allow Bash(echo *)")
-    text = demo.run("demo: unasked echo out").text
-    assert ("covered by the rule Bash(echo *)" in text, "⚠" in text) == (True, False)
-
-
-def test_acting_without_asking_can_cancel_the_turn(start: Start) -> None:
-    text = start(COPILOT_KERNEL_ON_UNASKED="cancel").run("demo: unasked echo out\nslow 10000").text
-    assert "The turn was cancelled, because the agent ran a command without asking: $ echo out" in text
-
-
-def test_a_mode_that_is_not_the_default_stands_in_every_footer(demo: Session) -> None:
-    demo.run("%permissions mode plan")
-    assert "permissions: plan · demo agent" in demo.run("demo: say hi", live=False).text
 
 
 # -- sessions -------------------------------------------------------------------------------------------------------
@@ -278,28 +253,6 @@ def test_signing_in_and_out(start: Start) -> None:
     assert isinstance(made.run("demo: say Hello").error, AuthRequired)
 
 
-@pytest.mark.parametrize(
-    ("name", "ways"), [("copilot", ("copilot login", "gh auth login")), ("Other", ("Other lists no way to sign in",))]
-)
-def test_where_the_agent_names_no_way_to_sign_in_the_error_names_one(
-    start: Start, name: str, ways: tuple[str, ...]
-) -> None:
-    made = start(COPILOT_KERNEL_DEMO=f"signed-out,auth=none,name={name}")
-    for code in ("hello", "%login"):
-        error = made.run(code).error
-        assert error is not None
-        assert [way for way in ways if way not in render_failure(error)["text/plain"]] == []
-
-
-def test_a_failure_that_copilot_reports_as_text_fails_the_cell(start: Start) -> None:
-    made = start(COPILOT_KERNEL_DEMO="name=Copilot")
-    for live in (True, False):
-        outcome = made.run("demo: say Half an ans\nsay Error: 402 You have no quota", live=live)
-        assert isinstance(outcome.error, ModelFailed)
-        assert (outcome.text.count("Half an ans"), outcome.text.count("You have no quota")) == (1, 0)
-        assert "choose another model" in outcome.error.hint
-
-
 def test_the_servers_are_shown_without_their_secrets(start: Start) -> None:
     servers = (
         '[{"name": "files", "command": "files-server", "args": []},'
@@ -333,21 +286,6 @@ def test_the_next_kernel_of_a_notebook_goes_on_but_not_in_batch(tmp_path: Path) 
     assert ("Continues" in batch.text, (tmp_path / "state" / "sessions").exists()) == (False, False)
     watched = lives(tmp_path, *cells, JPY_SESSION_NAME=str(book))[1].text
     assert ("Continues the conversation" in watched, "say one" in watched) == (True, True)
-
-
-def test_behind_a_gateway_a_notebook_of_another_machine_is_remembered_for_its_user(tmp_path: Path) -> None:
-    gateway = {"KERNEL_GATEWAY": "1", "JPY_SESSION_NAME": "/elsewhere/book.ipynb"}
-    lives(tmp_path, "demo: say mine", KERNEL_USERNAME="alice", **gateway)
-    (bob,) = lives(tmp_path, "demo: remember", KERNEL_USERNAME="bob", **gateway)
-    (alice,) = lives(tmp_path, "demo: remember", KERNEL_USERNAME="alice", **gateway)
-    assert ("Continues" in bob.text, "Continues the conversation" in alice.text) == (False, True)
-
-
-def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder(tmp_path: Path) -> None:
-    (project := tmp_path / "project").mkdir()
-    gateway = {"KERNEL_GATEWAY": "1", "KERNEL_WORKING_DIR": str(project), "COPILOT_KERNEL_CWD": ""}
-    (outcome,) = lives(tmp_path, "demo: unasked pwd", **gateway)
-    assert str(project) in outcome.text
 
 
 def test_behind_a_gateway_an_agent_that_is_missing_is_explained(tmp_path: Path) -> None:

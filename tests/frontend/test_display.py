@@ -119,18 +119,6 @@ async def test_the_footer_of_a_batch_run_has_no_time_in_it() -> None:
 # -- questions ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_decided_question_is_replaced_by_what_it_was_about() -> None:
-    scene, asked = Scene(), call(1, "waiting")
-    scene.display.show(asked)
-    asking = await scene.ask(asked)
-    assert (scene.plain(), scene.person.withdrawn) == (["May it do 1?"], [])
-    scene.person.answers[1].set_result(ALLOWED)
-    assert await asking == ALLOWED
-    decided = call(1, "in_progress", decision=ALLOWED.words)
-    scene.display.show(decided)
-    assert (scene.plain(), scene.person.withdrawn) == ([render(decided)["text/plain"]], [1])
-
-
 async def test_a_question_that_is_taken_back_is_gone() -> None:
     scene, asked = Scene(), call(1, "waiting")
     scene.display.show(asked)

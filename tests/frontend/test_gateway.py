@@ -25,7 +25,6 @@ from copilot_kernel.frontend import gateway
 from copilot_kernel.frontend.kernel_session import KernelSession
 
 from ..chat.people import Person
-from .recording import RecordingCell
 
 GATEWAY = {"KERNEL_GATEWAY": "1", "PATH": "/usr/bin"}
 
@@ -40,12 +39,6 @@ def test_the_agent_works_in_the_notebooks_folder(tmp_path: Path) -> None:
     assert gateway.notices(settings, environ) == []
 
 
-def test_a_folder_that_was_set_is_the_folder(tmp_path: Path) -> None:
-    set_here, environ = Settings(cwd="/project"), {**GATEWAY, "KERNEL_WORKING_DIR": str(tmp_path)}
-    assert gateway.with_notebook_folder(set_here, environ) == set_here
-    assert gateway.notices(set_here, environ) == []
-
-
 @pytest.mark.parametrize("named", ["/no/such/folder", ".", "", "/dev/null", "/etc\0", None])
 def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(named: str | None) -> None:
     environ = {**GATEWAY, **({} if named is None else {"KERNEL_WORKING_DIR": named})}
@@ -54,17 +47,6 @@ def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(
     assert f"The agent works in {os.getcwd()}" in notice
     assert "COPILOT_KERNEL_CWD" in notice
     assert ("/no/such/folder" in notice) is (named == "/no/such/folder")
-
-
-def test_a_first_cell_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KERNEL_GATEWAY", "1")
-    monkeypatch.setenv("KERNEL_WORKING_DIR", "/no/such/folder")
-    kernel_session = KernelSession()
-    assert kernel_session.command_context.settings.cwd == ""
-    cells = [RecordingCell(live=False), RecordingCell(live=True)]
-    for cell in cells:
-        kernel_session.report_notices(cell)
-    assert ["/no/such/folder" in cell.printed for cell in cells] == [True, False]
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -103,15 +85,15 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
     kernel_session = KernelSession()
-    kernel_session.watched = True
+    kernel_session._watched = True
     kernel_session.command_context.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
     try:
-        turn = await kernel_session.home.ask([TextBlock("demo: say one")], Person())
+        turn = await kernel_session.chat_runner.ask([TextBlock("demo: say one")], Person())
         async with Chat(kernel_session.command_context.settings) as other:
             with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
                 await other.resume(turn.session_id, Person())
     finally:
-        await kernel_session.home.close(5)
+        await kernel_session.chat_runner.close(5)
 
 
 def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:

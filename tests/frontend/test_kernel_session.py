@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.chat import Turn
-from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.kernel_session import EXPOSED, KernelSession
 
 from .recording import RecordingCell
@@ -55,13 +54,13 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
     async def ask(*_: object) -> Turn:
         return Turn(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session.home, "ask", ask)
+    monkeypatch.setattr(kernel_session.chat_runner, "ask", ask)
     return kernel_session
 
 
 async def prompted(kernel_session: KernelSession, live: bool = True) -> str:
     cell = RecordingCell(live=live)
-    await kernel_session.prompt(cell, "Hello", lambda cell, asking, **more: Display(cell, asking, **more))  # type: ignore[arg-type]
+    await kernel_session.run(cell, "Hello")  # type: ignore[arg-type]
     return cell.printed
 
 

@@ -33,11 +33,6 @@ def test_a_message_stands_between_what_came_before_it_and_what_came_after() -> N
     assert shown(call(1), said(2, "So."), call(3)).outputs == [group(call(1)), text("So."), group(call(3))]
 
 
-def test_a_late_change_is_drawn_where_its_entry_is() -> None:
-    cell = shown(call(1, "in_progress"), said(2, "So."), call(1, "completed"))
-    assert cell.outputs == [group(call(1)), text("So.")]
-
-
 def test_a_message_that_goes_on_after_a_tool_call_goes_on_in_its_own_output() -> None:
     cell = shown(said(1, "One"), call(2), said(1, "One", " more"))
     assert cell.outputs == [text("One more"), group(call(2))]
@@ -111,15 +106,6 @@ def test_an_entry_that_looks_as_it_did_is_not_sent_again() -> None:
     assert cell.kinds == ["display"]
 
 
-def test_at_most_twenty_sends_a_second_whatever_changes() -> None:
-    sheet, cell, loop = page()
-    for tick in range(2000):
-        entry_id = tick % 30
-        sheet.put(said(entry_id, f"{tick}" * 3) if entry_id % 2 else call(entry_id, title=f"Step {tick}"))
-        loop.pass_time(0.001)
-    assert len(cell.sent) <= 2 * MAX_PER_SECOND + 30
-
-
 def test_a_large_output_rests_longer_and_does_not_hold_up_a_small_one() -> None:
     sheet, cell, loop = page()
     size = 200_000
@@ -148,18 +134,6 @@ def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None
     assert "".join("".join(cell.plain).split()) == "".join(source.split())
     assert sent / len(source) < 7.5
     assert len(cell.sent) <= 3 * MAX_PER_SECOND + len(cell.outputs)
-
-
-def test_settling_sends_what_rests() -> None:
-    sheet, cell, loop = page()
-    sheet.put(said(1, "a"))
-    loop.pass_time()
-    sheet.put(said(1, "a", "b"))
-    sheet.put(call(2))
-    sheet.settle()
-    assert cell.outputs == [text("ab"), group(call(2))]
-    loop.pass_time(LONG_AGO)
-    assert len(cell.sent) == 3
 
 
 def test_what_comes_after_the_end_is_drawn_where_it_belongs() -> None:

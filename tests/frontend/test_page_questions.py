@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.frontend.output_area import AFTER_ANSWER, WIDGET_VIEW
-from copilot_kernel.frontend.slots import MAX_QUESTIONS, MAX_SLOTS, OpenQuestion
+from copilot_kernel.frontend.slots import MAX_QUESTIONS, OpenQuestion
 
 from .recording import call, notice, said
 from .sheet import LONG_AGO, group, page, passing, text
@@ -30,21 +30,6 @@ def test_a_question_stands_where_its_call_stood_alone_and_makes_way_for_it() -> 
     loop.pass_time(AFTER_ANSWER)
     decided = group(call(2, decision="Allowed: Allow once (you)"))
     assert (cell.outputs, withdrawn) == ([text("I edit."), decided], [len(cell.sent)])
-
-
-def test_a_question_about_one_of_several_calls_takes_it_to_an_output_of_its_own() -> None:
-    sheet, cell, loop = page()
-    for entry in (call(1), call(2, "waiting")):
-        sheet.put(entry)
-    loop.pass_time(LONG_AGO)
-    close = sheet.open_question(2, OpenQuestion(QUESTION, lambda: None))
-    loop.pass_time(LONG_AGO)
-    assert cell.outputs == [group(call(1)), QUESTION]
-    close(notice(-1, "Allowed"))
-    sheet.put(call(2))
-    sheet.put(call(3))
-    loop.pass_time(LONG_AGO)
-    assert cell.outputs == [group(call(1)), group(call(2), call(3))]
 
 
 def test_a_question_about_an_earlier_call_of_several_keeps_its_place() -> None:
@@ -81,22 +66,6 @@ def test_a_question_is_drawn_at_once_however_much_was_sent() -> None:
     sheet.open_question(2, OpenQuestion(QUESTION, lambda: None))
     loop.pass_time()
     assert cell.outputs[-1] == QUESTION
-
-
-def test_open_questions_have_each_an_output_after_the_limit_too() -> None:
-    sheet, cell, loop = page()
-    for number in range(100):
-        sheet.put(call(number) if number % 2 else said(number, "word"))
-    bundles = [{"text/plain": f"May{number}?"} for number in range(MAX_QUESTIONS)]
-    questions = [OpenQuestion(bundle, lambda: None) for bundle in bundles]
-    closes = [sheet.open_question(99 - 2 * number, each) for number, each in enumerate(questions)]
-    loop.pass_time(LONG_AGO)
-    assert [output for output in cell.outputs if output in bundles] == bundles
-    for number, close in enumerate(closes):
-        close(notice(-number - 1, f"line{number}"))
-    loop.pass_time(LONG_AGO)
-    assert len(cell.outputs) <= MAX_SLOTS + MAX_QUESTIONS
-    assert [word for word in " ".join(cell.plain).split() if word.startswith(("May", "line"))] == []
 
 
 # -- a question's buttons -------------------------------------------------------------------------------------------

@@ -6,17 +6,13 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from copilot_kernel.acp.elicitation import parse_elicitation
+from copilot_kernel.chat import Turn, View
 from copilot_kernel.frontend import answering
-from copilot_kernel.frontend.asking import Asking
-from copilot_kernel.frontend.choosing import UNCHANGED, choose
-from copilot_kernel.frontend.command_output import Menu, Report
-from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
 from copilot_kernel.permissions.question import PermissionAnswer
-from copilot_widgets.field import PickerField, Picks
 
 from .asked import QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
@@ -70,18 +66,6 @@ async def test_one_that_a_page_draws_is_not(models: Models) -> None:
     assert await first.wait() == PermissionAnswer(ALLOW, "you")
 
 
-@pytest.mark.usefixtures("short_grace")
-async def test_each_page_that_is_loaded_is_asked_anew(models: Models) -> None:
-    cell = RecordingCell()
-    asked = await ask_ready(models, cell, Place())
-    for number in range(2):
-        cell.clients.connected(f"page {number}")
-        await models.probed()
-        models.draw()
-    cell.clients.connected("a page without the question")
-    assert await asked.wait() == UNSEEN
-
-
 async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +93,7 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
     notebook.write_text(json.dumps({"outputs": [place.buttons[0]]}))
     loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), answering._is_saved
 
-    def is_saved(widgets: answering.Widget) -> bool:
+    def is_saved(widgets: Any) -> bool:
         loop.call_soon_threadsafe(looked.set)
         return look(widgets)
 
@@ -144,46 +128,17 @@ async def test_without_another_page_a_question_waits_for_ever(models: Models) ->
 
 
 @pytest.mark.usefixtures("no_grace")
-async def test_a_form_is_cancelled_too(models: Models) -> None:
-    cell = RecordingCell()
-    display = Display(cell, Asking(cell))  # type: ignore[arg-type]
-    cell.clients.connected("a page loaded later")
-    form = {"mode": "form", "message": "Who?", "requestedSchema": {"properties": {"name": {"type": "string"}}}}
-    answer = await asyncio.wait_for(display.elicit(parse_elicitation(form)), 5)
-    display.close()
-    assert (answer.action, display.unseen, models.open) == ("cancel", ["Who?"], {})
-    assert f"Cancelled ({answering.UNSEEN})" in "".join(cell.plain)
-
-
-@pytest.mark.usefixtures("no_grace")
-async def test_a_picker_leaves_everything_as_it_is(models: Models) -> None:
-    cell = RecordingCell()
-    cell.clients.connected("a page loaded later")
-
-    async def apply(_: Picks) -> str:
-        raise AssertionError("nothing was chosen")
-
-    menu = Menu((PickerField("Mode", ("one", "two")),), "Apply", Report("Modes"))
-    await asyncio.wait_for(choose(cell, menu, apply), 5)  # type: ignore[arg-type]
-    assert (cell.plain, models.open) == ([f"ℹ {UNCHANGED}"], {})
-
-
-@pytest.mark.usefixtures("no_grace")
 async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     lost, again = RecordingCell(), RecordingCell()
-    display = Display(lost, Asking(lost))  # type: ignore[arg-type]
-    lost.clients.connected("a page loaded later")
-    await asyncio.wait_for(display.ask(QUESTION), 5)
-    assert display.unseen == ["Edit notes.txt"]
-
     kernel_session = KernelSession()
 
-    async def prompt(*_: object) -> None:
-        """The turn is over at once."""
+    async def prompt(_: object, view: View) -> Turn:
+        lost.clients.connected("a page loaded later")
+        assert (await asyncio.wait_for(view.ask(QUESTION), 5)).option is None
+        return Turn(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session.home, "ask", prompt)
-    monkeypatch.setattr(display, "finish", lambda _: None)
-    await kernel_session.prompt(lost, "Edit", lambda *_, **__: display)  # type: ignore[arg-type]
+    monkeypatch.setattr(kernel_session.chat_runner, "ask", prompt)
+    await kernel_session.run(lost, "Edit")  # type: ignore[arg-type]
     before = lost.printed
     kernel_session.report_notices(lost)  # type: ignore[arg-type]
     assert lost.printed == before

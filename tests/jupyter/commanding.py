@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .front_end import FrontEnd, Message, Outcome, is_output
-
-WIDGET = "application/vnd.jupyter.widget-view+json"
+from .asked import Asked
+from .front_end import FrontEnd, Outcome
 
 
 def own(folder: Path, **more: str) -> dict[str, str]:
@@ -21,39 +20,13 @@ def status(front_end: FrontEnd, name: str) -> str:
     return lines[0].removeprefix(name).strip() if lines else ""
 
 
-def model(front_end: FrontEnd, description: str, since: int) -> str:
-    """The id of the control that says `description`."""
-
-    def wanted(message: Message) -> bool:
-        state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
-        return bool(state.get("description") == description)
-
-    return str(front_end.see(wanted, start=since)["content"]["comm_id"])
-
-
-class Picked:
+class Picked(Asked):
     """A cell in which widgets stand that want an answer."""
 
-    def __init__(self, front_end: FrontEnd, code: str) -> None:
-        self.front_end, self.since = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
-        self.shown = front_end.see(lambda m: is_output(m, self.cell) and WIDGET in str(m["content"]))
-
     def enter(self, control: str, **state: Any) -> None:
-        data = {"method": "update", "state": state, "buffer_paths": []}
-        self.front_end.comm(model(self.front_end, control, self.since), data)
-
-    def click(self, button: str) -> None:
-        self.front_end.click(model(self.front_end, button, self.since))
+        model = next(key for key, each in self.models().items() if each.get("description") == control)
+        self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
 
     def press(self, button: str) -> Outcome:
         self.click(button)
         return self.finish()
-
-    def finish(self) -> Outcome:
-        """The cell's end, which leaves no widget in the front end."""
-        outcome = self.front_end.finish(self.cell)
-        seen = self.front_end.published[self.since :]
-        opened = {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_open"}
-        assert opened == {m["content"]["comm_id"] for m in seen if m["msg_type"] == "comm_close"}
-        return outcome

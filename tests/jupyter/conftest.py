@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .asked import Wire
 from .front_end import ARGV, FrontEnd, kernel_process, no_settings
 
 
@@ -16,6 +17,27 @@ from .front_end import ARGV, FrontEnd, kernel_process, no_settings
 def front_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
     """A kernel with the demo agent, shared by a module's tests: each leaves it idle."""
     with kernel_process(tmp_path_factory.mktemp("kernel"), {}) as front_end:
+        yield front_end
+        assert front_end.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def notebook(front_end: FrontEnd) -> FrontEnd:
+    """The same, having shown that it has widgets."""
+    front_end.open_control()
+    return front_end
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    return Wire(tmp_path_factory.mktemp("wire"))
+
+
+@pytest.fixture(scope="module")
+def wired(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
+    """A front end with widgets, on a kernel whose agent is behind `wire`."""
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
+        front_end.open_control()
         yield front_end
         assert front_end.complaints() == []
 

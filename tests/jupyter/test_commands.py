@@ -23,30 +23,10 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
 def test_what_is_picked_is_set_and_a_line_stands_where_the_picker_stood(rich: FrontEnd) -> None:
     rich.run("%mode agent")
     picker = Picked(rich, "%mode")
-    assert "plan" in picker.shown["content"]["data"]["text/plain"]
+    assert "plan" in picker.outputs()[-1]["text/plain"]
     picker.enter("Mode", index=1)
     outcome = picker.press("Apply")
     assert (outcome.status, outcome.text, status(rich, "Mode")) == ("ok", "ℹ Mode: Plan", "Plan")
-
-
-def test_several_options_are_picked_at_once(rich: FrontEnd) -> None:
-    for code in ("%mode agent", "%model scripted", "%options effort low", "%options allow_all off"):
-        assert rich.run(code).status == "ok"
-    picker = Picked(rich, "%options")
-    picker.enter("Effort", index=1)
-    picker.enter("Allow everything", index=0)
-    assert picker.press("Apply").text == "ℹ Effort: Medium, Allow everything: on"
-    assert (status(rich, "Effort"), status(rich, "Allow everything")) == ("Medium", "on")
-
-
-def test_an_interrupt_takes_the_picker_away(rich: FrontEnd) -> None:
-    before = status(rich, "Mode")
-    picker, queued = Picked(rich, "%mode"), rich.execute("demo: say Never")
-    picker.enter("Mode", index=2)
-    rich.manager.interrupt_kernel()
-    outcome = picker.finish()
-    assert (outcome.error[0], outcome.text, rich.finish(queued).status) == ("Cancelled", f"ℹ {UNCHANGED}", "aborted")
-    assert status(rich, "Mode") == before
 
 
 def test_completion_and_inspection_work_while_a_picker_waits(rich: FrontEnd) -> None:
@@ -64,7 +44,7 @@ def test_a_session_is_picked_and_what_was_said_is_shown(rich: FrontEnd) -> None:
     rich.run("demo: say Pears")
     for code in ("%sessions", "%resume"):
         picker = Picked(rich, code)
-        listed = picker.shown["content"]["data"]["text/plain"]
+        listed = picker.outputs()[-1]["text/plain"]
         picker.enter("Session", index=next(n for n, line in enumerate(listed.splitlines()[2:]) if "Apples" in line))
         outcome = picker.press("Resume")
         assert (outcome.status, "Resuming: " in outcome.text, "say Apples" in outcome.text) == ("ok", True, True)

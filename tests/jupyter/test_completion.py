@@ -70,7 +70,6 @@ async def matches(code: str, command_context: CommandContext | None = None) -> l
     ("code", "cursor", "found", "start"),
     [
         ("/re", 3, ["/reset", "/review"], 0),
-        ("/rev", 4, ["/review"], 0),
         ("/review", 7, [], 0),
         ("/memory sh", 10, ["/memory show"], 0),
         ("/$", 2, ["/$skill"], 0),
@@ -82,11 +81,8 @@ async def matches(code: str, command_context: CommandContext | None = None) -> l
         ("%mode ", 6, ["agent", "plan"], 6),
         ("%%mode  p", 9, ["plan"], 8),
         ("Hello\n%mode a\nworld", 13, ["agent"], 12),
-        ("%options car", 12, ["careful"], 9),
         ("%options careful o", 18, ["off", "on"], 17),
         ("%nonsense a", 11, [], 10),
-        ("%status ", 8, [], 8),
-        ("%permissions mode b", 19, ["bypassPermissions"], 18),
     ],
 )
 async def test_commands_and_what_follows_them(code: str, cursor: int, found: list[str], start: int) -> None:

@@ -58,23 +58,6 @@ def test_another_message_has_its_busy_and_idle_and_the_cell_is_busy_again(front_
     assert states(front_end, running, other) == ["0 busy", "1 busy", "1 idle", "0 busy"]
 
 
-def test_a_text_widget_can_be_typed_into_while_a_cell_runs(front_end: FrontEnd, running: str) -> None:
-    """The front end's half of ipywidgets sends the next state when the last one's idle has come."""
-    state = {"_model_module": "@jupyter-widgets/controls", "_model_module_version": "2.0.0", "_model_name": "TextModel"}
-    state |= {"_view_module": "@jupyter-widgets/controls", "_view_module_version": "2.0.0", "_view_name": "TextView"}
-    opening = {"comm_id": "typed", "target_name": "jupyter.widget", "data": {"state": state, "buffer_paths": []}}
-    front_end.idle(front_end.send("comm_open", opening, {"version": "2.1.0"}))
-
-    for length in range(1, len("because") + 1):
-        update = {"method": "update", "state": {"value": "because"[:length]}, "buffer_paths": []}
-        front_end.idle(front_end.comm("typed", update), limit=2)
-    asked = front_end.comm("typed", {"method": "request_state"})
-    answer = front_end.see(lambda m: m["msg_type"] == "comm_msg" and parent(m) == asked)
-
-    assert answer["content"]["data"]["state"]["value"] == "because"
-    front_end.idle(front_end.send("comm_close", {"comm_id": "typed", "data": {}}))
-
-
 def test_a_message_to_a_closed_widget_is_dropped_in_silence(front_end: FrontEnd) -> None:
     before = front_end.log.read_text()
     late = front_end.click("a-widget-that-was-closed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from copilot_kernel.jupyter.history import History
+from copilot_kernel.jupyter.history import select
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,5 @@ from copilot_kernel.jupyter.history import History
     ],
 )
 def test_history_is_given_oldest_first(access: str, choice: dict[str, Any], numbers: list[int]) -> None:
-    history = History()
-    for number, code in ((1, "say hello"), (2, "say more"), (4, "%help"), (5, "say hello")):
-        history.add(number, code)
-    assert [line[1] for line in history.select(access, **choice)] == numbers
+    history = [(0, 1, "say hello"), (0, 2, "say more"), (0, 4, "%help"), (0, 5, "say hello")]
+    assert [line[1] for line in select(history, access, **choice)] == numbers

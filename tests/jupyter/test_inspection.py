@@ -35,8 +35,3 @@ MODE = "\n\n".join((TABLE["mode"].usage, TABLE["mode"].summary, TABLE["mode"].de
 def test_the_command_under_the_cursor_is_explained(code: str, cursor: int, about: str | None) -> None:
     reply = inspect(code, cursor, NOW)
     assert (reply["found"], reply["data"].get("text/plain")) == (about is not None, about)
-
-
-@pytest.mark.parametrize("name", TABLE)
-def test_every_command_is_explained(name: str) -> None:
-    assert inspect(f"%{name}", 2, NOW)["data"]["text/plain"].startswith(TABLE[name].usage)

@@ -47,33 +47,15 @@ def test_the_answer_is_shown_in_the_cell(front_end: FrontEnd) -> None:
 
 def test_a_front_end_is_told_the_language_what_this_is_and_where_to_read_on(front_end: FrontEnd) -> None:
     info = front_end.ask("kernel_info_request")
-    assert info["language_info"] == {
-        "name": "copilot",
-        "version": __version__,
-        "mimetype": "text/x-markdown",
-        "file_extension": ".md",
-        "pygments_lexer": "markdown",
-        "codemirror_mode": "markdown",
-    }
+    assert info["language_info"].items() >= {"name": "copilot", "version": __version__, "file_extension": ".md"}.items()
     assert info["banner"].startswith(f"Copilot Kernel {__version__}: each cell is a prompt to a coding agent")
     assert [link["text"] for link in info["help_links"]] == ["GitHub Copilot CLI", "Agent Client Protocol"]
     assert all(link["url"].startswith("https://") for link in info["help_links"])
 
 
-def test_the_agent_works_in_the_folder_of_the_notebook(front_end: FrontEnd) -> None:
-    work = front_end.process.cwd()
-    assert work in front_end.run("demo: unasked pwd").text
-
-
 def test_an_empty_cell_does_nothing(front_end: FrontEnd) -> None:
     outcome = front_end.run(" \n ")
     assert (outcome.status, outcome.outputs) == ("ok", [])
-
-
-def test_an_unknown_command_does_not_reach_the_agent(front_end: FrontEnd) -> None:
-    outcome = front_end.run("%hepl")
-    assert outcome.error == ("UsageError", "No such command: %hepl")
-    assert "Did you mean %help?" in outcome.text
 
 
 def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from .asked import ALLOW, DENY, Asked, Wire
-from .front_end import LIMIT, FrontEnd, kernel_process
+from .front_end import LIMIT, FrontEnd
 
 CHANGED = "The agent has changed this call since it was shown."
 
 
-@pytest.fixture(scope="module")
-def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
-    return Wire(tmp_path_factory.mktemp("wire"))
-
-
-@pytest.fixture(scope="module")
-def notebook(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
-        front_end.open_control()
-        yield front_end
-        assert front_end.complaints() == []
+@pytest.fixture
+def notebook(wired: FrontEnd) -> FrontEnd:
+    return wired
 
 
 def question(asked: Asked) -> str:

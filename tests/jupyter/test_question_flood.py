@@ -24,11 +24,6 @@ ANSWER_LIMIT = 2.0
 
 
 @pytest.fixture(scope="module")
-def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
-    return Wire(tmp_path_factory.mktemp("wire"))
-
-
-@pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
     with_guard = tuple(each for each in ARGV if "guard" not in each)  # without it, all answers come in one second
     environ = {"COPILOT_KERNEL_AGENT": wire.agent}
@@ -63,16 +58,6 @@ def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, w
     assert busiest_second(notebook.published[start:]) < SERVER_LIMIT / 4
     assert len(asked.outputs()) < MOST_OUTPUTS
     assert ("Allowed: Allow once (you)" in outcome.text, "Update 4999" in outcome.text) == (True, True)
-
-
-def test_a_question_that_came_before_a_storm_is_there_after_it(notebook: FrontEnd, wire: Wire) -> None:
-    wire.mark()
-    asked = Asked(notebook, "demo: together ask It ;; storm 5000")
-    notebook.see(lambda m: "Update 4999" in str(m["content"]), limit=LONG)
-    assert (asked.standing(), wire.answers()) == (asked.views, [])
-    asked.insist(DENY)
-    assert wire.outcomes(1) == ["reject_once"]
-    assert "Rejected: Deny (you)" in asked.finish(LONG).text
 
 
 def test_twenty_questions_at_once_are_each_answered_once(notebook: FrontEnd, wire: Wire) -> None:

@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, Wire
-from .front_end import FrontEnd, connected, kernel_process
+from .asked import ALLOW, DENY, Asked, Wire
+from .front_end import FrontEnd, connected
 
 ALWAYS = "Always allow (kept by the agent)"
 ALLOWED, REJECTED = "Allowed: Allow once (you)", "Rejected: Deny (you)"
 
 
-@pytest.fixture(scope="module")
-def wire(tmp_path_factory: pytest.TempPathFactory) -> Wire:
-    return Wire(tmp_path_factory.mktemp("wire"))
-
-
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory, wire: Wire) -> Iterator[FrontEnd]:
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {"COPILOT_KERNEL_AGENT": wire.agent}) as front_end:
-        front_end.open_control()
-        yield front_end
-        assert front_end.complaints() == []
-
-
 @pytest.fixture
-def notebook(kernel: FrontEnd, wire: Wire) -> Iterator[FrontEnd]:
+def notebook(wired: FrontEnd, wire: Wire) -> Iterator[FrontEnd]:
     """A front end with widgets; `wire` has heard of nothing yet. A test that fails leaves the kernel idle, too."""
     wire.mark()
-    yield kernel
-    kernel.control("interrupt_request")
-    kernel.run("%help")
+    yield wired
+    wired.control("interrupt_request")
+    wired.run("%help")
 
 
 @pytest.fixture
-def other(kernel: FrontEnd) -> Iterator[FrontEnd]:
+def other(wired: FrontEnd) -> Iterator[FrontEnd]:
     """A second tab on the same kernel."""
-    with connected(kernel.manager, kernel.log) as front_end:
+    with connected(wired.manager, wired.log) as front_end:
         front_end.open_control()
         yield front_end
 
@@ -165,30 +151,6 @@ def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(
     assert wire.outcomes(1) == ["-32800"]
 
 
-def request(wire: Wire, id: object, call: str, title: str) -> str:
-    """A permission request as a line on the wire, with any id; the agent itself does not wait for its answer."""
-    options = [
-        {"optionId": kind, "kind": kind, "name": name} for kind, name in (("allow_once", ALLOW), ("reject_once", DENY))
-    ]
-    tool_call = {"toolCallId": call, "title": title, "kind": "other", "status": "pending"}
-    params = {"sessionId": wire.session, "toolCall": tool_call, "options": options}
-    whole = {"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params}
-    return f"rawline {json.dumps(whole)}"
-
-
-@pytest.mark.parametrize("id", [0, "", 2**53])
-def test_whatever_the_id_of_a_request_is_it_gets_its_answer(notebook: FrontEnd, wire: Wire, id: object) -> None:
-    notebook.run("demo: say The session is known.")
-    wire.mark()
-    asked = Asked(notebook, f"demo: {request(wire, id, 'call_x', 'It')}\nwait")
-    asked.click(ALLOW)
-    (answer,) = wire.answers(1)
-    notebook.manager.interrupt_kernel()
-    asked.finish()
-    assert (answer["id"], type(answer["id"])) == (id, type(id))
-    assert len(wire.answers()) == 1
-
-
 def test_a_tool_call_id_that_repeats_after_its_decision_is_not_born_answered(notebook: FrontEnd, wire: Wire) -> None:
     """Both in one turn and in the next one: that the first was allowed says nothing of the second."""
     call = {"toolCallId": "again", "title": "It", "kind": "other", "status": "pending"}
@@ -207,13 +169,3 @@ def test_a_tool_call_id_that_repeats_after_its_decision_is_not_born_answered(not
         asked.click(DENY)
         asked.finish()
         assert wire.outcomes(2) == [{ALLOW: "allow_once", DENY: "reject_once"}[name], "reject_once"]
-
-
-def test_a_saved_cell_keeps_no_widget_whatever_became_of_its_question(notebook: FrontEnd, tmp_path: Path) -> None:
-    for code, name in (("demo: ask", ALLOW), ("demo: ask", DENY), ("demo: withdraw 0.5", "")):
-        asked = Asked(notebook, code)
-        if name:
-            asked.click(name)
-        outcome = asked.finish()
-        assert [bundle for bundle in asked.outputs() if WIDGET_VIEW in bundle or "text/plain" not in bundle] == []
-        assert "Waiting for your answer" not in outcome.text

@@ -9,16 +9,18 @@ from dataclasses import replace
 
 from copilot_widgets.field import PickerField, Picks
 
-from ..acp.mcp import McpOffer
+from ..acp.locate import locate
+from ..acp.mcp import McpOffer, select_servers
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
 from ..chat import choices
 from ..chat.choices import Choice, Setting
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
 from ..rendering.plain import visible_text
+from ..rendering.report import Report, render_lines
 from .chat_runner import CLOSE_LIMIT
 from .command_context import CommandContext, Completions, Situation
-from .command_output import CommandOutput, Menu, Report, doing, show_done
+from .command_output import CommandOutput, Menu, doing, show_done
 from .permission_commands import BYPASSING
 
 LOG_LINES = 100
@@ -44,15 +46,13 @@ async def status(context: CommandContext, output: CommandOutput, rest: str) -> N
 
 async def agent(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%agent [COMMAND]`."""
-    from ..acp.locate import locate
-
     now = context.situation(output.live)
     if not rest:
         origin = now.settings.origins.get("agent", "")
         output.show(Report(rows=(("Agent", _agent_name(now)), ("Command", _command(now)), ("Set by", origin))))
         return
     launch = locate(rest, os.environ)
-    await context.home.reopen(CLOSE_LIMIT)
+    await context.chat_runner.reopen(CLOSE_LIMIT)
     context.sessions = ()
     context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
     show_done(output, f"The next prompt starts {launch.label}.")
@@ -65,19 +65,14 @@ logout = doing(lambda chat, _: chat.logout(), "Signed out.")
 
 async def log(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%log [LINES]`."""
-    from ..rendering.report import render_lines
-
     if rest and not (rest.isascii() and rest.isdigit() and 0 < len(rest) < 7):
         raise UsageError(f'"{rest}" is not a number of lines.')
-    lines = context.home.chat.log() if context.home.chat else []
+    lines = context.chat_runner.chat.log() if context.chat_runner.chat else []
     output.display(render_lines("The last turn on the wire", lines[-int(rest or LOG_LINES) :]))
 
 
 async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mcp`."""
-    from ..acp.locate import locate
-    from ..acp.mcp import select_servers
-
     now = context.situation(output.live)
     servers, info = now.settings.mcp_servers, now.info
     if not servers:
@@ -177,23 +172,23 @@ def name_of(block: Block) -> str:
 
 async def mode(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mode [NAME]`."""
-    setting = choices.modes(await context.offered("modes"))
-    await _one(output, setting, rest, lambda _, choice: context.do(lambda chat: chat.set_mode(str(choice.value))))
+    setting = choices.modes(await context.do(lambda chat: chat.options.offered("modes")))
+    await _one(output, setting, rest, lambda _, new: context.do(lambda chat: chat.options.set_mode(str(new.value))))
 
 
 async def model(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%model [NAME]`."""
-    setting = choices.models(await context.offered("models"))
-    await _one(output, setting, rest, lambda _, choice: context.do(lambda chat: chat.set_model(str(choice.value))))
+    setting = choices.models(await context.do(lambda chat: chat.options.offered("models")))
+    await _one(output, setting, rest, lambda _, new: context.do(lambda chat: chat.options.set_model(str(new.value))))
 
 
 async def options(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%options [OPTION VALUE]`."""
 
     async def put(setting: Setting, choice: Choice) -> None:
-        await context.do(lambda chat: chat.set_option(setting.id, choice.value))
+        await context.do(lambda chat: chat.options.set_option(setting.id, choice.value))
 
-    found = choices.options(await context.offered("options"))
+    found = choices.options(await context.do(lambda chat: chat.options.offered("options")))
     id, _, value = rest.partition(" ")
     if id:
         await _one(output, choices.find_option(found, id), value.strip(), put)

@@ -14,11 +14,14 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..rendering.question import NO_BUTTONS
 from .cell import Bundle, Cell
 from .slots import OpenQuestion
+
+if TYPE_CHECKING:
+    from copilot_widgets.base import Interactive
 
 T = TypeVar("T")
 
@@ -37,26 +40,13 @@ UNSEEN = "no open page showed this question"
 _log = logging.getLogger(__name__)
 
 
-class Widget(Protocol):
-    """What `copilot_widgets` makes of a question."""
-
-    def bundle(self) -> dict[str, Any]:
-        """The MIME bundle that shows it."""
-
-    def probe(self, on_drawn: Callable[[], None]) -> None:
-        """Call `on_drawn` once a client draws it, on the thread that handles comm messages."""
-
-    def close(self) -> None:
-        """Take it out of the front end."""
-
-
 class AnswerWidgets(Generic[T]):
     """Widgets that belong to `cell`, and the `answer` that the first click gives; later clicks are ignored.
 
     `make` gets the function that settles the answer, which may be called on any thread.
     """
 
-    def __init__(self, cell: Cell, make: Callable[[Callable[[T], None]], Widget]) -> None:
+    def __init__(self, cell: Cell, make: Callable[[Callable[[T], None]], Interactive]) -> None:
         self._cell, self._loop = cell, asyncio.get_running_loop()
         self.answer: asyncio.Future[T] = self._loop.create_future()
         with cell.owning():
@@ -84,26 +74,26 @@ async def answer_in_cell(
     *,
     static: Bundle,
     make_widgets: Callable[[], AnswerWidgets[T]],
-    typed: Callable[[], Awaitable[T]],
+    typed: Callable[[], Awaitable[T | None]],
     unseen: T,
     undecided: T,
 ) -> T:
     """Show a question and wait for its answer, clicked or, unless the front end has shown its widgets, `typed`.
 
-    `unseen` is the answer if no client shows the question any more, `undecided` what `typed` returns at the end of
-    input: the widgets can still answer then.
+    `unseen` is the answer if no client shows the question any more. `typed` returns None at the end of input: the
+    widgets can still answer then; where there are none, the answer is `undecided`.
     """
+    await cell.widgets_known()
     widgets = _make(make_widgets) if cell.widgets else None
     if widgets is None:
         show(OpenQuestion(static))
-        return await typed()
+        answer = await typed()
+        return undecided if answer is None else answer
     buttons = {**widgets.widget.bundle(), "text/plain": NO_BUTTONS}
     show(OpenQuestion(static, widgets.close, buttons, widgets.shifted))
     widgets.opened()
-    clicked = first(widgets.answer, _unseen(cell, widgets.widget, unseen), decides=lambda _: True)
-    if cell.widgets_seen:
-        return await clicked
-    return await first(clicked, typed(), decides=lambda answer: answer is not undecided)
+    ways: list[Awaitable[T | None]] = [widgets.answer, _unseen(cell, widgets.widget, unseen)]
+    return await first(*ways) if cell.widgets_seen else await first(*ways, typed())
 
 
 def _make(make_widgets: Callable[[], AnswerWidgets[T]]) -> AnswerWidgets[T] | None:
@@ -115,23 +105,22 @@ def _make(make_widgets: Callable[[], AnswerWidgets[T]]) -> AnswerWidgets[T] | No
         return None
 
 
-async def first(*ways: Awaitable[T], decides: Callable[[T], bool]) -> T:
-    """The first answer that decides, else the last one; the other ways are cancelled."""
+async def first(*ways: Awaitable[T | None]) -> T:
+    """The first answer that is not None, which one of them gives; the other ways are cancelled."""
     import anyio
 
     answers: list[T] = []
 
-    async def go(way: Awaitable[T], rivals: anyio.CancelScope) -> None:
+    async def go(way: Awaitable[T | None], rivals: anyio.CancelScope) -> None:
         answer = await way
-        if not rivals.cancel_called:
+        if answer is not None and not answers:
             answers.append(answer)
-        if decides(answer):
             rivals.cancel()
 
     async with anyio.create_task_group() as tasks:
         for way in ways:
             tasks.start_soon(go, way, tasks.cancel_scope)
-    return answers[-1]
+    return answers[0]
 
 
 @contextmanager
@@ -153,7 +142,7 @@ def kept_active(cell: Cell, loop: asyncio.AbstractEventLoop, seconds: float) -> 
         timer.cancel()
 
 
-async def _unseen(cell: Cell, widget: Widget, result: T) -> T:
+async def _unseen(cell: Cell, widget: Interactive, result: T) -> T:
     """Return `result` when a client has connected since the cell began and none shows the question any more.
 
     A client that connects during the grace time gets one of its own.
@@ -167,7 +156,7 @@ async def _unseen(cell: Cell, widget: Widget, result: T) -> T:
             return result
 
 
-def _is_saved(widget: Widget) -> bool:
+def _is_saved(widget: Interactive) -> bool:
     """The notebook on disk shows it. Unknown where the notebook is on another machine."""
     from copilot_widgets.base import WIDGET_VIEW
 
@@ -180,7 +169,7 @@ def _is_saved(widget: Widget) -> bool:
         return False
 
 
-async def _is_drawn(cell: Cell, widget: Widget) -> bool:
+async def _is_drawn(cell: Cell, widget: Interactive) -> bool:
     loop, drawn = asyncio.get_running_loop(), asyncio.Event()
 
     def on_drawn() -> None:

@@ -31,8 +31,7 @@ from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
-    from copilot_widgets.button import AnswerButton
-    from copilot_widgets.permission import PermissionQuestion, TextEntry
+    from copilot_widgets.permission import AnswerButton, PermissionQuestion, TextEntry
 
 GUARD_SECONDS = 0.7
 """Long enough to see that something else stands there now, shorter than reading it takes."""
@@ -43,17 +42,15 @@ below an output that never stops."""
 
 NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
-_UNSEEN = PermissionAnswer(None, "cancel", UNSEEN)
-_NOT_ANSWERED = PermissionAnswer(None, "cancel", "no answer was given")
 _HINTS = {
     "allow_once": "allows this once",
-    "allow_always": "allows this and what the agent takes for the same from now on",
-    "reject_once": "does not allow this",
-    "reject_always": "does not allow this, nor what the agent takes for the same from now on",
+    "allow_always": "from now on, also allows what the agent considers equivalent",
+    "reject_once": "denies this once",
+    "reject_always": "from now on, also denies what the agent considers equivalent",
 }
 _SAVE = "Save & allow"
+# Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
-"""Characters that a narrow field shows whole."""
 _KEEP = ("for this notebook's session", "in my settings")
 
 
@@ -80,20 +77,20 @@ class Asking:
             static=self._static(question),
             make_widgets=lambda: Card(self._cell, question, self._root, self._cards, self._guard_seconds),
             typed=partial(self._typed, question),
-            unseen=_UNSEEN,
-            undecided=_NOT_ANSWERED,
+            unseen=PermissionAnswer(None, "cancel", UNSEEN),
+            undecided=PermissionAnswer(None, "cancel", "no answer was given"),
         )
 
-    async def _typed(self, question: Question) -> PermissionAnswer:
-        """At the end of input the question counts as not answered."""
+    async def _typed(self, question: Question) -> PermissionAnswer | None:
+        """None at the end of input."""
         for _ in range(MAX_ATTEMPTS):
             try:
                 line = await self._cell.input(line_prompt(question))
             except EOFError:
-                break
+                return None
             if (answer := typed_answer(line, question)) is not None:
                 return answer
-        return _NOT_ANSWERED
+        return None
 
     def _static(self, question: Question) -> Bundle:
         """A console prints it once, above the line of input."""
@@ -109,7 +106,7 @@ def rejected_unasked(question: Question) -> PermissionAnswer:
     """
     ways = " or ".join(settings_for(question.rules))
     how = f"; to allow it, set {ways}" if ways else NO_RULE
-    return PermissionAnswer(policy.reject(question.options), "nobody", f"nobody can be asked here{how}")
+    return PermissionAnswer(policy.reject(question.options), "none", f"no one can answer here{how}")
 
 
 class Card(AnswerWidgets[PermissionAnswer]):
@@ -118,11 +115,11 @@ class Card(AnswerWidgets[PermissionAnswer]):
     widget: PermissionQuestion
 
     def __init__(
-        self, cell: Cell, question: Question, root: str, others: set[Card], guard_seconds: float | None = None
+        self, cell: Cell, question: Question, root: str, others: set[Card], guard_seconds: float | None
     ) -> None:
         self._question, self._root, self._others, self._seconds = question, root, others, guard_seconds
+        # The rule that was doubted last; pressed again, it is saved.
         self._doubted = ""
-        """The rule that was doubted last; pressed again, it is saved."""
         self._timer: asyncio.TimerHandle | None = None
         self._calm, self._calm_until = CALM_SECONDS, 0.0
         super().__init__(cell, self._make)
@@ -198,8 +195,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
         return [*rule, self._reason(reject)] if reject else rule
 
     def _rule(self, allow: PermissionOption) -> TextEntry:
-        from copilot_widgets.button import AnswerButton
-        from copilot_widgets.permission import TextEntry
+        from copilot_widgets.permission import AnswerButton, TextEntry
 
         def save(text: str, place: int) -> str:
             rule = text.strip()
@@ -230,28 +226,27 @@ class Card(AnswerWidgets[PermissionAnswer]):
         return f"{doubt} Press “{_SAVE}” again to save it all the same."
 
     def _reason(self, reject: PermissionOption) -> TextEntry:
-        from copilot_widgets.button import AnswerButton
-        from copilot_widgets.permission import TextEntry
+        from copilot_widgets.permission import AnswerButton, TextEntry
 
         def send(text: str, _: int) -> str:
             if not text.strip():
-                return "Write a reason, or go back and reject without one."
+                return "Enter your feedback, or go back and deny without it."
             self.settle(PermissionAnswer(reject, "you", feedback=text.strip()))
             return ""
 
         return TextEntry(
-            opens=AnswerButton("Reject with a reason…", "does not allow this, and tells the agent why", quiet=True),
-            label="Tell the agent why",
-            submit=AnswerButton("Reject & tell", "does not allow this, and tells the agent why"),
+            opens=AnswerButton("Deny with feedback…", "denies this and sends your feedback to the agent", quiet=True),
+            label="Feedback for the agent",
+            submit=AnswerButton("Deny and send", "denies this and sends your feedback to the agent"),
             on_submit=send,
-            hint="It is sent as your next prompt.",
+            hint="Sent as your next prompt.",
             lines=3,
         )
 
 
 def _choice(option: PermissionOption, primary: str) -> AnswerButton:
     """Whatever is not a no is guarded: an unknown kind may allow. What the agent keeps stands back."""
-    from copilot_widgets.button import AnswerButton
+    from copilot_widgets.permission import AnswerButton
 
     return AnswerButton(
         name=visible_text(option.name),

@@ -25,8 +25,8 @@ class Batch:
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed, once it and all before it are over."""
-        if self._slots.put(entry) is not None:
-            self._send_until(_is_open)
+        self._slots.put(entry)
+        self._send_until(_is_open)
 
     def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Nobody would read it; the call that it is about says what was decided."""
@@ -65,7 +65,7 @@ class Batch:
         """What looks different from what was sent."""
         for key, item in slot.items.items():
             before = sent.get(key)
-            if item is not before and (before is None or self._draw(item) != self._draw(before)):
+            if before is None or (item is not before and self._draw(item) != self._draw(before)):
                 yield item
 
     def _draw(self, item: Item) -> Bundle:
@@ -74,8 +74,7 @@ class Batch:
 
 def _is_open(slot: Slot, last: bool) -> bool:
     """Something may join it, or what it shows goes on."""
-    return last or any(map(_goes_on, slot.items.values()))
-
-
-def _goes_on(item: Item) -> bool:
-    return isinstance(item, Stream) or (isinstance(item, ToolCall) and item.status not in FINAL)
+    return last or any(
+        isinstance(item, Stream) or (isinstance(item, ToolCall) and item.status not in FINAL)
+        for item in slot.items.values()
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,8 +25,9 @@ _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
 
 
-_owner: ContextVar[Message | None] = ContextVar("owner", default=None)
-"""The request that a widget's messages belong to, whatever message is being handled when they are sent."""
+owner: ContextVar[Message | None] = ContextVar("owner", default=None)
+"""The request that a widget's messages belong to, whatever message is being handled when they are sent. None outside of
+`Cell.owning`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +72,16 @@ class Clients:
         return self.others(session)
 
 
-class WidgetClients(Protocol):
-    """What is known of the front ends' widgets."""
-
-    widgets_seen: bool
-    clients: Clients
-
-
 class Kernel(Protocol):
-    """What a cell needs of its kernel: ipykernel's sockets, and whether a click arrives while the cell runs."""
+    """What a cell needs of its kernel: ipykernel's sockets, and whether a click arrives while the cell runs.
+
+    `comm_manager` has `clients` and `widgets_seen`.
+    """
 
     session: Any
     iopub_socket: Any
     stdin_socket: Any
-
-    @property
-    def comm_manager(self) -> WidgetClients: ...
+    comm_manager: Any
 
     @property
     def widgets_work(self) -> bool: ...
@@ -102,32 +96,27 @@ class Cell:
     notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
 
-    command_prefix = "%"
-
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self._request = kernel, request
         self._asking = asyncio.Lock()
+        # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
-        """Questions that were withdrawn while the user may have been typing: so many answers may be for those."""
         self.live, self.cell_id = live, cell_id
         self.widgets = live and cell_id is not None and kernel.widgets_work
+        self.session = str(request.parent["header"]["session"])
+        """The front end that runs it: the `session` in the header of its messages."""
+        self.clients: Clients = kernel.comm_manager.clients
+        """The clients with widgets that have connected to the kernel."""
         self.others_before = self.clients.others(self.session)
         """Connections of other clients before the cell began."""
 
     @property
-    def session(self) -> str:
-        """The front end that runs it: the `session` in the header of its messages."""
-        return str(self._request.parent["header"]["session"])
-
-    @property
-    def clients(self) -> Clients:
-        """The clients with widgets that have connected to the kernel."""
-        return self._kernel.comm_manager.clients
-
-    @property
     def widgets_seen(self) -> bool:
         """The front end has shown that it has the widgets extension; if it has not, it still may have it."""
-        return self._kernel.comm_manager.widgets_seen
+        return bool(self._kernel.comm_manager.widgets_seen)
+
+    async def widgets_known(self) -> None:
+        """Wait until `widgets_seen` is known, where that is being found out."""
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""
@@ -152,11 +141,11 @@ class Cell:
     @contextmanager
     def owning(self) -> Iterator[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""
-        token = _owner.set(self._request.parent)
+        token = owner.set(self._request.parent)
         try:
             yield
         finally:
-            _owner.reset(token)
+            owner.reset(token)
 
     async def input(self, prompt: str) -> str:
         """Ask for a line of text, one at a time; raises EOFError in a batch run, and at the end of input."""
@@ -219,15 +208,10 @@ def _purge(socket: zmq.Socket[bytes]) -> int:
     return count
 
 
-def owner() -> Message | None:
-    """The request of the cell that widgets belong to here; None outside of `Cell.owning`."""
-    return _owner.get()
-
-
 def clean(value: Any, depth: int = 0) -> Any:
     """`value` for a Jupyter message: valid JSON and valid UTF-8.
 
-    NaN becomes null, a lone surrogate U+FFFD, bytes base64, what is nested deeper than `MAX_DEPTH` "…".
+    NaN becomes null, a lone surrogate U+FFFD, what is nested deeper than `MAX_DEPTH` "…".
     """
     match value:
         case str():
@@ -236,13 +220,11 @@ def clean(value: Any, depth: int = 0) -> Any:
             return value
         case float():
             return value if isfinite(value) else None
-        case bytes():
-            return b64encode(value).decode("ascii")
-        case Mapping() | list() | tuple() | set() | frozenset() if depth >= MAX_DEPTH:
+        case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
             return "…"
         case Mapping():
             return {whole(str(key)): clean(item, depth + 1) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
+        case list() | tuple():
             return [clean(item, depth + 1) for item in value]
         case _:
             return whole(str(value))

@@ -29,14 +29,10 @@ class ChatRunner:
         self._make_chat = make_chat
         self._life: asyncio.Task[None] | None = None
         self._leaving = asyncio.Event()
-        self._chat: Chat | None = None
+        self.chat: Chat | None = None
+        """None before it is first needed."""
         self._asking = 0
         self._doing: set[asyncio.Task[Any]] = set()
-
-    @property
-    def chat(self) -> Chat | None:
-        """The chat; None before it is first needed."""
-        return self._chat
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
         """See `Chat.ask` and `do`."""
@@ -56,8 +52,8 @@ class ChatRunner:
         Cancelled, it breaks off the work, and waits a moment for its end.
         """
         life = await self._open()
-        assert self._chat is not None
-        doing = asyncio.create_task(work(self._chat))
+        assert self.chat is not None
+        doing = asyncio.create_task(work(self.chat))
         self._doing.add(doing)
         doing.add_done_callback(self._doing.discard)
         try:
@@ -75,8 +71,8 @@ class ChatRunner:
 
     def cancel(self, at: float | None = None) -> bool:
         """Cancel the turn; False if none is at the agent. `at`: see `Chat.cancel`."""
-        if self._asking and self._chat is not None:
-            self._chat.cancel(at)
+        if self._asking and self.chat is not None:
+            self.chat.cancel(at)
         return self._asking > 0
 
     async def close(self, limit: float) -> None:
@@ -90,7 +86,7 @@ class ChatRunner:
     async def reopen(self, limit: float) -> None:
         """End the agent like `close`; the chat is opened again, another one, when it is next needed."""
         await self.close(limit)
-        self._chat, self._leaving = None, asyncio.Event()
+        self.chat, self._leaving = None, asyncio.Event()
 
     async def _open(self) -> asyncio.Task[None]:
         if self._life is None or self._life.done():
@@ -104,7 +100,7 @@ class ChatRunner:
         return self._life
 
     async def _live(self, opened: asyncio.Event) -> None:
-        async with self._make_chat() as self._chat:
+        async with self._make_chat() as self.chat:
             opened.set()
             await self._leaving.wait()
 

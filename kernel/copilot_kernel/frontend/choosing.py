@@ -5,29 +5,28 @@ Afterwards a line stands where the picker stood.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from copilot_widgets.field import PickerField, Picks
 
 from ..conversation.model import Notice
 from ..errors import CopilotError
 from ..rendering.entry import render_notice
-from ..rendering.question import find_option
+from ..rendering.question import find_index
+from ..rendering.report import render_report
 from .answering import MAX_ATTEMPTS, AnswerWidgets, answer_in_cell
+from .asking import Asking
 from .cell import Bundle, Cell
-from .command_output import Apply, CommandOutput, Menu, rendered
-from .output_area import OutputArea
+from .command_output import Apply, CommandOutput, Menu
+from .display import Display
 from .slots import OpenQuestion
 
 if TYPE_CHECKING:
     from copilot_widgets.picker import Picker
-
-    from .display import Display
 
 UNCHANGED = "Nothing changed."
 FAILED = "This could not be set, or not all of it."
@@ -35,14 +34,8 @@ UNSURE = "Interrupted while applying the choice; it may have taken effect."
 LEAVE = "leave empty to change nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """For each field what was picked; None changes nothing."""
-
-    picks: Picks | None = None
-
-
-_LEFT, _UNDECIDED = Picked(), Picked()
+# The choice that changes nothing.
+_NOTHING: Picks = ()
 
 
 class CellOutput(CommandOutput):
@@ -69,9 +62,6 @@ class CellOutput(CommandOutput):
     @contextmanager
     def replay(self, folder: str) -> Iterator[Display]:
         """A view that shows an earlier conversation; paths in `folder` are shown relative to it."""
-        from .asking import Asking
-        from .display import Display
-
         display = Display(self._cell, Asking(self._cell, folder), cwd=folder, replays=True)
         try:
             yield display
@@ -81,58 +71,55 @@ class CellOutput(CommandOutput):
 
 async def choose(cell: Cell, menu: Menu, apply: Apply) -> None:
     """Let the user choose, and apply it. `cell` must be live. Raises what `apply` raises."""
-    area = OutputArea(cell, asyncio.get_running_loop())
-    closing: list[Callable[[Notice], None]] = []
+    display_id, pickers = uuid4().hex, list[OpenQuestion]()
 
     def show(question: OpenQuestion) -> None:
-        if question.buttons is None:
-            cell.display(question.bundle)
-        else:
-            both = {**question.buttons, **question.bundle}
-            closing.append(area.open_question(-1, OpenQuestion(both, question.withdraw)))
+        cell.display({**(question.buttons or {}), **question.bundle}, display_id=display_id)
+        if question.buttons:
+            pickers.append(question)
 
     result = UNCHANGED
     try:
-        choice = await answer_in_cell(
+        picks = await answer_in_cell(
             cell,
             show,
-            static=rendered(menu.static),
+            static=render_report(menu.static),
             make_widgets=lambda: AnswerWidgets(cell, partial(_picker, menu)),
             typed=partial(_typed, cell, menu.fields),
-            unseen=_LEFT,
-            undecided=_UNDECIDED,
+            unseen=_NOTHING,
+            undecided=_NOTHING,
         )
-        if choice.picks is not None:
+        if picks:
             result = UNSURE
-            result = await apply(choice.picks) or UNCHANGED
+            result = await apply(picks) or UNCHANGED
     except CopilotError:
         result = FAILED
         raise
     finally:
-        line = Notice(-1, 0, "info", result)
-        for close in closing:
-            close(line)
-        area.settle()
-        if not closing:
-            cell.display(render_notice(line))
+        line = render_notice(Notice(-1, 0, "info", result))
+        if not pickers:
+            cell.display(line)
+        for picker in pickers:
+            cell.update(line, display_id=display_id)
+            picker.withdraw()
 
 
-def _picker(menu: Menu, settle: Callable[[Picked], None]) -> Picker:
+def _picker(menu: Menu, settle: Callable[[Picks], None]) -> Picker:
     from copilot_widgets.picker import Picker
 
-    return Picker(menu.fields, menu.button, lambda picks: settle(Picked(picks)))
+    return Picker(menu.fields, menu.button, lambda picks: settle(picks or _NOTHING))
 
 
-async def _typed(cell: Cell, fields: Sequence[PickerField]) -> Picked:
-    """Of several fields, first which one; the others stay. At the end of input nothing is decided."""
+async def _typed(cell: Cell, fields: Sequence[PickerField]) -> Picks | None:
+    """Of several fields, first which one; the others stay. None at the end of input."""
     try:
         place = 0 if len(fields) == 1 else await _line(cell, [field.label for field in fields])
         number = None if place is None else await _line(cell, fields[place].names, fields[place].words)
     except EOFError:
-        return _UNDECIDED
+        return None
     if number is None:
-        return _LEFT
-    return Picked(tuple(number if each == place else field.current for each, field in enumerate(fields)))
+        return _NOTHING
+    return tuple(number if each == place else field.current for each, field in enumerate(fields))
 
 
 async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> int | None:
@@ -146,7 +133,6 @@ async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> 
         typed = await cell.input(f"{prompt}  ({LEAVE}): ")
         if not typed.strip():
             return None
-        for known in (names, words):
-            if (index := find_option(typed, known, range(len(known)))) is not None:
-                return index
+        if (index := find_index(typed, names, words)) is not None:
+            return index
     raise EOFError("no choice was typed")

@@ -15,7 +15,6 @@ from ..conversation.model import Conversation
 if TYPE_CHECKING:
     from ..chat import Chat
     from ..chat.choices import Choice
-    from ..chat.session_options import Offer
     from ..permissions.ledger import LedgerEntry
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
@@ -62,8 +61,8 @@ class Situation:
 class CommandContext:
     """One for a kernel. `load` reads the settings when they are first needed."""
 
-    def __init__(self, home: ChatRunner, load: Callable[[], Settings]) -> None:
-        self.home, self._load = home, load
+    def __init__(self, chat_runner: ChatRunner, load: Callable[[], Settings]) -> None:
+        self.chat_runner, self._load = chat_runner, load
         self.sessions: tuple[SessionInfo, ...] = ()
 
     @cached_property
@@ -78,7 +77,7 @@ class CommandContext:
 
     def situation(self, live: bool = True) -> Situation:
         """What is known now, without asking the agent."""
-        chat = self.home.chat
+        chat = self.chat_runner.chat
         if chat is None:
             return Situation(self.settings, Conversation(), live=live)
         conversation = chat.conversation if chat.session else Conversation()
@@ -87,16 +86,12 @@ class CommandContext:
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""
-        return await self.home.do(work)
+        return await self.chat_runner.do(work)
 
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""
         await self.do(lambda chat: chat.ready())
         return self.state
-
-    async def offered(self, what: Offer) -> SessionState:
-        """The open session with its modes, models or options; see `Chat.offered`. Raises CopilotError."""
-        return await self.do(lambda chat: chat.offered(what))
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""

@@ -11,33 +11,15 @@ from copilot_widgets.field import PickerField, Picks
 
 from ..errors import UsageError
 from ..rendering.markup import Bundle
-from ..rendering.report import render_done, render_report
-from ..rendering.wording import CELL, Wording
+from ..rendering.report import CELL, Report, Wording, render_done, render_report
 
 if TYPE_CHECKING:
     from ..chat import Chat
     from .command_context import CommandContext
     from .display import Display
 
-Row = tuple[str, ...]
-
 Apply = Callable[[Picks], Awaitable[str]]
 """Does what was chosen and returns a line that says what was done; empty if nothing changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a command shows: a title, a table and a note after it; whatever is empty is left out.
-
-    `warns`: the note is a warning; `alarms`: it is about a danger that lasts.
-    """
-
-    title: str = ""
-    head: Row = ()
-    rows: tuple[Row, ...] = ()
-    note: str = ""
-    warns: bool = False
-    alarms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +48,7 @@ class CommandOutput(Protocol):
 
     def show(self, report: Report) -> None:
         """Show a report."""
-        self.display(rendered(report, self.wording))
+        self.display(render_report(report, self.wording))
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
         """Let the user choose, and apply it; in a batch run, show `menu.static`. Raises what `apply` raises."""
@@ -75,11 +57,6 @@ class CommandOutput(Protocol):
     def replay(self, folder: str) -> AbstractContextManager[Display]:
         """A view that shows an earlier conversation; paths in `folder` are shown relative to it."""
         raise UsageError("An earlier conversation cannot be shown here.")
-
-
-def rendered(report: Report, wording: Wording = CELL) -> Bundle:
-    """The MIME bundle that shows `report`."""
-    return render_report(report.title, report.head, report.rows, report.note, report.warns, report.alarms, wording)
 
 
 def show_done(output: CommandOutput, line: str) -> None:

@@ -1,6 +1,6 @@
-"""Our `%commands`: what a cell asks for, and the table of commands, which also makes help, completion and the docs.
+"""Our `%commands`: what a cell asks for, and the table of commands, which also makes help and completion.
 
-A new command is a function in one of the `…_commands` modules and a row of `TABLE`.
+A new command is a function in one of the `…_commands` modules, a row of `TABLE` and one of `docs/commands.md`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 from ..chat.choices import Choice, models, modes
 from ..errors import CopilotError, UsageError
+from ..rendering.report import Report
 from . import agent_commands, permission_commands, session_commands
 from .command_context import CommandContext, Completions, Situation
-from .command_output import CommandOutput, Report
+from .command_output import CommandOutput
 
 BEFORE_A_PROMPT = "attach"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..rendering.entry import render
@@ -30,8 +30,8 @@ class Console:
         self._line_ended = True
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
+        # No text is to be sent before this time of the loop.
         self._rest = 0.0
-        """No text is to be sent before this time of the loop."""
 
     def put(self, entry: Entry) -> None:
         """Print what is new of `entry`, or keep it until it is over."""
@@ -102,7 +102,7 @@ class Console:
 
 
 def _is_over(entry: Entry) -> bool:
-    """Nothing that matters will be added to it. mypy reports a kind of entry that is missing here."""
+    """Nothing that matters will be added to it."""
     match entry:
         case ToolCall():
             return entry.status in FINAL
@@ -110,3 +110,5 @@ def _is_over(entry: Entry) -> bool:
             return False
         case Attachment() | Notice():
             return True
+        case _:
+            assert_never(entry)

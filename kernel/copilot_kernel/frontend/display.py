@@ -64,8 +64,8 @@ class Display:
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
         self._output = _output(cell, self._loop, cwd or os.getcwd())
         self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
+        # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
-        """For notices, which are no entries of the conversation: negative numbers."""
         self.unseen: list[str] = []
         """What was asked in questions that were cancelled because no client showed them."""
 

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
-from ..rendering.elicitation import NOT_ANSWERED, Interview, choice_text, elicitation_text, hint, render_elicitation
+from ..rendering.elicitation import NOT_ANSWERED, choice_text, elicitation_text, hint, interview, render_elicitation
 from ..rendering.plain import one_line, visible_text
-from .answering import UNSEEN, AnswerWidgets, Show, Widget, answer_in_cell
+from .answering import UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Cell
 
 if TYPE_CHECKING:
+    from copilot_widgets.base import Interactive
     from copilot_widgets.form import FormInput
 
-_UNATTENDED = ElicitationAnswer("decline", reason="nobody can be asked here")
-_UNSEEN = ElicitationAnswer("cancel", reason=UNSEEN)
 _KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
 _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 
@@ -30,7 +29,7 @@ Settle = Callable[[ElicitationAnswer], None]
 async def elicit(cell: Cell, request: Elicitation, show: Show) -> ElicitationAnswer:
     """The one answer to `request`. Cancelling it withdraws the request."""
     if not cell.live:
-        return _UNATTENDED
+        return ElicitationAnswer("decline", reason="no one can answer here")
     make = partial(_form, cell, request) if request.mode == "form" else _consent
     return await answer_in_cell(
         cell,
@@ -38,25 +37,13 @@ async def elicit(cell: Cell, request: Elicitation, show: Show) -> ElicitationAns
         # A console prints it once, above the line of input.
         static={"text/plain": elicitation_text(request)} if cell.cell_id is None else render_elicitation(request),
         make_widgets=lambda: AnswerWidgets(cell, make),
-        typed=partial(_typed, cell, request),
-        unseen=_UNSEEN,
+        typed=partial(interview, request, cell.input),
+        unseen=ElicitationAnswer("cancel", reason=UNSEEN),
         undecided=NOT_ANSWERED,
     )
 
 
-async def _typed(cell: Cell, request: Elicitation) -> ElicitationAnswer:
-    """At the end of input it counts as not answered."""
-    interview = Interview(request)
-    answer = None
-    while answer is None:
-        try:
-            answer = interview.take(await cell.input(interview.prompt))
-        except EOFError:
-            return NOT_ANSWERED
-    return answer
-
-
-def _form(cell: Cell, request: Elicitation, settle: Settle) -> Widget:
+def _form(cell: Cell, request: Elicitation, settle: Settle) -> Interactive:
     from copilot_widgets.form import FormWidget
 
     def submit(entered: Sequence[Entered]) -> None:
@@ -71,9 +58,8 @@ def _form(cell: Cell, request: Elicitation, settle: Settle) -> Widget:
     return form
 
 
-def _consent(settle: Settle) -> Widget:
-    from copilot_widgets.button import AnswerButton
-    from copilot_widgets.permission import PermissionQuestion
+def _consent(settle: Settle) -> Interactive:
+    from copilot_widgets.permission import AnswerButton, PermissionQuestion
 
     answers = (ElicitationAnswer("accept"), ElicitationAnswer("decline"))
     choices = (AnswerButton("Agree", "you visit the address yourself", "primary"), AnswerButton("Decline"))

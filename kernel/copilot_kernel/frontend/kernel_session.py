@@ -1,20 +1,19 @@
-"""A kernel's chat: one prompt from its cell to its end, and what the next cell has to report besides."""
+"""A kernel's chat: what a cell asks for, from its text to its end, and what the next cell has to report besides."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from ..errors import CopilotError
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
 
 if TYPE_CHECKING:
-    from ..chat import Chat, Handover, Turn
+    from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
-    from .asking import Asking
-    from .display import Display
 
 
 NOTICE = (
@@ -28,43 +27,59 @@ EXPOSED = (
 )
 
 
-class MakeDisplay(Protocol):
-    """What shows a turn in its cell; `cwd` is the folder that paths are shown relative to. See `Display`."""
-
-    def __call__(self, cell: Cell, asking: Asking, *, cwd: str, activity_timeout: float) -> Display: ...
-
-
 class KernelSession:
-    """One for a kernel. `watched`: the cell that ran last was not a batch run's.
+    """One for a kernel.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
     see `asking.GUARD_SECONDS`.
     """
 
-    def __init__(self, before: Handover | None = None, guard_seconds: float | None = None) -> None:
+    def __init__(self, before: SessionStore | None = None, guard_seconds: float | None = None) -> None:
         self._before, self._guard_seconds = before, guard_seconds
-        self.home = ChatRunner(self._make_chat)
-        self.command_context = CommandContext(self.home, self._load_settings)
-        self.watched = False
+        self.chat_runner = ChatRunner(self._make_chat)
+        self.command_context = CommandContext(self.chat_runner, self._load_settings)
+        # The cell that ran last was not a batch run's.
+        self._watched = False
         self.notices: list[str] = []
         """Lines that the next cell reports, also in a batch run."""
+        # The session of a client that has gone, and a question that it alone showed: for a cell of another client.
         self._unseen: list[tuple[str, str]] = []
-        """The session of a client that has gone, and a question that it alone showed: for a cell of another client."""
+        # The agent whose exposure was checked last.
         self._checked = ""
-        """The agent whose exposure was checked last."""
+        # Rules that mean more than they seem to: for the next cell that is not a batch run's.
         self._warnings: list[str] = []
-        """Rules that mean more than they seem to: for the next cell that is not a batch run's."""
 
     @property
-    def left(self) -> Handover | None:
+    def left(self) -> SessionStore | None:
         """What a later session of this process may go on with."""
-        return self.home.chat.handover if self.home.chat else self._before
+        return self.chat_runner.chat.store if self.chat_runner.chat else self._before
 
-    async def prompt(self, cell: Cell, text: str, make_display: MakeDisplay) -> Turn:
-        """One turn with the agent, to its end. Raises CopilotError."""
+    async def run(self, cell: Cell, code: str) -> Turn | None:
+        """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it."""
+        from ..rendering.failure import render_failure
+        from . import commands
+        from .choosing import CellOutput
+
+        self._watched, turn = cell.live, None
+        try:
+            for step in await commands.read(self.command_context, code):
+                match step:
+                    case commands.Command():
+                        await commands.run(self.command_context, CellOutput(cell), step)
+                    case commands.Prompt(text):
+                        turn = await self._prompt(cell, text)
+        except CopilotError as error:
+            cell.display(render_failure(error))
+            raise
+        finally:
+            self.report_notices(cell)
+        return turn
+
+    async def _prompt(self, cell: Cell, text: str) -> Turn:
         from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from .asking import Asking
+        from .display import Display
 
         settings = self.command_context.settings
         folder = settings.folder
@@ -72,9 +87,9 @@ class KernelSession:
             await self._check_exposure()
         self.report_notices(cell)
         asking = Asking(cell, folder, self._guard_seconds)
-        display = make_display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout)
+        display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout)
         try:
-            turn = await self.home.ask([TextBlock(text), *mentions(text, folder)], display)
+            turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder)], display)
             display.finish(turn)
         finally:
             display.close()
@@ -83,7 +98,9 @@ class KernelSession:
 
     def report_notices(self, cell: Cell) -> None:
         """Report each once, on the cell's stderr."""
-        notices, self.notices = [*self.notices, *self._take_unseen(cell)], []
+        lost = [title for session, title in self._unseen if session != cell.session]
+        self._unseen = [each for each in self._unseen if each[0] == cell.session]
+        notices, self.notices = [*self.notices, *map(NOTICE.format, lost)], []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
@@ -100,21 +117,16 @@ class KernelSession:
         if others := await asyncio.to_thread(exposed_to, agent):
             self.notices.append(EXPOSED.format(agent, others))
 
-    def _take_unseen(self, cell: Cell) -> list[str]:
-        notices = [NOTICE.format(title) for session, title in self._unseen if session != cell.session]
-        self._unseen = [each for each in self._unseen if each[0] == cell.session]
-        return notices
-
     def _make_chat(self) -> Chat:
         from ..chat import Chat
         from .gateway import notebook_key
 
-        key = notebook_key(os.environ) if self.watched else ""
+        key = notebook_key(os.environ) if self._watched else ""
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = Chat(self.command_context.settings, key, place=place)
         before, self._before = self._before, None
         if before is not None:
-            chat.follow(before)
+            chat.store.follow(before)
         return chat
 
     def _load_settings(self) -> Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from itertools import count
+from math import inf
 from typing import Any
 
 from ..conversation.model import Entry, Notice
@@ -32,40 +32,34 @@ class OutputArea:
 
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
         self._cell, self._cwd = cell, cwd
-        self._slots, self._rows = Slots(), count()
+        self._slots = Slots()
+        # From above.
+        self._displayed: list[Slot] = []
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
+        # Nothing is to be sent before this time of the loop.
         self._rest = 0.0
-        """Nothing is to be sent before this time of the loop."""
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed."""
-        slot = self._slots.put(entry)
-        if slot is not None:
-            self._wake(slot)
+        self._slots.put(entry)
+        self._wake()
 
     def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
         """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
-        place = self._slots.open_question(entry_id, question)
-        self._wake(*place.slots, after=0.0)
+        decide = self._slots.open_question(entry_id, question)
+        self._wake(after=0.0)
 
         def close(line: Notice) -> None:
-            self._slots.close_question(place, line)
-            self._wake(*place.slots, after=AFTER_ANSWER)
+            decide(line)
+            self._wake(after=AFTER_ANSWER)
 
         return close
 
     def status(self, words: str) -> None:
         """Show a passing line below everything else, or take it away."""
-        slot = self._slots.status
-        if not words and (slot is None or slot.shown is None):
-            self._slots.status = None
-            return
-        slot = self._slots.passing()
-        slot.items, slot.dirty = {}, True
-        if words:
-            slot.put("status", Notice(0, 0, "info", words))
-        self._wake(slot)
+        self._slots.show_status(words)
+        self._wake()
 
     def settle(self) -> None:
         """Send everything that waits, and take open questions away: probably nothing follows."""
@@ -81,35 +75,35 @@ class OutputArea:
         else:
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
 
-    def _wake(self, *slots: Slot, after: float | None = None) -> None:
+    def _wake(self, after: float | None = None) -> None:
         """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one.
 
         `after` so many seconds, however much was sent.
         """
+        if after is None and self._timer is not None and self._timer.when() <= self._rest:
+            return  # nothing can be sent sooner
+        waiting = [slot for slot in self._slots if slot.dirty]
         if after is not None:
             self._rest = self._loop.time() + after
-            for slot in slots:
+            for slot in waiting:
                 slot.rest = self._rest
-        at = max(self._rest, min(slot.rest for slot in slots))
-        if self._timer is None or at < self._timer.when():
-            self._sleep_until(at)
+        at = max(self._rest, min((slot.rest for slot in waiting), default=inf))
+        if waiting and (self._timer is None or at < self._timer.when()):
+            self._stop_timer()
+            self._timer = self._loop.call_at(at, self._draw)
 
-    def _sleep_until(self, at: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(at, self._draw)
-
-    def _draw(self, everything: bool = False) -> None:
-        """Send what changed and has rested; come back for the others."""
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _draw(self, everything: bool = False) -> None:
+        """Send what changed and has rested; come back for the others."""
+        self._stop_timer()
         now = self._loop.time()
         sent = [self._send(slot) for slot in self._slots if slot.dirty and (everything or slot.rest <= now)]
         self._rest = now + sum(sent) / MAX_PER_SECOND
-        waiting = [slot.rest for slot in self._slots if slot.dirty]
-        if waiting:
-            self._sleep_until(max(self._rest, min(waiting)))
+        self._wake()
 
     def _send(self, slot: Slot) -> bool:
         """False: it looks as it did."""
@@ -133,20 +127,17 @@ class OutputArea:
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
         if slot.shown is None:
-            slot.row = next(self._rows)
+            self._displayed.append(slot)
             self._cell.display(bundle, display_id=slot.display_id)
             return
         if _height(bundle) != _height(slot.shown):
-            self._shift_below(slot)
+            for below in self._displayed[self._displayed.index(slot) + 1 :]:
+                if below.question is not None:
+                    below.shifted()
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)
         self._cell.update(bundle, display_id=slot.display_id)
-
-    def _shift_below(self, slot: Slot) -> None:
-        for other in self._slots:
-            if other.row > slot.row and other.question is not None and other.shifted is not None:
-                other.shifted()
 
 
 def _height(bundle: Bundle) -> tuple[bool, int]:

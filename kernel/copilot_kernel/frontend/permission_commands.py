@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..chat import Chat
 from ..chat.choices import Choice
 from ..config import PERMISSION_MODES
 from ..errors import UsageError
+from ..permissions.rulebook import HERE, Kind, check
+from ..rendering.report import Report
 from .command_context import CommandContext, Completions, Situation
-from .command_output import CommandOutput, Report, show_done
-
-if TYPE_CHECKING:
-    from ..chat import Chat
-    from ..permissions.rulebook import Kind
+from .command_output import CommandOutput, show_done
 
 SAVE = "--save"
 BYPASSING = (
@@ -91,10 +88,7 @@ def _choices(words: dict[str, str]) -> list[Choice]:
 
 async def _mode(context: CommandContext, output: CommandOutput, name: str) -> None:
     if name:
-        mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), "")
-        if not mode:
-            hint = f"Choose one of: {', '.join(PERMISSION_MODES)}."
-            raise UsageError(f'Unknown permission mode "{name}".', hint)
+        mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), name)
 
         async def work(chat: Chat) -> None:
             chat.set_permission_mode(mode)
@@ -105,19 +99,15 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
 
 async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed: str) -> None:
     """A rule that allows everything may be meant so: add it, then warn."""
-    from ..permissions.rulebook import check
-
     rule = typed.removesuffix(SAVE).strip()
     _require(rule, kind)
     warning = check(rule) if kind == "allow" else ""
-    show_done(output, await context.do(lambda chat: chat.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
+    show_done(output, await context.do(lambda chat: chat.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
     if warning:
         output.stream(f"Careful: {rule}: {warning}\n", "stderr")
 
 
 async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
-    from ..permissions.rulebook import HERE
-
     _require(rule, "remove")
     origins = {each.origin for each in context.situation().in_force.stated if each.text == rule}
 

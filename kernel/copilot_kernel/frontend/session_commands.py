@@ -10,8 +10,9 @@ from ..acp.messages import SessionInfo
 from ..chat.choices import Choice
 from ..errors import UsageError
 from ..rendering.plain import visible_line, visible_text
+from ..rendering.report import Report
 from .command_context import CommandContext, Completions, Situation
-from .command_output import CommandOutput, Menu, Report, doing, show_done
+from .command_output import CommandOutput, Menu, doing, show_done
 
 MIN_ID_CHARS = 8
 """Characters of an id that are shown, if they suffice to tell it from the others."""

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from ..conversation.model import Entry
 from ..conversation.text import GrowingText
@@ -44,18 +45,13 @@ class Stream:
 
     def feed(self, text: GrowingText) -> list[Piece]:
         """Read on in `text`; the pieces that are finished by it."""
-        finished: list[Piece] = []
-        for part in text.parts(self._read):
-            self._take(part, finished)
+        new = "".join(text.parts(self._read))
         self._read = text.count
-        return finished
-
-    def _take(self, part: str, finished: list[Piece]) -> None:
-        pieces = self._html.feed(part)
-        finished += map(Piece, pieces)
+        pieces = self._html.feed(new)
         self.number += len(pieces)
-        rest = self._html.source() if pieces else part
+        rest = self._html.source() if pieces else new
         self.is_blank = (self.is_blank or bool(pieces)) and not rest.strip()
+        return [Piece(piece) for piece in pieces]
 
     @property
     def bundle(self) -> Bundle:
@@ -82,20 +78,12 @@ def picture(items: Iterable[Item], cwd: str) -> Bundle:
 
 def _bundles(items: Iterable[Item], cwd: str) -> Iterator[Bundle]:
     """Each piece of a message for itself, entries in a row together."""
-    entries: list[Entry] = []
-    for item in items:
-        if not isinstance(item, Piece | Stream):
-            entries.append(item)
-            continue
-        yield from _group(entries, cwd)
-        yield item.bundle
-        entries = []
-    yield from _group(entries, cwd)
-
-
-def _group(entries: list[Entry], cwd: str) -> Iterator[Bundle]:
-    if entries:
-        yield render(entries[0], cwd) if len(entries) == 1 else render_group(entries, cwd)
+    for is_text, row in groupby(items, lambda item: isinstance(item, Piece | Stream)):
+        if is_text:
+            yield from (piece.bundle for piece in row if isinstance(piece, Piece | Stream))
+        else:
+            entries = [entry for entry in row if not isinstance(entry, Piece | Stream)]
+            yield render(entries[0], cwd) if len(entries) == 1 else render_group(entries, cwd)
 
 
 def _joined(bundles: list[Bundle]) -> Bundle:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeGuard
 from uuid import uuid4
 
 from ..acp.messages import ImageBlock
@@ -33,17 +32,15 @@ class Slot:
     items: dict[Hashable, Item] = field(default_factory=dict)
     question: Bundle | None = None
     withdraw: Callable[[], None] | None = None
-    shifted: Callable[[], None] | None = None
+    shifted: Callable[[], None] = lambda: None
     lent: bool = False
-    """It is there for a question: when that is over, whatever comes next may take the display."""
+    """It is there for what passes: when it is empty, whatever comes next may take the display."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     shown: Bundle | None = None
     """What was sent last."""
     rest: float = 0.0
     """Not to be sent again before this time of the loop."""
-    row: int = -1
-    """Which of the cell's outputs it is; those that were sent first stand above."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
@@ -56,7 +53,7 @@ class Slot:
         return self.items.pop(key)
 
     def ask(
-        self, bundle: Bundle, withdraw: Callable[[], None] | None, shifted: Callable[[], None] | None = None
+        self, bundle: Bundle, withdraw: Callable[[], None] | None, shifted: Callable[[], None] = lambda: None
     ) -> None:
         """Show a question, or its buttons; what was asked here before is withdrawn."""
         if self.withdraw is not None:
@@ -69,7 +66,7 @@ class Slot:
 
     @property
     def is_vacant(self) -> bool:
-        """A question or its buttons stood here, and nothing does now."""
+        """What passes stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
 
 
@@ -82,31 +79,8 @@ class OpenQuestion:
     """To be called when it no longer does."""
     buttons: Bundle | None = None
     """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
-    shifted: Callable[[], None] | None = None
+    shifted: Callable[[], None] = lambda: None
     """To be called before something above the buttons becomes higher or lower."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionSlot:
-    """Where a question stands: the slot that says it, and the one directly below that has its buttons, if any."""
-
-    slot: Slot
-    bundle: Bundle
-    is_first: bool
-    """Nothing else is asked about its entry, so that this will say what was decided."""
-    below: Slot | None
-    buttons: Bundle | None
-
-    @property
-    def slots(self) -> list[Slot]:
-        """From above."""
-        return [self.slot, self.below] if self.below else [self.slot]
-
-    def close(self) -> None:
-        """Nobody can answer it any more. Another question that took the place meanwhile stays."""
-        for slot, bundle in zip(self.slots, (self.bundle, self.buttons), strict=False):
-            if slot.question is bundle:
-                slot.stop_asking()
 
 
 class Slots:
@@ -114,26 +88,26 @@ class Slots:
 
     def __init__(self) -> None:
         self._slots: list[Slot] = []
+        # For questions, each with the one directly below it.
         self._spare: list[tuple[Slot, Slot]] = []
-        """For questions, each with the one directly below it."""
-        self.status: Slot | None = None
-        """Where a passing line stands, until something that stays takes its place."""
+        # Where a passing line stands, until something that stays takes its place.
+        self._status: Slot | None = None
         self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
         self._growing: set[int] = set()
 
     def __iter__(self) -> Iterator[Slot]:
-        return iter((*self._slots, *filter(None, [self.status]), *chain.from_iterable(self._spare)))
+        return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
 
-    def put(self, entry: Entry) -> Slot | None:
-        """Show `entry` in its slot: the one that it has, the last one, or a new one. None: nothing to see yet."""
+    def put(self, entry: Entry) -> None:
+        """Show `entry` in its slot: the one that it has, the last one, or a new one."""
         if entry.id not in self._slot_of and entry.id not in self._streams:
             self.end_streams()
         if isinstance(entry, Message) and entry.speaker == "agent":
             self._put_text(entry)
         else:
-            self._slot_for(entry.id, alone=_is_image(entry)).put(entry.id, entry)
-        return self._slot_of.get(entry.id)
+            is_image = isinstance(entry, Attachment) and isinstance(entry.block, ImageBlock)
+            self._slot_for(entry.id, alone=is_image).put(entry.id, entry)
 
     def end_streams(self) -> None:
         """The messages are probably complete: their last pieces are rendered as a whole."""
@@ -142,41 +116,45 @@ class Slots:
             self._slot_of[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> QuestionSlot:
-        """A question stands where its entry does, and moves what came after; or it stands apart, at the end."""
+    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
+        """A question stands where its entry does, and moves what came after; or it stands apart, at the end.
+
+        Call the result when it is decided: what it was about says so, or the line does where nothing else would.
+        """
         home = self._slot_of.get(entry_id)
         is_first = home is not None and home.question is None
-        after = self._after(home, entry_id)
-        slot = self._place_of_question(home, entry_id)
+        slot, below = self._places(home, entry_id)
+        below.lent = True
         slot.ask(question.bundle, None if question.buttons else question.withdraw)
-        below = self._below(slot) if question.buttons else None
-        if below and question.buttons:
+        if question.buttons:
             below.ask(question.buttons, question.withdraw, question.shifted)
-        if home and after:
-            self._move(after, home, self._new())
-        return QuestionSlot(slot, question.bundle, is_first, below, question.buttons)
 
-    def close_question(self, place: QuestionSlot, line: Notice) -> None:
-        """The question is decided: what it was about says so, or `line` does where nothing else would."""
-        place.close()
-        if not place.is_first:
-            place.slot.put(object(), line)
-        place.slot.lent = True
+        def close(line: Notice) -> None:
+            for each, asked in ((slot, question.bundle), (below, question.buttons)):
+                if each.question is asked:  # another question may have taken the place
+                    each.stop_asking()
+            if not is_first:
+                slot.put(object(), line)
+            slot.lent = True
+
+        return close
 
     def close_questions(self) -> None:
-        """Nobody can answer any more; what was decided comes with `close_question`."""
+        """Nobody can answer any more; what was decided comes when each is closed."""
         for slot in self:
             if slot.question is not None:
                 slot.stop_asking()
 
-    def passing(self) -> Slot:
-        """Where a passing line stands, below everything else."""
-        self.status = self.status or self.free()
-        return self.status
+    def show_status(self, words: str) -> None:
+        """A passing line below everything else; none without words."""
+        if words or self._status:
+            self._status = self._status or self.free()
+            self._status.lent = self._status.dirty = True
+            self._status.items = {"status": Notice(0, 0, "info", words)} if words else {}
 
     def free(self) -> Slot:
         """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""
-        slot, self.status = self.status, None
+        slot, self._status = self._status, None
         if slot is None and self._slots and self._slots[-1].is_vacant:
             slot = self._slots.pop()
         return slot or Slot()
@@ -212,55 +190,36 @@ class Slots:
         self._slots.append(slot)
         return slot
 
-    @property
-    def _has_room(self) -> bool:
-        """For a question, its buttons and what moves; the last possible slot is not for questions."""
-        return len(self._slots) + 3 < MAX_SLOTS
-
-    def _stays(self, home: Slot | None) -> TypeGuard[Slot]:
-        """A question may stand where its entry does: something can be put below."""
+    def _places(self, home: Slot | None, entry_id: int) -> tuple[Slot, Slot]:
+        """For a question and its buttons; the last possible slot is not for questions."""
+        if len(self._slots) + 3 >= MAX_SLOTS:
+            return self._spare_places()
         last = next((slot for slot in reversed(self._slots) if not slot.is_vacant), None)
-        return home is not None and home is last and home.question is None and self._has_room
-
-    def _after(self, home: Slot | None, entry_id: int) -> list[Hashable]:
-        if not self._stays(home):
-            return []
+        if home is None or home is not last or home.question is not None:
+            return self._new(), self._new()
         keys = list(home.items)
-        return keys[keys.index(entry_id) + 1 :]
+        place = keys.index(entry_id)
+        slot = self._moved([entry_id], home) if place > 0 else home
+        below = self._new()
+        if keys[place + 1 :]:
+            self._moved(keys[place + 1 :], home)
+        return slot, below
 
-    def _place_of_question(self, home: Slot | None, entry_id: int) -> Slot:
-        if not self._stays(home):
-            return self._new() if self._has_room else self._spare_one()
-        if next(iter(home.items)) == entry_id:
-            return home
-        place = self._new()
-        self._move([entry_id], home, place)
-        return place
-
-    def _below(self, slot: Slot) -> Slot:
-        below = next((below for spare, below in self._spare if spare is slot), None) or self._new()
-        below.lent = True
-        return below
-
-    def _move(self, keys: Iterable[Hashable], old: Slot, new: Slot) -> None:
+    def _moved(self, keys: Iterable[Hashable], old: Slot) -> Slot:
+        """A new slot with those items."""
+        new = self._new()
         for key in keys:
             new.put(key, old.take(key))
             if isinstance(key, int):
                 self._slot_of[key] = new
+        return new
 
-    def _spare_one(self) -> Slot:
-        free = [slot for slot, _ in self._spare if slot.question is None]
-        if not free or len(self._spare) < MAX_QUESTIONS:
+    def _spare_places(self) -> tuple[Slot, Slot]:
+        """After the others; the line that an earlier question left moves to where everything else went."""
+        free = next((pair for pair in self._spare if pair[0].question is None), None)
+        if free is None:
             self._spare.append((Slot(), Slot()))
-            return self._spare[-1][0]
-        return self._reused(free[0])
-
-    def _reused(self, spare: Slot) -> Slot:
-        """Its line moves to where everything else went."""
-        for key in list(spare.items):
-            self._open_slot().put(key, spare.take(key))
-        return spare
-
-
-def _is_image(entry: Entry) -> bool:
-    return isinstance(entry, Attachment) and isinstance(entry.block, ImageBlock)
+            return self._spare[-1]
+        for key in list(free[0].items):
+            self._open_slot().put(key, free[0].take(key))
+        return free

@@ -43,7 +43,11 @@ class NotebookCell(Cell):
         live = bool(content.get("allow_stdin"))
         stock = _StockKernel(kernel, widgets, clicks=loop is not None)
         super().__init__(stock, self.request, live=live, cell_id=metadata.get("cellId"))
-        self._ipykernel, self._loop = kernel, loop
+        self._ipykernel, self._widgets, self._loop = kernel, widgets, loop
+
+    async def widgets_known(self) -> None:
+        """Wait until it is known whether the front end has widgets."""
+        await self._widgets.known()
 
     @contextmanager
     def owning(self) -> Iterator[None]:
@@ -70,11 +74,7 @@ class ShellCell(Cell):
         self._shell, self._calls = shell, calls
         self._asking = asyncio.Lock()
         self.live, self.cell_id, self.widgets = live, None, False
-
-    @property
-    def session(self) -> str:
-        """A terminal has none."""
-        return ""
+        self.session = ""  # a terminal has none
 
     @contextmanager
     def owning(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
 
 if TYPE_CHECKING:
-    from ..chat import Handover
+    from ..chat import SessionStore
     from .session import Ended, MagicSession
     from .turn import Turn
 
@@ -35,8 +35,8 @@ BLOCKS = (
     "a line of input. Buttons work from the next cell on.\n"
 )
 
-_left: WeakKeyDictionary[Any, Handover] = WeakKeyDictionary()
-"""For each shell that the extension was unloaded from, where its conversation was left."""
+# For each shell that the extension was unloaded from, where its conversation was left.
+_left: WeakKeyDictionary[Any, SessionStore] = WeakKeyDictionary()
 
 
 class Copilot:
@@ -45,13 +45,13 @@ class Copilot:
     `before`: the conversation to continue.
     """
 
-    def __init__(self, shell: Any, before: Handover | None = None) -> None:
+    def __init__(self, shell: Any, before: SessionStore | None = None) -> None:
         self._shell, self._before = shell, before
         self._used = False
         self._display_guard = AutoDisplayGuard(shell)
         running = _running(shell)
+        # The cell runs that has loaded the extension, and was not transformed here.
         self._is_new = running is not None and CALLED not in running[1]
-        """The cell runs that has loaded the extension, and was not transformed here."""
 
     @cached_property
     def _session(self) -> MagicSession:
@@ -61,7 +61,7 @@ class Copilot:
         return MagicSession(self._before)
 
     @property
-    def left(self) -> Handover | None:
+    def left(self) -> SessionStore | None:
         """What a later extension needs to continue the conversation."""
         return self._session.kernel_session.left if self._used else self._before
 

@@ -18,17 +18,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import REPORT_BUG, CopilotError
-from ..frontend import commands
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.choosing import CellOutput
-from ..frontend.commands import Command, Prompt
 from ..frontend.kernel_session import KernelSession
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
 if TYPE_CHECKING:
-    from ..chat import Handover
+    from ..chat import SessionStore
 
 
 Ended = asyncio.Task[Turn | None]
@@ -46,7 +44,7 @@ _JOIN_SECONDS = 2.0
 class MagicSession:
     """The session of one shell. Private methods run on the loop thread. `before`: see `KernelSession`."""
 
-    def __init__(self, before: Handover | None = None) -> None:
+    def __init__(self, before: SessionStore | None = None) -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
         self.kernel_session = KernelSession(before)
         self._process = os.getpid()
@@ -61,7 +59,6 @@ class MagicSession:
 
     async def run(self, cell: Cell, text: str) -> Ended:
         """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
-        self.kernel_session.watched = cell.live
         self._task = task = asyncio.create_task(self._run(cell, text))
         await asyncio.wait({task})
         return task
@@ -95,46 +92,23 @@ class MagicSession:
     async def _close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        await self.kernel_session.home.close(CLOSE_LIMIT)
+        await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
-        if not self.kernel_session.home.cancel(at) and self._task is not None:
+        if not self.kernel_session.chat_runner.cancel(at) and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str) -> Turn | None:
         if not text.strip():
             self._show_usage(cell)
-        turn = None
         self.widgets.probe(cell)
-        try:
-            for step in await commands.read(self.kernel_session.command_context, text):
-                match step:
-                    case Command():
-                        await self.widgets.known()
-                        await commands.run(self.kernel_session.command_context, CellOutput(cell), step)
-                    case Prompt(prompt):
-                        turn = await self._prompt(cell, prompt)
-        except CopilotError as error:
-            self._show_failure(cell, error)
-            raise
-        finally:
-            self.kernel_session.report_notices(cell)
-        return turn
-
-    async def _prompt(self, cell: Cell, text: str) -> Turn:
-        from .display import PatientDisplay
-
-        return Turn(await self.kernel_session.prompt(cell, text, partial(PatientDisplay, widgets=self.widgets)))
+        turn = await self.kernel_session.run(cell, text)
+        return Turn(turn) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:
-        from ..frontend.command_output import Report
+        from ..rendering.report import Report
 
         CellOutput(cell).show(Report("%copilot", note=USAGE))
-
-    def _show_failure(self, cell: Cell, error: CopilotError) -> None:
-        from ..rendering.failure import render_failure
-
-        cell.display(render_failure(error))
 
 
 def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseException | None]:

@@ -29,7 +29,7 @@ class KernelComm(BaseComm):
             msg_type,
             clean({"data": data or {}, "comm_id": self.comm_id, **keys}),
             metadata=clean(metadata or {}),
-            parent=owner() or kernel.get_parent("shell"),
+            parent=owner.get() or kernel.get_parent("shell"),
             ident=self.topic,
             buffers=buffers,
         )

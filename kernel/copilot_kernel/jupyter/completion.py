@@ -62,7 +62,9 @@ async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Ma
         paths = await _looked_up(everywhere, context, match[1].removeprefix('"'))
         return match[1], [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
     if match := _SLASH.fullmatch(line):
-        return match[1], _beginning(agents_commands(context.situation()), match[1])
+        found = context.situation().conversation.commands
+        theirs = (Match(f"/{each.name}", "agent's command", _joined(each.hint, each.description)) for each in found)
+        return match[1], _beginning(theirs, match[1])
     return "", ()
 
 
@@ -95,12 +97,6 @@ async def _list_sessions(context: CommandContext) -> None:
     if context.situation().info is not None:
         with suppress(CopilotError, TimeoutError):
             await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
-
-
-def agents_commands(now: Situation) -> list[Match]:
-    """The agent's `/commands`."""
-    found = now.conversation.commands
-    return [Match(f"/{each.name}", "agent's command", _joined(each.hint, each.description)) for each in found]
 
 
 def _joined(*parts: str) -> str:

@@ -15,10 +15,8 @@ from typing import Any
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
-from ..frontend.cell import Request
+from ..frontend.cell import Message, Request
 from .comms import Comms
-
-Message = dict[str, Any]
 
 # What is overridden or called below, and is no public interface of ipykernel: the leading parameters that it must take.
 _INTERNALS = {

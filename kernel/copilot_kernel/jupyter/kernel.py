@@ -17,7 +17,7 @@ from ..frontend.kernel_session import KernelSession
 from ..rendering.plain import clean
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
-from .history import History
+from .history import Line, select
 
 Reply = dict[str, Any]
 
@@ -58,10 +58,10 @@ class CopilotKernel(ConcurrentKernel):
         super().__init__(**options)
         comms.install(self)
         self.kernel_session = KernelSession(guard_seconds=self.guard_seconds)
-        self.history = History()
+        self.history: list[Line] = []
         self._turn: asyncio.Task[Reply] | None = None
+        # Since the running cell began.
         self._interrupted = False
-        """Since the running cell began."""
         if not self.widgets_work:
             self.kernel_session.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
@@ -83,9 +83,9 @@ class CopilotKernel(ConcurrentKernel):
         if silent:
             return self._silent(code)
         if store_history and code.strip():
-            self.history.add(self.execution_count, code)
+            self.history.append((0, self.execution_count, code))
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
-        self.kernel_session.watched, self._interrupted = cell.live, False
+        self._interrupted = False
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
@@ -98,28 +98,12 @@ class CopilotKernel(ConcurrentKernel):
         return turn.result()
 
     async def _run(self, cell: Cell, code: str) -> Reply:
-        from ..frontend import commands
-        from ..frontend.choosing import CellOutput
-
-        context = self.kernel_session.command_context
         try:
-            for step in await commands.read(context, code):
-                match step:
-                    case commands.Command():
-                        await commands.run(context, CellOutput(cell), step)
-                    case commands.Prompt(text):
-                        return await self._prompt(cell, text)
+            turn = await self.kernel_session.run(cell, code)
         except CopilotError as error:
-            return self._failed(cell, error)
-        finally:
-            self.kernel_session.report_notices(cell)
-        return self._ok()
-
-    async def _prompt(self, cell: Cell, text: str) -> Reply:
-        from ..frontend.display import Display
-
-        turn = await self.kernel_session.prompt(cell, text, Display)
-        return self._cancelled(cell) if turn.stop_reason == "cancelled" else self._ok()
+            name = type(error).__name__
+            return self._error(name, str(error), [name], cell)  # the card above it says the rest
+        return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 
@@ -131,14 +115,6 @@ class CopilotKernel(ConcurrentKernel):
         if not code.strip():
             return self._ok()
         return self._error("UsageError", "A silent request is not sent to the agent.", [])
-
-    def _failed(self, cell: Cell, error: CopilotError) -> Reply:
-        """The one picture of a CopilotError: a card, and an error with nothing that the card says already."""
-        from ..rendering.failure import render_failure
-
-        name = type(error).__name__
-        cell.display(render_failure(error))
-        return self._error(name, str(error), [name], cell)
 
     def _cancelled(self, cell: Cell) -> Reply:
         """An error, so that the cells that wait behind this one do not run."""
@@ -160,7 +136,7 @@ class CopilotKernel(ConcurrentKernel):
     def interrupt(self, at: float | None = None) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
         self._interrupted = True
-        if not self.kernel_session.home.cancel(at) and self._turn is not None:
+        if not self.kernel_session.chat_runner.cancel(at) and self._turn is not None:
             self._turn.cancel()
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:
@@ -193,7 +169,7 @@ class CopilotKernel(ConcurrentKernel):
         unique: bool = False,
     ) -> Reply:
         """See `history.py`."""
-        lines = self.history.select(hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
+        lines = select(self.history, hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
         pairs = [(number, count, (code, None)) for number, count, code in lines]
         return {"status": "ok", "history": pairs if output else lines}
 
@@ -220,7 +196,7 @@ class CopilotKernel(ConcurrentKernel):
         """End the turn, then the agent, in bounded time."""
         if self._turn is not None:
             self._turn.cancel()
-        await self.kernel_session.home.close(CLOSE_LIMIT)
+        await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

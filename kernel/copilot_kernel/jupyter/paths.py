@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 
 MAX_ENTRIES = 5_000
 """Entries of folders that are looked at for one completion."""
@@ -23,15 +24,11 @@ def everywhere(folder: str, typed: str) -> list[str]:
     """Paths in `folder` that begin as typed, and files at any depth whose name does; nothing outside."""
     if typed.startswith(("/", "~")) or ".." in typed.split("/"):
         return []
-    near = beneath(folder, typed)
-    far = [] if "/" in typed or not typed else _named(folder, typed)
-    return list(dict.fromkeys((*near, *far)))
-
-
-def _named(folder: str, begun: str) -> list[str]:
-    """The nearest first."""
-    found = (path for path in _below(folder) if os.path.basename(path).lower().startswith(begun.lower()))
-    return sorted(found, key=lambda path: (path.count("/"), path))
+    near, far = beneath(folder, typed), list[str]()
+    if typed and "/" not in typed:
+        far = [path for path in _below(folder) if os.path.basename(path).lower().startswith(typed.lower())]
+    nearest_first = sorted(far, key=lambda path: (path.count("/"), path))
+    return list(dict.fromkeys((*near, *nearest_first)))
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -52,16 +49,11 @@ def _below(folder: str) -> Iterator[str]:
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     """At most so many, and none of a folder that cannot be read."""
-    found: list[os.DirEntry[str]] = []
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                found.append(entry)
-                if len(found) >= MAX_ENTRIES:
-                    break
+            return sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)
     except OSError:
         return []
-    return sorted(found, key=lambda entry: entry.name)
 
 
 def _is_wanted(name: str, begun: str) -> bool:
