@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import anyio
 from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import RequestFailed, method_not_found
-from copilot_kernel.acp.transport import memory_pair
+
+from .memory import memory_pair
 
 
 class Raw:

@@ -63,7 +63,7 @@ class Script:
         return await self.connection.request("session/request_permission", params)
 
 
-def said(text):
+def agent_text(text):
     return Chunk("agent", TextBlock(text))
 
 

@@ -14,12 +14,6 @@ from copilot_kernel.host.command import CommandSpec, environment
 KEY, VALUE = "GIT_CONFIG_KEY_{}", "GIT_CONFIG_VALUE_{}"
 
 
-def test_what_is_set_already_stays() -> None:
-    before = {"PATH": "/bin", "GIT_CONFIG_COUNT": "1", KEY.format(0): "a.b", VALUE.format(0): "c"}
-    ours = {"GIT_CONFIG_COUNT": "2", KEY.format(1): "safe.bareRepository", VALUE.format(1): "explicit"}
-    assert guarded(before) == before | ours
-
-
 @pytest.mark.parametrize("count", ["x", "-1", "1 ", "²"])
 def test_a_count_that_git_refuses_is_left_alone(count: str) -> None:
     assert guarded({"GIT_CONFIG_COUNT": count}) == {"GIT_CONFIG_COUNT": count}

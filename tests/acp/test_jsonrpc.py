@@ -1,12 +1,9 @@
 """Lines to events and messages to lines, by tables."""
 
-import json
 import tracemalloc
-from dataclasses import asdict
 
 import pytest
 from copilot_kernel.acp.jsonrpc import (
-    MAX_DEPTH,
     InvalidLine,
     RequestFailed,
     RpcCodec,
@@ -20,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DEEP = b'{"method":"m","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-TOO_DEEP = b'{"method":"m","params":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}"
+TOO_DEEP = b'{"method":"m","params":' + b"[" * 200 + b"]" * 200 + b"}"
 WIDE = b'{"method":"m","params":[' + b",".join([b"[]"] * 1_000) + b"]}"
 
 
@@ -50,7 +47,7 @@ NO_MESSAGES = [
     (b"Starting server...", "not JSON"),
     (b'{"method":"m","params":' + b"9" * 5_000 + b"}", None),
     (DEEP, None),
-    (TOO_DEEP, f"not JSON: nested deeper than {MAX_DEPTH}"),
+    (TOO_DEEP, "not JSON: nested deeper than 200"),
     (b"42", "not a JSON object"),
     (b'[{"id":1,"method":"m"}]', "a batch"),
     (b"{}", "not a JSON-RPC message"),
@@ -85,12 +82,6 @@ def test_a_line_that_is_no_message_is_a_value_and_costs_only_itself(line, reason
 
 
 BOUNDS = settings(deadline=None, database=None, max_examples=100)
-TEXT = st.text('aé\ud800\udc00"\\\n', max_size=5)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([1.5, float("nan"), float("inf")]) | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=5,
-)
 
 
 @BOUNDS
@@ -99,13 +90,6 @@ def test_no_bytes_raise_and_pieces_make_no_difference(data, size):
     whole, cut = RpcCodec(max_line=64), RpcCodec(max_line=64)
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     assert [event for piece in pieces for event in cut.receive(piece)] == whole.receive(data)
-
-
-@BOUNDS
-@given(st.dictionaries(st.sampled_from(["id", "method", "params", "result", "error", "jsonrpc"]), JSON))
-def test_any_object_gives_one_event_that_can_be_sent_on_as_utf_8(message):
-    (event,) = RpcCodec().receive(json.dumps(message).encode() + b"\n")
-    json.dumps(asdict(event), allow_nan=False, ensure_ascii=False).encode()
 
 
 # -- long lines ---------------------------------------------------------------------------------------------------
@@ -155,12 +139,6 @@ def test_requests_are_numbered_and_messages_are_single_ascii_lines():
     assert peer.failure(None, method_not_found("m")) == (
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found: m"}}\n'
     )
-
-
-@pytest.mark.parametrize("value", [float("nan"), {1, 2}, b"bytes"])
-def test_what_is_no_json_is_refused_before_it_is_sent(value):
-    with pytest.raises((TypeError, ValueError)):
-        RpcCodec().result(1, value)
 
 
 def test_the_trace_sees_every_line_that_is_not_blank_as_it_was():

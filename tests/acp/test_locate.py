@@ -129,11 +129,11 @@ def test_anything_else_that_looks_like_an_address_is_refused(environ, agent):
     assert caught.value.hint == "Use tcp://HOST:PORT, with a port from 1 to 65535."
 
 
-def test_only_a_copilot_that_we_start_is_told_what_to_deny(program, environ):
+def test_only_a_copilot_that_we_start_gets_deny_flags(program, environ):
     path, other = program("bin/copilot"), program("bin/opencode")
     patterns = ("shell(rm:*)", "write")
-    told = copilot(path, "--acp", "--deny-tool=shell(rm:*)", "--deny-tool=write")
-    assert with_denied_tools(locate("copilot --acp", environ), patterns) == told
+    expected = copilot(path, "--acp", "--deny-tool=shell(rm:*)", "--deny-tool=write")
+    assert with_denied_tools(locate("copilot --acp", environ), patterns) == expected
     assert locate("demo", environ) == Launch((sys.executable, "-P", "-m", "copilot_kernel.demo"), label="demo agent")
     for agent in (f"{other} acp", "tcp://localhost:1234", "demo"):
         assert with_denied_tools(locate(agent, environ), patterns) == locate(agent, environ)
@@ -176,5 +176,5 @@ def test_a_rule_in_the_words_of_copilot(rule: str, patterns: tuple[str, ...]) ->
         "mcp__shell__x",  # a server that is called as one of its own words
     ],
 )
-def test_what_cannot_be_said_for_certain_is_not_said(rule: str) -> None:
+def test_a_rule_without_a_certain_equivalent_is_left_out(rule: str) -> None:
     assert deny_patterns([rule], "/p", "/h") == ()

@@ -1,4 +1,4 @@
-"""What an agent is told of the MCP servers, and what Copilot is told by its own flag."""
+"""The MCP servers that an agent gets, and those that Copilot gets by its own flag."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_a_server_is_sent_as_the_specification_has_it(valid: Valid, server: McpS
         ),
     ],
 )
-def test_an_agent_is_told_of_what_it_can_take(info: AgentInfo, launch: Launch, offered: McpOffer) -> None:
+def test_an_agent_gets_what_it_supports(info: AgentInfo, launch: Launch, offered: McpOffer) -> None:
     assert select_servers(ALL, info, launch) == offered
 
 
-def test_the_user_is_told_what_goes_another_way_or_not_at_all() -> None:
+def test_the_notes_name_servers_that_go_another_way_or_not_at_all() -> None:
     offered = McpOffer((API,), (FILES,), ((EVENTS, "it does not support sse servers"),))
     assert offered.servers == [RAW[1]]
     assert offered.notes == (
@@ -73,11 +73,6 @@ def test_the_user_is_told_what_goes_another_way_or_not_at_all() -> None:
     assert offered.blame == (
         "An MCP server that fails or hangs may be the cause (api, files). See mcp_servers (COPILOT_KERNEL_MCP_SERVERS)."
     )
-
-
-def test_without_servers_there_is_nothing_to_tell() -> None:
-    nothing = select_servers((), AgentInfo(), OTHER)
-    assert (nothing, nothing.servers, nothing.notes, nothing.blame) == (McpOffer(), [], (), "")
 
 
 def test_copilot_gets_what_it_would_drop_in_a_file_that_only_the_user_can_read() -> None:

@@ -183,7 +183,7 @@ UNREADABLE: list[tuple[Any, str]] = [
     ({"sessionUpdate": "available_commands_update"}, "available_commands_update"),
     ({"sessionUpdate": "current_mode_update", "currentModeId": 1}, "current_mode_update"),
     ({"sessionUpdate": "config_option_update", "configOptions": {}}, "config_option_update"),
-    ({"sessionUpdate": "usage_update", "used": float("nan"), "size": 1}, "usage_update"),
+    ({"sessionUpdate": "usage_update", "used": None, "size": 1}, "usage_update"),
     ({"sessionUpdate": "notice", "severity": "info"}, "notice"),
     ({"sessionUpdate": "compaction_update"}, "compaction_update"),
     ({"sessionUpdate": "compaction_summary_chunk", "compactionId": "c"}, "compaction_summary_chunk"),
@@ -227,11 +227,6 @@ BLOCKS: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("raw", "block"), BLOCKS)
 def test_a_block_becomes_its_value(raw: Any, block: Any) -> None:
     assert parse_block(raw) == block
-
-
-def test_half_an_emoji_cannot_break_what_is_encoded_later() -> None:
-    assert parse_block({"type": "text", "text": "a\ud83d"}) == TextBlock("a\ufffd")
-    assert parse_block({"type": "text", "text": "a\U0001f600"}) == TextBlock("a\U0001f600")
 
 
 def test_a_member_of_the_specification_outranks_its_alias() -> None:

@@ -26,7 +26,7 @@ from copilot_kernel.acp.messages import (
     UnknownBlock,
 )
 from copilot_kernel.acp.parse import parse_block, parse_content, parse_permission, parse_update
-from copilot_kernel.acp.results import parse_initialize, parse_prompt_result, parse_session
+from copilot_kernel.acp.results import _COPILOT_SIGN_IN, parse_initialize, parse_prompt_result, parse_session
 
 DATA = Path(__file__).parent / "data"
 GUIDE, REFERENCE, EARLY = (
@@ -69,11 +69,11 @@ def test_the_copilot_guides_permission_request_becomes_a_call_of_its_words() -> 
 
 def test_the_copilot_guides_answers_are_understood() -> None:
     assert parse_initialize(GUIDE["initialize"]) == AgentInfo(
-        1, "copilot", "GitHub Copilot", "1.0.0", load_session=True, raw=GUIDE["initialize"]
+        1, "copilot", "GitHub Copilot", "1.0.0", load_session=True, auth_methods=_COPILOT_SIGN_IN
     )
     assert parse_session(GUIDE["session/new"]) == SessionState("sess_abc123def456", raw=GUIDE["session/new"])
     assert parse_session(GUIDE["session/load"]) == SessionState("")
-    assert parse_prompt_result(GUIDE["session/prompt"]) == PromptResult("end_turn", raw=GUIDE["session/prompt"])
+    assert parse_prompt_result(GUIDE["session/prompt"]) == PromptResult("end_turn")
 
 
 def test_the_acp_references_updates_are_understood() -> None:
@@ -118,10 +118,9 @@ def test_the_acp_references_answers_and_blocks_are_understood() -> None:
         load_session=True,
         prompt=frozenset({"image", "embeddedContext"}),
         mcp=frozenset({"http"}),
-        raw=REFERENCE["initialize"],
     )
     result = REFERENCE["session/prompt"]
-    assert parse_prompt_result(result) == PromptResult("end_turn", messages=tuple(result["messages"]), raw=result)
+    assert parse_prompt_result(result) == PromptResult("end_turn", messages=tuple(result["messages"]))
     assert [parse_block(raw) for raw in REFERENCE["blocks"]] == [
         TextBlock("plain"),
         ImageBlock("aGk=", "image/png"),
@@ -147,8 +146,6 @@ def test_an_early_copilot_names_the_command_to_sign_in_with() -> None:
                 "Log in with Copilot CLI",
                 "Run `copilot login` in the terminal",
                 command=("/home/runner/.local/share/gh/copilot/copilot", "login"),
-                raw=raw["authMethods"][0],
             ),
         ),
-        raw=raw,
     )

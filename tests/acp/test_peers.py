@@ -144,7 +144,7 @@ async def test_a_turn_is_cancelled_or_fails_and_the_next_one_works(peer, tmp_pat
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
             await client.until(said("waiting"))
-            await session.cancel()
+            session.cancel()
         assert stops == ["cancelled"]
         with pytest.raises(AgentRefused, match="no such word") as caught:
             await session.prompt([TextBlock("unheard of")])

@@ -11,7 +11,7 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.acp.child_processes import Graces
-from copilot_kernel.acp.process import TAIL_BYTES, agent_process, describe
+from copilot_kernel.acp.process import TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
@@ -84,18 +84,10 @@ async def test_the_end_comes_with_its_reason_and_the_last_words(tmp_path, source
             assert isinstance(caught.value.__cause__, BrokenPipeError)
 
 
-def test_every_return_code_has_words():
-    assert [describe(code) for code in (None, -15, -200)] == [
-        "it closed its pipes",
-        "it was ended by SIGTERM",
-        "it was ended by signal 200",
-    ]
-
-
 # -- much and long ------------------------------------------------------------------------------------------------
 
 
-async def test_a_flood_on_standard_error_stops_nobody_and_its_tail_is_kept(tmp_path):
+async def test_a_flood_on_standard_error_blocks_nothing_and_its_tail_is_kept(tmp_path):
     source = """
 import sys
 for n in range(50_000): sys.stderr.write(f"line {n:094}\\n")

@@ -65,7 +65,6 @@ def test_capabilities_are_marked_by_true_or_by_an_object() -> None:
         prompt=frozenset({"image"}),
         mcp=frozenset({"http"}),
         session=frozenset({"list", "close"}),
-        raw=raw,
     )
 
 
@@ -76,8 +75,8 @@ def test_a_terminal_sign_in_without_a_command_has_none() -> None:
         "odd",
     ]
     assert parse_initialize({"authMethods": methods}).auth_methods == (
-        AuthMethod("t", "Terminal", type="terminal", raw=methods[0]),
-        AuthMethod("odd", "odd", raw=methods[1]),
+        AuthMethod("t", "Terminal", type="terminal"),
+        AuthMethod("odd", "odd"),
     )
 
 
@@ -117,7 +116,7 @@ SESSIONS: list[tuple[Any, SessionState]] = [
 
 
 @pytest.mark.parametrize(("raw", "state"), SESSIONS)
-def test_a_session_knows_its_mode_and_model_however_they_are_told(raw: Any, state: SessionState) -> None:
+def test_a_session_knows_its_mode_and_model_in_each_form(raw: Any, state: SessionState) -> None:
     parsed = parse_session(raw)
     assert (parsed.id, parsed.mode, parsed.modes, parsed.model, parsed.options) == (
         (state.id, state.mode, state.modes, state.model, state.options)

@@ -1,14 +1,10 @@
 """Sessions over loopback with a scripted agent, and with an agent as a process: start, turns, cancel, end."""
 
-import json
 import sys
 import time
-from dataclasses import replace
 
 import anyio
 import pytest
-from copilot_kernel import __version__
-from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import (
     ImageBlock,
@@ -19,41 +15,14 @@ from copilot_kernel.acp.messages import (
 )
 from copilot_kernel.errors import (
     AgentExited,
-    AgentNotFound,
     AgentRefused,
     AgentStartFailed,
-    AuthRequired,
     ProtocolUnsupported,
 )
 
-from .scripted import OPTIONS, Client, listening, opened, refused, said
+from .scripted import agent_text, listening, opened, refused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
-
-
-async def test_the_start_says_who_we_are_and_opens_one_session():
-    async with listening() as (script, launch), opened(launch, cwd="/tmp") as (session, _):
-        assert (session.info.name, session.state.id, session.closed.is_set()) == ("script", "s1", False)
-        initialize, new = script.heard
-        assert initialize[1].pop("clientCapabilities").keys().isdisjoint({"elicitation", "auth"})
-        assert initialize == (
-            "initialize",
-            {
-                "protocolVersion": 1,
-                "clientInfo": {"name": "copilot-kernel", "title": "Copilot Kernel", "version": __version__},
-            },
-        )
-        assert new == ("session/new", {"cwd": "/tmp", "mcpServers": []})
-
-
-async def test_updates_before_the_session_has_a_name_are_not_lost():
-    async def new(script, params):
-        await script.say("early")
-        await script.update({"sessionUpdate": "news"}, session="another")
-        return {"sessionId": "s1"}
-
-    async with listening(session_new=new) as (_, launch), opened(launch) as (_, client):
-        assert client.events == [("s1", said("early")), ("another", UnknownUpdate("news", {"sessionUpdate": "news"}))]
 
 
 @pytest.mark.parametrize(
@@ -77,11 +46,6 @@ async def test_a_session_without_a_name_is_no_session(answer):
         assert str(caught.value) == "the agent opened a session without a sessionId"
 
 
-async def test_an_address_where_no_agent_listens_is_reported():
-    with pytest.raises(AgentNotFound):
-        await refused(Launch(address=("127.0.0.1", 9), label="the agent"))
-
-
 # -- a turn -------------------------------------------------------------------------------------------------------
 
 
@@ -95,15 +59,15 @@ async def test_a_turn_sends_the_blocks_and_ends_after_its_updates(referee):
 
     async with listening(session_prompt=prompt) as (script, launch), opened(launch) as (session, client):
         blocks = [TextBlock("hello"), ImageBlock("aGk=", "image/png")]
-        assert await session.prompt(blocks) == PromptResult("max_tokens", {"totalTokens": 3}, raw=result)
-        assert client.events == [("s1", said("one")), ("s1", ToolCallUpdate("t", begins=True, title="Look"))]
+        assert await session.prompt(blocks) == PromptResult("max_tokens", {"totalTokens": 3})
+        assert client.events == [("s1", agent_text("one")), ("s1", ToolCallUpdate("t", begins=True, title="Look"))]
         sent = [{"type": "text", "text": "hello"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}]
         assert script.heard[-1] == ("session/prompt", {"sessionId": "s1", "prompt": sent})
         assert referee(session.log.lines) == ["initialize", "session/new", "session/prompt"]
         client.events.clear()
         await script.say("late")
         await working(client)
-        assert client.events == [("s1", said("late"))]
+        assert client.events == [("s1", agent_text("late"))]
 
 
 async def test_what_we_do_not_offer_is_refused_at_once(referee):
@@ -134,23 +98,6 @@ async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own(
         await session.prompt([TextBlock("hello")])
         assert client.diagnostics == ["unknown notification: session/gossip"]
         assert client.events == [("", UnknownUpdate("news", {"sessionUpdate": "news"}))]
-
-
-async def test_a_refused_prompt_leaves_the_session_usable():
-    answers = [RequestFailed(-32000, "Authentication required"), RequestFailed(400, "too long"), None]
-
-    async def prompt(script, params):
-        if answer := answers.pop(0):
-            raise answer
-        return {"stopReason": "end_turn"}
-
-    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
-        with pytest.raises(AuthRequired):
-            await session.prompt([TextBlock("hello")])
-        with pytest.raises(AgentRefused) as caught:
-            await session.prompt([TextBlock("hello")])
-        assert str(caught.value) == "too long"
-        assert (await session.prompt([TextBlock("hello")])).stop_reason == "end_turn"
 
 
 async def test_a_second_prompt_waits_for_the_first():
@@ -196,8 +143,8 @@ async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(refer
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(prompt)
             await working(client)
-            await session.cancel()
-            await session.cancel()
+            session.cancel()
+            session.cancel()
         assert results == ["cancelled"]
         assert script.heard[3:] == [("session/cancel", {"sessionId": "s1"})]
         assert referee(session.log.lines)[3:] == ["session/cancel"]
@@ -205,9 +152,9 @@ async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(refer
 
 async def test_cancel_while_nothing_runs_sends_nothing():
     async with listening() as (script, launch), opened(launch) as (session, _):
-        await session.cancel()
+        session.cancel()
         await session.prompt([TextBlock("hello")])
-        await session.cancel()
+        session.cancel()
         await session.prompt([TextBlock("again")])
         assert [method for method, _ in script.heard] == ["initialize", "session/new", *["session/prompt"] * 2]
 
@@ -217,7 +164,7 @@ async def test_cancel_right_after_the_prompt_comes_after_it_on_the_wire():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(session.prompt, [TextBlock("x" * 1_000_000)])
             await anyio.lowlevel.checkpoint()
-            await session.cancel()
+            session.cancel()
         assert [method for method, _ in script.heard[2:]] == ["session/prompt", "session/cancel"]
 
 
@@ -258,7 +205,7 @@ def process(start="pass", turn="pass"):
     return Launch((sys.executable, "-c", source), label="the agent")
 
 
-async def test_one_that_exits_at_the_start_tells_its_code_and_last_words():
+async def test_one_that_exits_at_the_start_reports_its_code_and_last_words():
     with pytest.raises(AgentStartFailed) as caught:
         await refused(process("err('no node'); sys.exit(3)"))
     words = "the agent stopped before it was ready: it exited with code 3\nno node"
@@ -289,39 +236,4 @@ async def test_death_in_a_turn_ends_the_prompt_with_its_reason():
         assert ("<", b"a log line") in session.log.lines
         with pytest.raises(AgentExited):
             await session.prompt([TextBlock("again")])
-        await session.cancel()
-
-
-async def test_death_with_a_question_open_withdraws_the_question():
-    params = {"sessionId": "s1", "toolCall": {"toolCallId": "t"}, "options": OPTIONS}
-    ask = json.dumps({"id": 0, "method": "session/request_permission", "params": params})
-    withdrawn = anyio.Event()
-
-    class Undecided(Client):
-        async def _decide(self, request):
-            try:
-                await anyio.sleep_forever()
-            finally:
-                withdrawn.set()
-
-    launch = process(turn=f"print({ask!r}, flush=True); sys.exit(1)")
-    async with opened(launch, Undecided()) as (session, _):
-        with pytest.raises(AgentExited):
-            await session.prompt([TextBlock("hello")])
-        with anyio.fail_after(5):
-            await withdrawn.wait()
-
-
-async def test_a_prompt_larger_than_the_pipe_can_be_cancelled_while_nobody_reads_it():
-    named = 'answer(message, {"sessionId": "s1"})'
-    launch = process()
-    source = launch.argv[-1].replace(named, f"{named}; time.sleep(60)")
-    async with opened(replace(launch, argv=(*launch.argv[:-1], source))) as (session, _):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(session.prompt, [TextBlock("x" * 1_000_000)])
-            await anyio.lowlevel.checkpoint()
-            with anyio.fail_after(0.5):
-                await session.cancel()
-            tasks.cancel_scope.cancel()
-        began = time.monotonic()
-    assert time.monotonic() - began < 3.5
+        session.cancel()

@@ -50,7 +50,7 @@ def test_json_is_one_object_and_nothing_else(program):
     assert {"id", "decision", "unasked", "locations", "raw_input", "raw_output"} <= set(calls[0])
 
 
-def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it(program, tmp_path):
+def test_without_a_terminal_a_question_is_rejected_and_says_how_to_allow_it(program, tmp_path):
     (tmp_path / "a.txt").write_text("old")
     done = program("ask", "demo: edit a.txt old => new")
     assert (done.returncode, (tmp_path / "a.txt").read_text()) == (0, "old")
@@ -58,18 +58,7 @@ def test_where_nobody_can_answer_a_question_is_rejected_and_says_how_to_allow_it
     assert """set COPILOT_KERNEL_ALLOW='["Edit(./a.txt)"]', or set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
 
 
-OUTSIDE = {
-    "toolCall": {"toolCallId": "1", "title": "Edit hosts", "kind": "edit", "rawInput": {"path": "/etc/hosts"}},
-    "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
-}
-
-
-def test_a_rule_that_would_not_allow_it_is_not_named(program):
-    done = program("ask", f"demo: request session/request_permission {json.dumps(OUTSIDE)}")
-    assert """set COPILOT_KERNEL_ALLOW='["Edit(/etc/hosts)"]', or run this in a terminal""" in done.stderr
-
-
-def test_rules_that_match_nothing_or_mean_everything_are_told_and_not_obeyed(program):
+def test_rules_that_match_nothing_or_mean_everything_are_reported_and_not_obeyed(program):
     done = program("ask", "demo: say hi", COPILOT_KERNEL_ALLOW='["Foo", "Bash(python *)"]')
     assert (done.returncode, done.stdout) == (0, "hi\n")
     assert "copilot-kernel: allow: 'Foo' is not a rule and matches nothing" in done.stderr
@@ -84,27 +73,17 @@ def test_rules_that_match_nothing_or_mean_everything_are_told_and_not_obeyed(pro
     ((" ",), 2, "UsageError", "The prompt is empty"),
 ])  # fmt: skip
 def test_a_failure_says_what_happened_and_what_to_do(program, arguments, code, kind, complaint):
-    told, object_ = program("ask", *arguments), program("ask", "--json", *arguments)
+    plain, object_ = program("ask", *arguments), program("ask", "--json", *arguments)
     error = json.loads(object_.stdout)["error"]
-    assert (told.returncode, object_.returncode, told.stdout, error["type"]) == (code, code, "", kind)
+    assert (plain.returncode, object_.returncode, plain.stdout, error["type"]) == (code, code, "", kind)
     assert error["message"].startswith(complaint)
-    assert told.stderr == f"copilot-kernel: {error['message']}\n{error['hint']}\n"
+    assert plain.stderr == f"copilot-kernel: {error['message']}\n{error['hint']}\n"
     assert error["hint"]
 
 
-def test_what_was_said_before_a_failure_ends_its_line(program):
-    assert program("ask", "demo: say Half a\ndie").stdout == "Half a\n"
-
-
-def test_another_stop_reason_is_told_and_is_no_failure(program):
+def test_another_stop_reason_is_shown_and_is_no_failure(program):
     done = program("ask", "demo: refuse")
     assert (done.returncode, done.stderr) == (0, "(stopped: refusal)\n")
-
-
-def test_a_setting_that_cannot_be_read_is_told(program):
-    done = program("ask", "demo: say Hello", COPILOT_KERNEL_START_TIMEOUT="soon")
-    assert (done.returncode, done.stdout) == (0, "Hello\n")
-    assert done.stderr.startswith("copilot-kernel: environment: start_timeout: ")
 
 
 def test_control_characters_and_broken_text_do_not_reach_the_terminal(tmp_path, environ):
@@ -210,15 +189,6 @@ def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path)
     assert (outcome.stop_reason, outcome.text) == ("cancelled", "All.")
 
 
-def test_sigterm_ends_it_as_ctrl_c_does(tmp_path, environ):
-    command = [PROGRAM, "ask", "demo: say Begun.\nwait"]
-    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.read(6) == "Begun."
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 130
-
-
 # -- forms and addresses at a terminal --------------------------------------------------------------------------------
 
 SCHEMA = {"properties": {"name": {"type": "string", "minLength": 2}, "gift": {"type": "boolean"}}, "required": ["name"]}
@@ -257,10 +227,10 @@ def test_a_form_is_asked_line_by_line_and_an_address_is_shown(spawn):
     assert "The demo agent wants to know something.: Answered: name: Ada; gift: yes" in rest
 
 
-def test_where_nobody_can_answer_a_form_is_declined(program):
+def test_without_a_terminal_a_form_is_declined(program):
     done = program("ask", "demo: elicit form")
     assert (done.returncode, done.stdout) == (0, 'You answered: {"action": "decline"}\n')
-    assert done.stderr == "The demo agent wants to know something.: Declined (nobody could be asked)\n"
+    assert done.stderr == "The demo agent wants to know something.: Declined (no one could answer)\n"
 
 
 def test_a_file_that_is_mentioned_goes_along(program, tmp_path):
@@ -274,10 +244,10 @@ OWN_FAILURE = "Error: 402 You have exceeded your monthly quota"
 
 def test_a_failure_that_copilot_reports_as_text_is_a_failure(program):
     script = f"demo: say Half an ans\nsay {OWN_FAILURE}"
-    told, object_ = (program("ask", *more, script, COPILOT_KERNEL_DEMO="name=Copilot") for more in ((), ("--json",)))
+    plain, object_ = (program("ask", *more, script, COPILOT_KERNEL_DEMO="name=Copilot") for more in ((), ("--json",)))
     error = json.loads(object_.stdout)["error"]
-    assert (told.returncode, object_.returncode, told.stdout, error["type"]) == (1, 1, "Half an ans\n", "ModelFailed")
-    assert told.stderr == f"copilot-kernel: {OWN_FAILURE.removeprefix('Error: ')}\n{error['hint']}\n"
+    assert (plain.returncode, object_.returncode, plain.stdout, error["type"]) == (1, 1, "Half an ans\n", "ModelFailed")
+    assert plain.stderr == f"copilot-kernel: {OWN_FAILURE.removeprefix('Error: ')}\n{error['hint']}\n"
 
 
 @pytest.mark.parametrize(("name", "ways"), [

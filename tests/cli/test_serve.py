@@ -83,8 +83,8 @@ def test_settings_for_a_server_that_runs_are_refused_by_name(
     monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda: [running])
     assert cli.main(["serve", "start"]) == 0
     assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0", "--IdentityProvider.token", "secret"]) == 2
-    said = capsys.readouterr()
-    assert said.out.startswith("Already running: ")
-    assert "A server is already running: running standalone" in said.err
-    assert "--CopilotApp.rate_limit, --IdentityProvider.token: options apply only when a server starts" in said.err
-    assert "secret" not in said.err
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Already running: ")
+    assert "A server is already running: running standalone" in printed.err
+    assert "--CopilotApp.rate_limit, --IdentityProvider.token: options apply only when a server starts" in printed.err
+    assert "secret" not in printed.err

@@ -64,12 +64,6 @@ def test_hidden_characters_are_shown_as_codes() -> None:
     assert written(call) == f"✓ {shown} (exit code 0) ({shown}) (⚠ {shown})\n"
 
 
-def test_of_a_long_output_the_last_lines_are_shown() -> None:
-    output = "\n".join(map(str, range(1, 101)))
-    last = [f"  {number}" for number in range(91, 101)]
-    assert written(command(output, 1)).splitlines()[1:] == ["  … 90 lines not shown …", *last]
-
-
 def test_an_edit_and_a_read_name_their_files() -> None:
     edit = ToolCall(0, 1, "e", "Edit file", kind="edit", status="completed")
     edit = replace(edit, content=(Diff(f"{ROOT}/src/a.py", "old", "new"),))
@@ -102,7 +96,7 @@ class Screen(io.StringIO):
 
 def streams(out_tty: bool, err_tty: bool) -> tuple[str, str]:
     out, err = Screen(out_tty), Screen(err_tty)
-    printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("nobody left"))
+    printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("the reader has not gone"))
     printer.aside(1, "let me ")
     printer.aside(1, "see")
     printer.answer(2, "one ", begins=True)
@@ -129,7 +123,7 @@ def test_on_one_screen_every_writer_begins_a_line():
 
 def test_control_characters_of_the_agent_do_not_reach_the_terminal():
     out, err = Screen(True), Screen(True)
-    printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("nobody left"))
+    printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("the reader has not gone"))
     printer.answer(1, "a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\x08\x9b1md\r\n\ud800e\x1b", begins=True)
     printer.answer(1, "[2Jf", begins=False)
     assert (out.getvalue(), err.getvalue()) == ("abcd\n\ufffde[2Jf", "")

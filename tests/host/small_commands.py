@@ -8,7 +8,7 @@ from copilot_kernel.host import prepare
 
 
 class Heard:
-    """What the terminals told, by id; `until` waits for it."""
+    """What the terminals reported, by id; `until` waits for it."""
 
     def __init__(self):
         self.text, self.exits, self._news = {}, {}, anyio.Event()

@@ -34,18 +34,6 @@ async def test_a_killed_command_keeps_its_terminal(own, heard):
     assert await done(own, id) == ExitStatus(signal="SIGTERM")
 
 
-async def test_a_command_may_clean_up_before_it_ends(own, heard):
-    source = (
-        "import signal; print('up', flush=True); signal.sigwait([signal.SIGTERM]); print('bye'); raise SystemExit(7)"
-    )
-    id = await own.create(
-        python(f"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); {source}")
-    )
-    await heard.until(id, "up\n")
-    await own.kill(id)
-    assert own.output(id) == TerminalOutput("up\nbye\n", False, ExitStatus(code=7))
-
-
 GROUP = f"{sys.executable} -c 'import os, time; os.setpgid(0, 0); print(os.getpid(), flush=True); time.sleep(60)'"
 FAMILIES = [
     ("sh -c 'sleep 60 & echo $!; wait' & echo $!; wait", 2, "children and grandchildren"),
@@ -75,7 +63,7 @@ async def test_what_a_command_leaves_in_the_background_ends_with_it(own):
     await gone(*map(int, own.output(id).text.split()))
 
 
-async def test_a_daemon_gets_away_but_holds_up_nobody(own):
+async def test_a_daemon_gets_away_but_delays_nothing(own):
     """It is what setsid is for; the test ends it itself."""
     code = "import os, time; os.fork() and os._exit(0); os.setsid(); print(os.getpid(), flush=True); time.sleep(60)"
     id = await own.create(python(code))
@@ -91,22 +79,11 @@ async def test_a_daemon_gets_away_but_holds_up_nobody(own):
 # -- releasing ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_released_terminal_is_forgotten_and_its_output_was_told(own, heard):
+async def test_a_released_terminal_is_forgotten_and_its_output_was_reported(own, heard):
     id = await own.create(shell("echo text; exec sleep 60"))
     await heard.until(id, "text\n")
     await own.release(id)
     assert (heard.text, heard.exits) == ({id: "text\n"}, {id: ExitStatus(signal="SIGTERM")})
-    with pytest.raises(HostMissing):
-        own.output(id)
-
-
-async def test_a_release_that_is_cancelled_is_done_all_the_same(own, heard):
-    id = await own.create(shell("echo $$; exec sleep 60"))
-    pid = int(await heard.until(id, "\n"))
-    with anyio.CancelScope() as scope:
-        scope.cancel()
-        await own.release(id)
-    await gone(pid)
     with pytest.raises(HostMissing):
         own.output(id)
 
@@ -145,35 +122,19 @@ async def test_a_command_whose_creation_is_cancelled_does_not_run_on(own, heard)
     assert own._open == {}
 
 
-async def test_creating_while_all_ends_leaves_nothing(heard):
-    refused = []
-
-    async def one(own):
-        try:
-            await own.create(shell("exec sleep 60"))
-        except HostRefused:
-            refused.append(own)
-
-    async with anyio.create_task_group() as tasks, Terminals(heard) as own:
-        for _ in range(5):
-            tasks.start_soon(one, own)
-        await checkpoint()
-    assert len(refused) + len(heard.exits) == 5
-
-
 EXITS = """
 import anyio
 from copilot_kernel.host import Terminals, prepare
 
 async def main():
-    said = anyio.Event()
+    heard = anyio.Event()
     def hear(id, text, exit):
         print(text, end="", flush=True)
-        if text: said.set()
+        if text: heard.set()
     own = await Terminals(hear).__aenter__()
     line = "timeout 60 sleep 60 & echo $! $$; exec sleep 60"
     await own.create(prepare("/bin/sh", ["-c", line], cwd="/"))
-    await said.wait()
+    await heard.wait()
     {ending}
 
 anyio.run(main)
@@ -196,8 +157,8 @@ async def test_a_kernel_that_exits_without_closing_leaves_nothing(ending, reason
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     ) as run:
         with anyio.fail_after(10):
-            told = await anyio.to_thread.run_sync(run.stdout.read, abandon_on_cancel=True)
-        pids = [int(word) for word in told.split()]
+            printed = await anyio.to_thread.run_sync(run.stdout.read, abandon_on_cancel=True)
+        pids = [int(word) for word in printed.split()]
         assert len(pids) == 2, reason
         try:
             await gone(*pids)

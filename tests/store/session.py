@@ -54,7 +54,7 @@ async def tools(stage: Stage) -> None:
     await stage.ask({"call": [agent.create(stage.project / "new.txt", "hello\n")]}, {"say": "Created."})
     await stage.ask({"call": [agent.shell("echo counted; exit 3")]}, {"say": "It ended."})
     stage.driver.answer = choose("reject_once")
-    await stage.ask({"call": [agent.edit(notes, "three", "THREE")]}, {"say": "Never said."})
+    await stage.ask({"call": [agent.edit(notes, "three", "THREE")]}, {"say": "Never shown."})
     stage.driver.answer = choose("allow_once")
 
 

@@ -6,7 +6,6 @@ import os
 
 import pytest
 from copilot_kernel.store import log
-from copilot_kernel.store import sessions as summary_module
 from copilot_kernel.store.sessions import SessionSummary, folders, stored, summary
 
 from .test_turns import RECORDING
@@ -88,24 +87,3 @@ def test_only_the_beginning_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(log, "lines", endless)
     assert summary(tmp_path / "log").title == "first"
-
-
-@pytest.mark.parametrize(("titles", "notes", "title"), [
-    (["First", "Second"], "", "Second"),
-    (["First", ""], "", "First"),
-    (["First"], "name: Of its notes\n", "Of its notes"),
-])  # fmt: skip
-def test_a_title_that_changed_names_it(tmp_path, titles, notes, title):
-    changes = [("session.title_changed", {"title": each}) for each in titles]
-    log = [START, asked("hello"), *changes[:1], answered("x" * summary_module.TITLE_WINDOW_BYTES * 3), *changes[1:]]
-    path = write(tmp_path / "s" / "events.jsonl", log)
-    (tmp_path / "s" / "workspace.yaml").write_text(notes)
-    assert summary(path).title == title
-
-
-def test_of_a_long_log_only_the_ends_are_searched_for_a_title(tmp_path):
-    filler = answered("x" * summary_module.TITLE_WINDOW_BYTES)
-    lost = "session.title_changed", {"title": "Lost"}
-    talk = answered("x", title="session.title_changed")
-    path = write(tmp_path / "log", [START, asked("hello"), filler, lost, filler, talk])
-    assert summary(path).title == "hello"

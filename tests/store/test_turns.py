@@ -31,17 +31,17 @@ REJECTED = [
 
 def test_a_recorded_session_reads_as_it_was():
     tally = ReadStats()
-    told = [*turns(RECORDING, tally)]
+    found = [*turns(RECORDING, tally)]
     assert tally.damaged == 0
-    assert shown(told[0]) == ["Thinking:\n  I look at the question first.", "There are **three lines** of notes."]
-    assert [shown(turns) for turns in (told[1], *told[3:6])] == [
+    assert shown(found[0]) == ["Thinking:\n  I look at the question first.", "There are **three lines** of notes."]
+    assert [shown(turns) for turns in (found[1], *found[3:6])] == [
         EDIT, SHELL, REJECTED, ["[image/png, 70 bytes]", "A red dot."],
     ]  # fmt: skip
-    assert [shown(turns) for turns in told[8:]] == [["✗ error: 400 refused by the script"], [], ["I am here again."]]
-    assert [turns.stop_reason for turns in told] == ["end_turn"] * 9 + ["cancelled", "end_turn"]
-    assert [turns.state.mode for turns in told] == [None] * 6 + ["plan"] * 5
-    assert [turns.conversation.turn for turns in told] == [*range(1, 12)]
-    same = {(turns.state.model, turns.state.id, turns.time) for turns in told}
+    assert [shown(turns) for turns in found[8:]] == [["✗ error: 400 refused by the script"], [], ["I am here again."]]
+    assert [turns.stop_reason for turns in found] == ["end_turn"] * 9 + ["cancelled", "end_turn"]
+    assert [turns.state.mode for turns in found] == [None] * 6 + ["plan"] * 5
+    assert [turns.conversation.turn for turns in found] == [*range(1, 12)]
+    same = {(turns.state.model, turns.state.id, turns.time) for turns in found}
     assert same == {("scripted", "00000000-0000-4000-8000-000000000001", "2026-01-01T00:00:00.000Z")}
 
 
@@ -67,8 +67,8 @@ def test_what_the_program_says_for_the_user_is_no_prompt(tmp_path):
         answered("Done."),
         asked("typed while it ran", delivery="steering", source="user"),
     ]
-    told = [(turns.prompt, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
-    assert told == [("go", ["Done."]), ("typed while it ran", [])]
+    found = [(turns.prompt, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
+    assert found == [("go", ["Done."]), ("typed while it ran", [])]
 
 
 def test_a_mode_that_changes_in_a_turn_is_shown_and_a_mode_or_model_between_turns_is_not(tmp_path):
@@ -80,8 +80,8 @@ def test_a_mode_that_changes_in_a_turn_is_shown_and_a_mode_or_model_between_turn
         asked("a"), ("assistant.turn_start", {}), mode("plan", "interactive"), ("assistant.turn_end", {}),
         mode("interactive", "autopilot"), ("session.model_change", {"newModel": "two"}), asked("b"),
     ]  # fmt: skip
-    told = [(turns.state.model, turns.state.mode, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
-    assert told == [("one", "agent", ["ℹ Mode: agent"]), ("two", "autopilot", [])]
+    found = [(turns.state.model, turns.state.mode, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
+    assert found == [("one", "agent", ["ℹ Mode: agent"]), ("two", "autopilot", [])]
 
 
 def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path):
@@ -91,14 +91,14 @@ def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path)
         return [start, line(0, ("tool.execution_complete", done), **more)]
 
     log = [asked("go"), *call("one"), *call("two", agentId="a"), *call("three", agentId="b")]
-    [told] = turns(write(tmp_path / "log", log))
-    assert shown(told) == ["✓ one · done\n  one", "✓ two · done\n  two", "✓ three · done\n  three"]
+    [found] = turns(write(tmp_path / "log", log))
+    assert shown(found) == ["✓ one · done\n  one", "✓ two · done\n  two", "✓ three · done\n  three"]
 
 
 def test_words_before_the_first_prompt_are_left_out_and_warnings_are_not(tmp_path):
     log = [("session.info", {"message": "hi"}), ("session.warning", {"message": "old"}), asked("go"), answered("Yes.")]
-    [told] = turns(write(tmp_path / "log", log))
-    assert [type(entry).__name__ for entry in told.conversation.entries] == ["Notice", "Message", "Message"]
+    [found] = turns(write(tmp_path / "log", log))
+    assert [type(entry).__name__ for entry in found.conversation.entries] == ["Notice", "Message", "Message"]
 
 
 def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
@@ -113,33 +113,14 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
         "nonsense",
     ]
     asset = "session.binary_asset", {"assetId": "sha", "type": "image", "mimeType": "image/png", "data": "iVBO"}
-    [told] = turns(write(tmp_path / "log", [asset, asked("look", attachments=raw)]))
-    assert [entry.block for entry in told.conversation.entries if isinstance(entry, Attachment)] == [
+    [found] = turns(write(tmp_path / "log", [asset, asked("look", attachments=raw)]))
+    assert [entry.block for entry in found.conversation.entries if isinstance(entry, Attachment)] == [
         ImageBlock("iVBO", "image/png"),
         ImageBlock("AAAA", "image/gif"),
         ResourceLink("/p/x.py", "x.py"),
         EmbeddedResource("/p/y.py#L2-L4", text="a = 1"),
         ResourceLink("https://github.com/o/r/pull/1", "A change"),
     ]
-
-
-def test_a_session_taken_over_from_an_older_version_reads_like_any_other(tmp_path):
-    call = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
-    messages = [
-        {"role": "system", "content": "You are"},
-        {"role": "user", "content": [{"type": "text", "text": "List it"}]},
-        {"role": "assistant", "content": "I look.", "tool_calls": [call, {"id": "d", "function": {"arguments": "{"}}]},
-        {"role": "tool", "tool_call_id": "c", "content": "a.txt"},
-        {"role": "assistant", "content": "One file."},
-        7,
-    ]
-    old = "session.import_legacy", {"legacySession": {"chatMessages": messages}, "sourceFile": "/s.json"}
-    told = [
-        (turns.prompt, shown(turns))
-        for turns in turns(write(tmp_path / "log", [old, asked("And now?"), answered("Two.")]))
-    ]
-    listing = ["I look.", "✓ bash · done\n  $ ls\n  a.txt", "■ other · cancelled\n  {", "One file."]
-    assert told == [("List it", listing), ("And now?", ["Two."])]
 
 
 def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
@@ -149,9 +130,9 @@ def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
         {"toolCallId": "c", "success": True, "result": {"content": "a" * 1000 + "z" * 1000}},
     )
     log = [asked("go"), ("tool.execution_start", {"toolCallId": "c", "toolName": "x"}), done]
-    [told] = turns(write(tmp_path / "log", log))
+    [found] = turns(write(tmp_path / "log", log))
     kept = "a" * 10 + "\n  … 1,980 characters not shown …\n  " + "z" * 10
-    assert shown(told) == [f"✓ x · done\n  {kept}"]
+    assert shown(found) == [f"✓ x · done\n  {kept}"]
 
 
 def test_a_turn_that_used_up_its_budget_keeps_less_and_the_next_one_begins_anew(tmp_path, monkeypatch):
@@ -173,8 +154,8 @@ def test_entries_beyond_the_most_are_counted(tmp_path, monkeypatch):
             ("tool.execution_complete", {"toolCallId": name, "success": True, "result": {"content": name}}),
         )
     ]
-    [told] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
-    assert shown(told) == ["✓ a · done\n  a", "✓ b · done\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
+    [found] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
+    assert shown(found) == ["✓ a · done\n  a", "✓ b · done\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
 
 
 def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypatch):
@@ -193,7 +174,7 @@ def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypat
 # -- each kind of event ---------------------------------------------------------------------------------------------
 
 
-def told(tmp_path, *events):
+def entries(tmp_path, *events):
     [past] = turns(write(tmp_path / "log", [asked("go"), *events]))
     return shown(past)
 
@@ -222,7 +203,7 @@ TOOLS = {
         "✓ Editing x · done\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new"),
     "a new file": ([start("create", path="n", file_text="a\nb\n"), end("ok")],
         "✓ Creating n · done\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b"),
-    "an edit that only its result tells": ([start("apply_patch", input="*** Begin Patch"),
+    "an edit known only from its result": ([start("apply_patch", input="*** Begin Patch"),
         end("ok", result={"content": "Patched.", "detailedContent": DIFF})],
         "✓ apply_patch · done\n  --- a file\n  +++ a file\n  @@ -7 +7 @@\n  -old\n  +new\n"
         '  {\n    "input": "*** Begin Patch"\n  }\n  Patched.'),
@@ -249,7 +230,7 @@ TOOLS = {
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_call_reads_as_it_did(tmp_path, name):
     events, expected = TOOLS[name]
-    assert told(tmp_path, *events) == [expected]
+    assert entries(tmp_path, *events) == [expected]
 
 
 def answer(kind, source="human_response"):
@@ -271,8 +252,8 @@ def answer(kind, source="human_response"):
     (answer("something-new"), end("a"), "✓ bash · done"),
 ])  # fmt: skip
 def test_a_decision_stands_beside_its_call(tmp_path, decision, ended, line):
-    [said] = told(tmp_path, start("bash", command="ls"), decision, ended)
-    assert said.partition("\n")[0] == line
+    [text] = entries(tmp_path, start("bash", command="ls"), decision, ended)
+    assert text.partition("\n")[0] == line
 
 
 NOTICES = {
@@ -291,7 +272,7 @@ NOTICES = {
         ["⚠ warning: looker failed\nlost"]),
     "a skill": (("skill.invoked", {"name": "pdf", "path": "/s", "content": "x", "description": "Reads PDF files"}),
         ["ℹ Skill: pdf\nReads PDF files"]),
-    "a skill that was told before": (("skill.invoked_ref", {"name": "pdf", "contentId": "sha256:0"}), ["ℹ Skill: pdf"]),
+    "a skill by reference": (("skill.invoked_ref", {"name": "pdf", "contentId": "sha256:0"}), ["ℹ Skill: pdf"]),
     "a skill of a custom agent": (("skill.invoked", {"name": "pdf", "trigger": "context-load"}), []),
     "a skill without a name": (("skill.invoked", {"content": "x"}), []),
     "another folder": (("session.context_changed", {"cwd": "/p", "repository": "a/b", "branch": "main"}),
@@ -309,14 +290,14 @@ NOTICES = {
 
 
 @pytest.mark.parametrize("name", NOTICES)
-def test_what_else_happened_is_told_if_it_matters(tmp_path, name):
+def test_what_else_happened_is_shown_if_it_matters(tmp_path, name):
     event, expected = NOTICES[name]
-    assert told(tmp_path, event) == expected
+    assert entries(tmp_path, event) == expected
 
 
-def test_a_kind_of_tomorrow_that_belongs_to_what_was_said_is_kept_as_it_came(tmp_path):
-    [said] = told(tmp_path, ("assistant.poem", {"verse": "o"}))
-    assert said == '• Unsupported update “assistant.poem”\n{\n  "verse": "o"\n}'
+def test_a_kind_of_tomorrow_that_belongs_to_the_conversation_is_kept_as_it_came(tmp_path):
+    [text] = entries(tmp_path, ("assistant.poem", {"verse": "o"}))
+    assert text == '• Unsupported update “assistant.poem”\n{\n  "verse": "o"\n}'
 
 
 def test_a_compaction_is_one_line_with_its_end(tmp_path):
@@ -327,21 +308,21 @@ def test_a_compaction_is_one_line_with_its_end(tmp_path):
         "session.compaction_complete",
         {"success": False, "outcome": "not_applicable", "error": "Nothing to compact."},
     )
-    assert told(tmp_path, idle) == ["ℹ Context compaction cancelled\nNothing to compact."]
-    assert told(tmp_path, begun, done) == ["ℹ Context compacted\nIn short."]
-    assert told(tmp_path, *older) == ["✗ error: Could not compact the context\nno"]
+    assert entries(tmp_path, idle) == ["ℹ Context compaction cancelled\nNothing to compact."]
+    assert entries(tmp_path, begun, done) == ["ℹ Context compacted\nIn short."]
+    assert entries(tmp_path, *older) == ["✗ error: Could not compact the context\nno"]
 
 
 def test_deltas_and_the_whole_message_are_shown_once(tmp_path):
     deltas = [("assistant.message_delta", {"messageId": "m", "deltaContent": part}) for part in ("Hel", "lo")]
-    assert told(tmp_path, *deltas, answered("Hello", "m"), answered("Bye", "n")) == ["Hello", "Bye"]
-    assert told(tmp_path, answered("Bye", "n"), *deltas, ("abort", {"reason": "user_initiated"})) == ["Bye", "Hello"]
+    assert entries(tmp_path, *deltas, answered("Hello", "m"), answered("Bye", "n")) == ["Hello", "Bye"]
+    assert entries(tmp_path, answered("Bye", "n"), *deltas, ("abort", {"reason": "user_initiated"})) == ["Bye", "Hello"]
 
 
-def test_a_thought_that_is_told_twice_is_shown_once(tmp_path):
+def test_a_thought_that_is_logged_twice_is_shown_once(tmp_path):
     events = ("assistant.reasoning", {"reasoningId": "r", "content": "Hm."}), answered("Yes.", reasoningText="Hm.")
-    assert told(tmp_path, *events) == ["Thinking:\n  Hm.", "Yes."]
-    assert told(tmp_path, answered("Yes.", reasoningText="Hm.")) == ["Thinking:\n  Hm.", "Yes."]
+    assert entries(tmp_path, *events) == ["Thinking:\n  Hm.", "Yes."]
+    assert entries(tmp_path, answered("Yes.", reasoningText="Hm.")) == ["Thinking:\n  Hm.", "Yes."]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
-"""A connection to an initialized agent: open, list and delete its sessions, sign in and out.
+"""A connection to an initialized agent, and the sessions opened on it: prompts, and what a session can be set to.
 
-Listing and deleting need neither a session nor, with most agents, a sign-in.
-Spec: initialization, authentication, session-setup, session-list, session-delete.
+Listing and deleting sessions need neither a session nor, with most agents, a sign-in.
+Spec: initialization, authentication, session-setup, session-list, session-delete, prompt-turn, session-modes,
+session-config-options.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -14,21 +16,25 @@ from typing import Any
 import anyio
 
 from .. import __version__
-from ..errors import AgentStartFailed, ResourceNotFound, UsageError
+from ..errors import AgentRefused, AgentStartFailed, ResourceNotFound, UsageError
 from .agent_errors import START_HINT, AgentErrors, adding_sign_in
-from .compose import compose_initialize
+from .compose import compose_block, compose_initialize, compose_value
 from .connection import RpcConnection, WireLog
 from .handlers import ClientHandlers
+from .jsonrpc import INVALID_PARAMS
+from .lenient import as_dict
 from .locate import Launch
-from .messages import AgentInfo, Json, SessionInfo
+from .messages import AgentInfo, Block, Json, PromptResult, SessionInfo, SessionState
+from .parse import read_options
 from .process import agent_process
-from .results import parse_initialize, parse_session, parse_sessions, with_sign_in
-from .session import Session
+from .results import parse_initialize, parse_prompt_result, parse_session, parse_sessions
 from .tcp import agent_at
 from .transport import AgentTransport
 
 MAX_PAGES = 200
 """Of a list of sessions, in case an agent never ends it."""
+OPTIONS_DELAY = 1.0
+"""Seconds: some agents answer `session/new` with an id alone, and send modes and models right after it."""
 
 
 class AgentConnection:
@@ -44,15 +50,8 @@ class AgentConnection:
         self.info, self.option_member = info, option_member
         self.has_no_options = False
         """The agent was given time to list its options, and did not."""
+        self.closed, self.log = rpc.closed, rpc.log
         self._rpc, self._errors, self._start_timeout = rpc, errors, start_timeout
-
-    @property
-    def closed(self) -> anyio.Event:
-        return self._rpc.closed
-
-    @property
-    def log(self) -> WireLog:
-        return self._rpc.log
 
     def can(self, name: str) -> bool:
         """Whether the agent supports `list`, `load`, `resume`, `close`, `delete`, or `logout`."""
@@ -147,6 +146,115 @@ def _is_in(session: SessionInfo, cwd: str | None) -> bool:
     return not (cwd and session.cwd) or os.path.realpath(session.cwd) == os.path.realpath(cwd)
 
 
+class Session:
+    """`state` is what the agent sent when the session was opened; later changes come as updates, or as results here."""
+
+    def __init__(self, connection: AgentConnection, state: SessionState) -> None:
+        self.id, self.state = state.id, state
+        self.info, self.log = connection.info, connection.log
+        self.closed = connection.closed
+        """Set when the connection has ended."""
+        self._connection = connection
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._running = False
+        self._opened = anyio.current_time()
+
+    # -- turns ----------------------------------------------------------------------------------------------------
+
+    async def prompt(self, blocks: Sequence[Block]) -> PromptResult:
+        """Run one turn; a second call waits for the first. Cancelling the call cancels the turn, without waiting.
+
+        Raises AgentExited, AgentRefused, AuthRequired.
+        """
+        params = {"sessionId": self.id, "prompt": [compose_block(block) for block in blocks]}
+        async with self._turn:
+            self._running = True
+            try:
+                answer = await self._connection.request(
+                    "session/prompt", params, cancel=False, answered=self._set_answered
+                )
+            except anyio.get_cancelled_exc_class():
+                self.cancel()
+                raise
+            return parse_prompt_result(answer)
+
+    def cancel(self) -> None:
+        """End the running turn; its prompt then returns. Does nothing while no turn runs.
+
+        Sent once a turn, and never after its answer came: agents apply a late cancel to the next turn.
+        """
+        if self._running:
+            self._running = False
+            self._connection.post("session/cancel", {"sessionId": self.id})
+
+    def _set_answered(self) -> None:
+        self._running = False
+
+    # -- what it can be set to ------------------------------------------------------------------------------------
+
+    async def set_mode(self, mode_id: str) -> None:
+        """`session/set_mode`, for agents that offer modes but no options. Raises AgentRefused, AgentExited."""
+        await self._request("session/set_mode", modeId=mode_id)
+
+    async def set_model(self, model_id: str) -> None:
+        """`session/set_model`, removed from the specification; agents that list `models` support it."""
+        await self._request("session/set_model", modelId=model_id)
+
+    async def set_option(self, option_id: str, value: str | bool) -> tuple[Json, ...] | None:
+        """`session/set_config_option`; returns the whole new list of options, or None if the answer has none.
+
+        Older agents expect `optionId` for `configId`, and not all of them say so: after "invalid params", that is tried
+        once. If it works, it is used from then on; otherwise the first error is raised.
+        """
+        try:
+            answer = await self._set_option(self._connection.option_member, option_id, value)
+        except AgentRefused as error:
+            if self._connection.option_member != "configId" or error.code != INVALID_PARAMS:
+                raise
+            answer = await self._set_by_option_id(option_id, value, error)
+        options = as_dict(answer).get("configOptions")
+        return read_options(options) if isinstance(options, list) else None
+
+    async def close(self) -> None:
+        """`session/close`: the agent ends what runs and frees its memory; an unknown session counts as closed.
+
+        Raises UsageError if the agent does not offer it, AgentRefused, AgentExited.
+        """
+        self._connection.require("close")
+        with suppress(ResourceNotFound):
+            await self._request("session/close")
+
+    @property
+    def options_delay(self) -> float:
+        """Seconds in which options may still arrive, if there were none in the answer that opened the session."""
+        state = self.state
+        if self._connection.has_no_options or state.modes or state.models or state.options:
+            return 0
+        return max(0, self._opened + OPTIONS_DELAY - anyio.current_time())
+
+    def set_no_options(self) -> None:
+        """Do not wait for this agent's options again."""
+        self._connection.has_no_options = True
+
+    async def _set_by_option_id(self, option_id: str, value: str | bool, first: AgentRefused) -> Any:
+        names_it = "optionId" in f"{first} {json.dumps(first.data)}"
+        try:
+            answer = await self._set_option("optionId", option_id, value)
+        except AgentRefused as second:
+            raise (second if names_it else first) from None
+        self._connection.option_member = "optionId"
+        return answer
+
+    async def _set_option(self, member: str, option_id: str, value: str | bool) -> Any:
+        return await self._request("session/set_config_option", **{member: option_id, **compose_value(value)})
+
+    async def _request(self, method: str, **more: Any) -> Any:
+        return await self._connection.request(method, {"sessionId": self.id, **more})
+
+
+# -- connecting ---------------------------------------------------------------------------------------------------
+
+
 @asynccontextmanager
 async def connect_agent(
     launch: Launch,
@@ -175,7 +283,7 @@ async def connect_agent(
             with errors.starting(), anyio.CancelScope(deadline=deadline) as limit:
                 offers = {*client_handlers.offers, "auth"} if launch.argv else client_handlers.offers
                 answer = await rpc.request("initialize", compose_initialize(__version__, offers))
-                info = with_sign_in(parse_initialize(answer), launch.argv, is_copilot=launch.is_copilot)
+                info = parse_initialize(answer, launch.argv, is_copilot=launch.is_copilot)
             if limit.cancelled_caught:
                 raise errors.start_failed(f"was not ready within {start_timeout:g} s")
             if info.protocol_version != 1:

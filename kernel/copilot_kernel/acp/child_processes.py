@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -35,7 +36,7 @@ class Graces:
 
 
 def guarded(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ`, with Git told not to take any folder for a bare repository by itself.
+    """`environ`, with Git set to take no folder for a bare repository by itself.
 
     The settings of one may run any program, and a clone or an edit can bring one along.
     """
@@ -46,48 +47,39 @@ def guarded(environ: Mapping[str, str]) -> dict[str, str]:
     return {**environ, **ours, _GIT_COUNT: str(int(count) + 1)}
 
 
-class _Reaper:
-    def __init__(self) -> None:
-        reading, self._pipe = os.pipe()
-        os.set_blocking(self._pipe, False)
-        try:
-            self._child = subprocess.Popen(
-                (sys.executable, "-I", "-S", posix_session.__file__), stdin=reading,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True,
-            )  # fmt: skip
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            os.close(reading)
+def start_problem(program: str, error: OSError | ValueError) -> str:
+    """Why `program` could not be started."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"{program} was not found, or its interpreter is missing"
+    if isinstance(error, PermissionError):
+        return f"{program} is not executable"
+    return f"{program} could not be started: {error}"
 
-    def send(self, session: int) -> None:
-        with suppress(OSError):  # the reaper was killed
-            os.write(self._pipe, b"%+d\n" % session)
 
-    def close(self) -> None:
-        os.close(self._pipe)
-
-    def stop(self) -> None:
-        self.close()
-        self._child.kill()
-        self._child.wait()
+def signal_name(returncode: int) -> str:
+    """The signal that ended a process, by its negative return code."""
+    with suppress(ValueError):
+        return signal.Signals(-returncode).name
+    return f"signal {-returncode}"
 
 
 _watched: set[int] = set()
-_reaper: _Reaper | None = None
+_reaper: subprocess.Popen[bytes] | None = None
 
 
 def watch(session: int) -> None:
     """Kill everything in the session if this process ends before `unwatch(session)`."""
     global _reaper
     try:
-        _reaper = _reaper or _Reaper()
+        _reaper = _reaper or subprocess.Popen(
+            (sys.executable, "-I", "-S", posix_session.__file__), bufsize=0, stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True,
+        )  # fmt: skip
     except OSError as error:
         _log.warning("if this process is killed, its agent keeps running: %s", error)
         return
     _watched.add(session)
-    _reaper.send(session)
+    _send(_reaper, session)
 
 
 def unwatch(session: int) -> None:
@@ -96,19 +88,26 @@ def unwatch(session: int) -> None:
     if _reaper is None or session not in _watched:
         return
     _watched.remove(session)
-    _reaper.send(-session)
+    _send(_reaper, -session)
     if not _watched:
-        _reaper.stop()
+        _reaper.kill()
+        _reaper.communicate()
         _reaper = None
+
+
+def _send(reaper: subprocess.Popen[bytes], session: int) -> None:
+    assert reaper.stdin is not None
+    with suppress(OSError):  # the reaper was killed
+        reaper.stdin.write(b"%+d\n" % session)
 
 
 def _after_fork() -> None:
     """A forked child, such as a worker of `multiprocessing`, must neither hold the pipe open nor write to it."""
     global _reaper
     _watched.clear()
-    if _reaper is not None:
-        _reaper.close()
-        _reaper = None
+    if _reaper is not None and _reaper.stdin is not None:
+        _reaper.stdin.close()
+    _reaper = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

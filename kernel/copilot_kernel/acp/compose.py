@@ -63,10 +63,12 @@ def compose_block(block: Block) -> Json:
             return {"type": "image", "data": data, "mimeType": mime_type, **_given(uri=uri)}
         case AudioBlock(data, mime_type):
             return {"type": "audio", "data": data, "mimeType": mime_type}
-        case ResourceLink():
-            return _link(block)
-        case EmbeddedResource():
-            return {"type": "resource", "resource": _resource(block)}
+        case ResourceLink(uri, name, title, description, mime_type, size):
+            optional = _given(title=title, description=description, mimeType=mime_type, size=size)
+            return {"type": "resource_link", "uri": uri, "name": name or uri, **optional}  # `name` is required
+        case EmbeddedResource(uri, text, blob, mime_type):
+            content = {"text": text or ""} if blob is None else {"blob": blob}  # one of them is required
+            return {"type": "resource", "resource": {"uri": uri, **content, **_given(mimeType=mime_type)}}
         case UnknownBlock(raw):
             return raw if isinstance(raw, dict) else {"type": "text", "text": str(raw)}
 
@@ -74,18 +76,6 @@ def compose_block(block: Block) -> Json:
 def compose_value(value: str | bool) -> Json:
     """The members of `session/set_config_option` for an option's value."""
     return {"type": "boolean", "value": value} if isinstance(value, bool) else {"value": value}
-
-
-def _link(link: ResourceLink) -> Json:
-    """`name` is required."""
-    optional = _given(title=link.title, description=link.description, mimeType=link.mime_type, size=link.size)
-    return {"type": "resource_link", "uri": link.uri, "name": link.name or link.uri, **optional}
-
-
-def _resource(resource: EmbeddedResource) -> Json:
-    """`text` or `blob` is required."""
-    content = {"text": resource.text or ""} if resource.blob is None else {"blob": resource.blob}
-    return {"uri": resource.uri, **content, **_given(mimeType=resource.mime_type)}
 
 
 def _given(**members: Any) -> Json:

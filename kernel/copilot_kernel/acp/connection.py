@@ -147,7 +147,11 @@ class RpcConnection:
             if cancel:
                 self.post(CANCEL, {"requestId": number})
             raise
-        return self._result(method, pending.response)
+        if pending.response is None:
+            raise self._exited()
+        if pending.response.error is not None:
+            raise error_from_answer(method, pending.response.error)
+        return pending.response.result
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification; returns when the transport has taken it. Raises AgentExited."""
@@ -177,13 +181,6 @@ class RpcConnection:
     async def _send(self, line: bytes) -> None:
         async with self._writing:
             await self._transport.send(line)
-
-    def _result(self, method: str, response: RpcResponse | None) -> Any:
-        if response is None:
-            raise self._exited()
-        if response.error is not None:
-            raise error_from_answer(method, response.error)
-        return response.result
 
     # -- receiving ------------------------------------------------------------------------------------------------
 
@@ -218,12 +215,12 @@ class RpcConnection:
             case RpcResponse():
                 self._settle(event)
             case InvalidLine(reason, excerpt, length):
-                self._report(f"{reason} ({length} bytes): {excerpt}")
+                self._on_diagnostic(f"{reason} ({length} bytes): {excerpt}")
 
     def _settle(self, response: RpcResponse) -> None:
         pending = self._pending.pop(response.id, None)
         if pending is None:
-            self._report(f"an answer with the id {response.id!r}, which no request of ours has")
+            self._on_diagnostic(f"an answer with the id {response.id!r}, which no request of ours has")
         else:
             pending.settle(response)
 
@@ -238,13 +235,7 @@ class RpcConnection:
         """A bug of ours: the log gets the traceback, the other side never does."""
         subject = getattr(event, "method", type(event).__name__)
         _logger.error("handling %s failed", subject, exc_info=error)
-        self._report(f"handling {subject} failed: {error!r}")
-
-    def _report(self, text: str) -> None:
-        try:
-            self._on_diagnostic(text)
-        except Exception:
-            _logger.exception("cannot report: %s", text)
+        self._on_diagnostic(f"handling {subject} failed: {error!r}")
 
     # -- serving requests ------------------------------------------------------------------------------------------
 

@@ -6,9 +6,8 @@ A form asks for values; a URL is for the user to open. Nothing here raises: a re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Literal
 
 from .lenient import as_dict, as_dicts, as_id, as_list, as_str, opt_int, opt_str
@@ -72,7 +71,6 @@ class Elicitation:
     id: str = ""
     url: str = ""
     problem: str = ""
-    raw: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,6 @@ def parse_elicitation(params: Any) -> Elicitation:
         mode=mode,
         session_id=as_id(raw.get("sessionId")),
         tool_call_id=as_id(raw.get("toolCallId")),
-        raw=raw,
         **request,
     )
 
@@ -219,7 +216,9 @@ def _choices(raw: Json, *titled: str) -> tuple[FieldChoice, ...] | None:
     """The allowed values; None if any value is."""
     for name in titled:
         if isinstance(raw.get(name), list):
-            return tuple(_titled(as_dicts(raw[name]))) or None
+            named = (each for each in as_dicts(raw[name]) if isinstance(each.get("const"), str))
+            found = (FieldChoice(e["const"], as_str(e.get("title")), as_str(e.get("description"))) for e in named)
+            return tuple(found) or None
     if not isinstance(raw.get("enum"), list):
         return None
     titles = dict(enumerate(as_list(raw.get("enumNames"))))
@@ -227,14 +226,5 @@ def _choices(raw: Json, *titled: str) -> tuple[FieldChoice, ...] | None:
     return tuple(FieldChoice(value, as_str(titles.get(n))) for n, value in values if isinstance(value, str)) or None
 
 
-def _titled(choices: Iterable[Json]) -> Iterator[FieldChoice]:
-    for each in choices:
-        value = each.get("const")
-        if isinstance(value, str):
-            yield FieldChoice(value, as_str(each.get("title")), as_str(each.get("description")))
-
-
 def _real(raw: Any) -> float | None:
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
-        return None
-    return raw if isinstance(raw, int) or isfinite(raw) else None
+    return raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None

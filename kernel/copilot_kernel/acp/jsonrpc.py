@@ -1,22 +1,21 @@
 """JSON-RPC 2.0 in lines: bytes to events and messages to bytes, without I/O.
 
-A line that is not a message becomes an `InvalidLine`. Strings in an event have no lone surrogates, numbers are finite,
-and nothing is nested deeper than `MAX_DEPTH`, so that other layers can store, show and forward what they get.
+A line that is not a message becomes an `InvalidLine`. See `lenient.load` for what an event may hold.
 Spec: transports (stdio), JSON-RPC 2.0 without batches.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from .lenient import load
+
 MAX_LINE_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 200
 EXCERPT_BYTES = 2_000
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
@@ -99,7 +98,8 @@ class RpcCodec:
 
     def receive(self, data: bytes) -> list[RpcEvent]:
         """The events that `data` completes; the rest is kept for the next call."""
-        return [event for line in self._lines.feed(data) if (event := self._event(line)) is not None]
+        events = (self._event(line, length) for line, length in self._lines.feed(data))
+        return [event for event in events if event is not None]
 
     def request(self, method: str, params: Any) -> tuple[int, bytes]:
         """The id of a new request, and the bytes to send."""
@@ -117,13 +117,12 @@ class RpcCodec:
         data = {} if error.data is None else {"data": error.data}
         return self._message({"id": id, "error": {"code": error.code, "message": error.message, **data}})
 
-    def _event(self, line: bytes | _Skipped) -> RpcEvent | None:
-        if isinstance(line, _Skipped):
-            self._trace("<", line.excerpt)
-            return _garbage(f"a line longer than {self._lines.limit} bytes was skipped", line.excerpt, line.length)
-        if not line.strip():
+    def _event(self, line: bytes, length: int) -> RpcEvent | None:
+        if not line.strip() and length == len(line):
             return None
         self._trace("<", line)
+        if length > self._lines.limit:
+            return _invalid(f"a line longer than {self._lines.limit} bytes was skipped", line, length)
         return _parse(line)
 
     def _message(self, members: dict[str, Any]) -> bytes:
@@ -135,21 +134,15 @@ class RpcCodec:
 # -- bytes to lines -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Skipped:
-    excerpt: bytes
-    length: int
-
-
 class _Lines:
-    """Splits pieces of any size into lines; a line over `limit` bytes is counted, not kept."""
+    """Splits pieces of any size into lines with their lengths; one over `limit` bytes loses all but its beginning."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._pieces: list[bytes] = []
         self._length = 0
 
-    def feed(self, data: bytes) -> Iterator[bytes | _Skipped]:
+    def feed(self, data: bytes) -> Iterator[tuple[bytes, int]]:
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
             self._add(data[start:end])
@@ -165,10 +158,10 @@ class _Lines:
         if self._length > self.limit:
             self._pieces = [b"".join(piece[:EXCERPT_BYTES] for piece in self._pieces[:EXCERPT_BYTES])[:EXCERPT_BYTES]]
 
-    def _take(self) -> bytes | _Skipped:
+    def _take(self) -> tuple[bytes, int]:
         line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         length, self._pieces, self._length = self._length, [], 0
-        return line if length <= self.limit else _Skipped(line, length)
+        return line, length
 
 
 # -- lines to events ----------------------------------------------------------------------------------------------
@@ -176,12 +169,12 @@ class _Lines:
 
 def _parse(line: bytes) -> RpcEvent:
     try:
-        message = _load(line)
+        message = load(line)
     except (ValueError, RecursionError) as error:
-        return _garbage("not JSON" if isinstance(error, json.JSONDecodeError) else f"not JSON: {error}", line)
+        return _invalid("not JSON" if isinstance(error, json.JSONDecodeError) else f"not JSON: {error}", line)
     if not isinstance(message, dict):
-        return _garbage("a batch" if isinstance(message, list) else "not a JSON object", line)
-    return _classify(message) or _garbage("not a JSON-RPC message", line)
+        return _invalid("a batch" if isinstance(message, list) else "not a JSON object", line)
+    return _classify(message) or _invalid("not a JSON-RPC message", line)
 
 
 def _classify(message: dict[str, Any]) -> RpcEvent | None:
@@ -220,42 +213,6 @@ def _words(raw: Any) -> str:
     return raw if isinstance(raw, str) else json.dumps(raw)
 
 
-def _garbage(reason: str, line: bytes, length: int | None = None) -> InvalidLine:
-    return InvalidLine(
-        reason, line[:EXCERPT_BYTES].decode("utf-8", "replace").strip(), len(line) if length is None else length
-    )
-
-
-def _load(line: bytes) -> Any:
-    """Raises ValueError or RecursionError."""
-    text = line.decode("utf-8-sig", "replace")
-    value = json.loads(text, parse_float=_finite, parse_constant=lambda name: None)
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
-        raise ValueError(f"nested deeper than {MAX_DEPTH}")
-    return _without_surrogates(value) if _SURROGATE.search(text) else value
-
-
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [c for v in level if isinstance(v, dict | list) for c in (v.values() if isinstance(v, dict) else v)]
-        if not level:
-            return False
-    return True
-
-
-def _without_surrogates(value: Any) -> Any:
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    return value
+def _invalid(reason: str, line: bytes, length: int | None = None) -> InvalidLine:
+    excerpt = line[:EXCERPT_BYTES].decode("utf-8", "replace").strip()
+    return InvalidLine(reason, excerpt, len(line) if length is None else length)

@@ -1,4 +1,4 @@
-"""Read any JSON: each helper returns a value of the wanted type or a harmless default, and never raises.
+"""Read any JSON: each helper returns a value of the wanted type, or a default, from what `load` returns; never raises.
 
 `ALIASES` holds the member names of older dialects of the protocol. They are consulted only where the specification's
 own member is absent, so a message that follows the specification is never read in another way.
@@ -6,13 +6,14 @@ own member is absent, so a message that follows the specification is never read 
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from math import isfinite
 from typing import Any
 
 from .messages import Json
 
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+MAX_DEPTH = 200
 
 ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
     "update": {"sessionUpdate": ("kind",)},
@@ -45,14 +46,8 @@ def as_dicts(raw: Any) -> tuple[Json, ...]:
 
 
 def opt_str(raw: Any) -> str | None:
-    """A string that can be encoded: a lone surrogate, legal in JSON, would break every later UTF-8."""
-    if not isinstance(raw, str):
-        return None
-    try:
-        raw.encode()
-    except UnicodeEncodeError:
-        return _LONE_SURROGATES.sub("\ufffd", raw)
-    return raw
+    """`raw` if it is a string."""
+    return raw if isinstance(raw, str) else None
 
 
 def as_str(raw: Any) -> str:
@@ -68,10 +63,8 @@ def as_id(raw: Any) -> str:
 
 
 def opt_int(raw: Any) -> int | None:
-    """An integer; 3.0 is one, `true` and NaN are not."""
-    if isinstance(raw, float):
-        return int(raw) if isfinite(raw) else None
-    return raw if isinstance(raw, int) and not isinstance(raw, bool) else None
+    """An integer; 3.0 is one, `true` is not."""
+    return int(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else None
 
 
 def canonical(shape: str, raw: Any) -> Json:
@@ -79,3 +72,44 @@ def canonical(shape: str, raw: Any) -> Json:
     raw = as_dict(raw)
     moved = {old: name for name, olds in ALIASES[shape].items() if name not in raw for old in olds if old in raw}
     return {moved.get(name, name): value for name, value in raw.items()} if moved else raw
+
+
+# -- text to JSON -------------------------------------------------------------------------------------------------
+
+
+def load(line: bytes) -> Any:
+    """JSON that other layers can store, show and forward. Raises ValueError or RecursionError.
+
+    Its strings have no lone surrogates, its numbers are finite, and nothing is nested deeper than `MAX_DEPTH`.
+    """
+    text = line.decode("utf-8-sig", "replace")
+    value = json.loads(text, parse_float=_finite, parse_constant=lambda name: None)
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError(f"nested deeper than {MAX_DEPTH}")
+    return _without_surrogates(value) if _SURROGATE.search(text) else value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [c for v in level if isinstance(v, dict | list) for c in (v.values() if isinstance(v, dict) else v)]
+        if not level:
+            return False
+    return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return value

@@ -179,7 +179,7 @@ class ConfigUpdate:
 
 @dataclass(frozen=True, slots=True)
 class InfoUpdate:
-    """Title and time of the session; `raw` tells an absent member from a null one."""
+    """Title and time of the session; `raw` shows whether a member is absent or null."""
 
     title: str | None
     updated_at: str | None
@@ -277,7 +277,6 @@ class AuthMethod:
     description: str = ""
     type: str = "agent"
     command: tuple[str, ...] = ()
-    raw: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +297,6 @@ class AgentInfo:
     auth: frozenset[str] = frozenset()
     """Of logout, status."""
     auth_methods: tuple[AuthMethod, ...] = ()
-    raw: Json = field(default_factory=dict)
 
     @property
     def is_copilot(self) -> bool:
@@ -336,7 +334,6 @@ class SessionInfo:
     cwd: str = ""
     title: str = ""
     updated_at: str = ""
-    raw: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,4 +343,3 @@ class PromptResult:
     stop_reason: str
     usage: Json | None = None
     messages: tuple[Any, ...] = ()
-    raw: Json = field(default_factory=dict)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 from anyio.abc import Process
 
-from ..errors import AgentNotFound, AgentStartFailed
-from .child_processes import Graces, guarded, unwatch, watch
+from ..errors import AgentError, AgentNotFound, AgentStartFailed
+from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch
 from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
@@ -24,13 +24,13 @@ TAIL_BYTES = 64 * 1024
 
 @asynccontextmanager
 async def agent_process(
-    argv: Sequence[str], cwd: str, environ: Mapping[str, str] | None = None, *, graces: Graces | None = None
+    argv: Sequence[str], cwd: str, *, graces: Graces | None = None
 ) -> AsyncIterator[ProcessTransport]:
-    """Start `argv` in the folder `cwd`, by default with our whole environment, and end its group at the exit.
+    """Start `argv` in the folder `cwd`, with our environment, and end its group at the exit.
 
     Raises AgentNotFound and AgentStartFailed.
     """
-    transport = await _start(argv, cwd, os.environ if environ is None else environ, graces or Graces())
+    transport = await _start(argv, cwd, graces or Graces())
     with single_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(transport.attend)
@@ -72,7 +72,10 @@ class ProcessTransport:
 
     def ending(self) -> str:
         """How the process ended, in words."""
-        return describe(self.process.returncode)
+        code = self.process.returncode
+        if code is None:
+            return "it closed its pipes"
+        return f"it exited with code {code}" if code >= 0 else f"it was ended by {signal_name(code)}"
 
     async def close(self) -> None:
         """End of input, SIGTERM, SIGKILL to the group, each with its grace; cancelled or not."""
@@ -121,7 +124,7 @@ class ProcessTransport:
                 self._ended.set()
 
     async def _read_stderr(self) -> None:
-        """Keep the tail; an agent whose log nobody reads would block."""
+        """Keep the tail; an agent whose log is not read would block."""
         pace = Pace()
         while data := await self._stderr.receive():
             self._tail += data
@@ -130,30 +133,20 @@ class ProcessTransport:
         self._stderr_ended.set()
 
 
-def describe(returncode: int | None) -> str:
-    """A return code of `subprocess`, in words."""
-    if returncode is None:
-        return "it closed its pipes"
-    if returncode >= 0:
-        return f"it exited with code {returncode}"
-    with suppress(ValueError):
-        return f"it was ended by {signal.Signals(-returncode).name}"
-    return f"it was ended by signal {-returncode}"
-
-
-async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str], graces: Graces) -> ProcessTransport:
+async def _start(argv: Sequence[str], cwd: str, graces: Graces) -> ProcessTransport:
     if not os.path.isdir(cwd):
         raise AgentStartFailed(f"The folder {cwd} does not exist", "Choose another folder for the agent's session.")
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
-        with _translating(argv[0]):
-            process = await anyio.open_process(
-                list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=guarded(environ), start_new_session=True,
-            )  # fmt: skip
-    except BaseException:
+        process = await anyio.open_process(
+            list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
+            cwd=cwd, env=guarded(os.environ), start_new_session=True,
+        )  # fmt: skip
+    except BaseException as error:
         _close(ours)
+        if isinstance(error, OSError | ValueError):
+            raise _start_error(argv[0], error) from error
         raise
     finally:
         _close(theirs)
@@ -161,17 +154,11 @@ async def _start(argv: Sequence[str], cwd: str, environ: Mapping[str, str], grac
     return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), PipeTransport(stderr[0], -1), graces)
 
 
-@contextmanager
-def _translating(program: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "Check the spelling, or give the full path."
-        raise AgentNotFound(f"{program} was not found, or its interpreter is missing", hint) from error
-    except PermissionError as error:
-        raise AgentStartFailed(f"{program} is not executable", f"Try: chmod +x {program}") from error
-    except (OSError, ValueError) as error:
-        raise AgentStartFailed(f"{program} could not be started: {error}") from error
+def _start_error(program: str, error: OSError | ValueError) -> AgentError:
+    problem = start_problem(program, error)
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return AgentNotFound(problem, "Check the spelling, or give the full path.")
+    return AgentStartFailed(problem, f"Try: chmod +x {program}" if isinstance(error, PermissionError) else "")
 
 
 def _close(descriptors: Sequence[int]) -> None:

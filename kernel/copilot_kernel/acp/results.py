@@ -7,7 +7,7 @@ session-list, prompt-turn, session-config-options.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,14 +25,18 @@ _COPILOT_SIGN_IN = (
 # -- initialize ---------------------------------------------------------------------------------------------------
 
 
-def parse_initialize(raw: Any) -> AgentInfo:
-    """Read the result of `initialize`."""
+def parse_initialize(raw: Any, argv: Sequence[str] = (), *, is_copilot: bool = False) -> AgentInfo:
+    """Read the result of `initialize`; `argv` is the agent's own command, if it was started.
+
+    GitHub Copilot CLI, which may name no way to sign in, gets the documented ones.
+    """
     raw = as_dict(raw)
     info = as_dict(raw.get("agentInfo"))
     can = canonical("agent capabilities", raw.get("agentCapabilities"))
     prompt = as_dict(can.get("promptCapabilities"))
     listed = {name for name in as_list(prompt.get("content")) if isinstance(name, str)}  # as a dialect has it
-    return AgentInfo(
+    methods = tuple(_auth_method(method, argv) for method in as_dicts(raw.get("authMethods")))
+    agent = AgentInfo(
         protocol_version=_version(raw.get("protocolVersion")),
         name=as_str(info.get("name")),
         title=as_str(info.get("title")),
@@ -42,21 +46,11 @@ def parse_initialize(raw: Any) -> AgentInfo:
         mcp=_supported(canonical("mcp capabilities", can.get("mcpCapabilities"))),
         session=_supported(as_dict(can.get("sessionCapabilities"))),
         auth=_supported(as_dict(can.get("auth"))),
-        auth_methods=tuple(_auth_method(method) for method in as_dicts(raw.get("authMethods"))),
-        raw=raw,
+        auth_methods=methods,
     )
-
-
-def with_sign_in(info: AgentInfo, argv: tuple[str, ...], *, is_copilot: bool) -> AgentInfo:
-    """Complete the ways to sign in.
-
-    Those in a terminal get their whole command: the agent's own, `argv`, with more arguments. GitHub Copilot CLI, which
-    may name none, gets the documented ones.
-    """
-    methods = tuple(_with_command(method, argv) for method in info.auth_methods)
-    if not methods and (is_copilot or info.is_copilot):
-        methods = _COPILOT_SIGN_IN
-    return replace(info, auth_methods=methods)
+    if not methods and (is_copilot or agent.is_copilot):
+        return replace(agent, auth_methods=_COPILOT_SIGN_IN)
+    return agent
 
 
 def _version(raw: Any) -> Any:
@@ -77,28 +71,21 @@ def _supported(capabilities: Json) -> frozenset[str]:
     return frozenset(name for name, value in capabilities.items() if _is_offered(value) and not name.startswith("_"))
 
 
-def _auth_method(raw: Json) -> AuthMethod:
+def _auth_method(raw: Json, argv: Sequence[str]) -> AuthMethod:
     """`terminal-auth` in `_meta` names a whole command; type `terminal` names arguments for the agent's own command."""
     terminal = as_dict(as_dict(raw.get("_meta")).get("terminal-auth"))
     command = (terminal.get("command"), *as_list(terminal.get("args")))
     id_, name, description, type_ = (as_str(raw.get(key)) for key in ("id", "name", "description", "type"))
-    return AuthMethod(
-        id=id_,
-        name=name or id_,
-        description=description,
-        type=type_ or "agent",
-        command=command if all(isinstance(word, str) and word for word in command) else (),
-        raw=raw,
-    )
+    if not all(isinstance(word, str) and word for word in command):
+        command = _own_command(raw, argv) if type_ == "terminal" and argv else ()
+    return AuthMethod(id_, name or id_, description, type_ or "agent", command)
 
 
-def _with_command(method: AuthMethod, argv: tuple[str, ...]) -> AuthMethod:
-    if method.type != "terminal" or method.command or not argv:
-        return method
-    env = as_dict(method.raw.get("env")).items()
-    variables = tuple(f"{name}={value}" for name, value in env if isinstance(value, str))
-    arguments = tuple(word for word in as_list(method.raw.get("args")) if isinstance(word, str))
-    return replace(method, command=(*(("env", *variables) if variables else ()), *argv, *arguments))
+def _own_command(raw: Json, argv: Sequence[str]) -> tuple[str, ...]:
+    env = as_dict(raw.get("env")).items()
+    variables = [f"{name}={value}" for name, value in env if isinstance(value, str)]
+    arguments = (word for word in as_list(raw.get("args")) if isinstance(word, str))
+    return (*(("env", *variables) if variables else ()), *argv, *arguments)
 
 
 # -- sessions and turns -------------------------------------------------------------------------------------------
@@ -134,7 +121,6 @@ def parse_prompt_result(raw: Any) -> PromptResult:
         stop_reason=as_str(raw.get("stopReason")) or "end_turn",
         usage=usage if isinstance(usage, dict) else None,
         messages=tuple(as_list(raw.get("messages"))),
-        raw=raw,
     )
 
 
@@ -158,7 +144,7 @@ def _mode(raw: Json, id_name: str) -> Mode:
 def _session(raw: Json) -> SessionInfo:
     session_id = raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""
     cwd, title, updated_at = (as_str(raw.get(name)) for name in ("cwd", "title", "updatedAt"))
-    return SessionInfo(session_id, cwd, title, updated_at, raw)
+    return SessionInfo(session_id, cwd, title, updated_at)
 
 
 # -- options ------------------------------------------------------------------------------------------------------

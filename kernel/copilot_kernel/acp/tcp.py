@@ -82,7 +82,7 @@ def _reason(error: OSError | UnicodeError) -> str:
 
 
 def exposed_to(agent: str) -> str:
-    """Who besides its owner can use the `agent` of the settings; empty if nobody can, or if it is not a TCP address.
+    """Who besides its owner can use the `agent` of the settings; empty if no one can, or if it is not a TCP address.
 
     Looks through the accounts and processes of this machine, so it does not belong in the event loop's thread.
     """
@@ -101,7 +101,7 @@ def exposed_to(agent: str) -> str:
 def other_users() -> Iterator[str]:
     """Names of other people's accounts: those that can log in here, and those that run a process now.
 
-    Nobody logs in to a container, whatever accounts its image has. Directories such as LDAP may not list their
+    Containers have no logins, whatever accounts their images have. Directories such as LDAP may not list their
     accounts, but know whose processes run.
     """
     if _has_logins():
@@ -124,11 +124,9 @@ def _is_other_person(account: pwd.struct_passwd) -> bool:
 
 def _owners(proc: Path) -> Iterator[int]:
     """The uid of each process; nothing if there is no such folder."""
-    with suppress(OSError), os.scandir(proc) as entries:
-        for entry in entries:
-            if entry.name.isdecimal():
-                with suppress(OSError):
-                    yield entry.stat().st_uid
+    for process in proc.glob("[0-9]*"):
+        with suppress(OSError):
+            yield process.stat().st_uid
 
 
 def _is_loopback(host: str) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
-from .. import config
 from ..acp.messages import TextBlock
 from ..chat import Chat, Turn
 from ..chat.attachments import mentions
@@ -21,6 +20,7 @@ from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..permissions.rulebook import Rulebook
 from .error_text import CANCELLED, FAILED, MISUSED, next_steps
+from .sessions import load_settings
 from .terminal import StreamPrinter, Terminal
 
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     outcome: Turn | CopilotError
     try:
-        outcome = anyio.run(_ask, _settings(arguments), _prompt(arguments.prompt), arguments.json)
+        outcome = anyio.run(_ask, _settings(arguments.agent), _prompt(arguments.prompt), arguments.json)
     except UsageError as error:
         outcome = error
     if isinstance(outcome, Turn):
@@ -44,12 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     return MISUSED if isinstance(outcome, UsageError) else FAILED
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
-    settings = config.load()
+def _settings(agent: str | None) -> Settings:
+    settings = load_settings(agent)
     book = Rulebook.of(settings)
     for problem in (*settings.problems, *book.problems, *book.warnings):
         print(f"copilot-kernel: {problem}", file=sys.stderr)
-    return settings if arguments.agent is None else replace(settings, agent=arguments.agent.strip())
+    return settings
 
 
 def _prompt(text: str) -> str:
@@ -63,7 +63,9 @@ async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotEr
     interrupted = anyio.Event()
     async with anyio.create_task_group() as tasks:
         async with Chat(settings, place="copilot-kernel ask") as chat:
-            terminal = _terminal(chat, quiet)
+            printer = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
+            person = sys.stdin.isatty() and sys.stderr.isatty()
+            terminal = Terminal(printer, person=person, quiet=quiet, root=chat.agent.cwd)
             await tasks.start(_cancel_on_signal, chat, interrupted)
             outcome = await _turn(chat, prompt, terminal)
         tasks.cancel_scope.cancel()
@@ -81,11 +83,6 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
         return error
     terminal.finish(turn.stop_reason, turn.unasked)
     return turn
-
-
-def _terminal(chat: Chat, quiet: bool) -> Terminal:
-    printer = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
-    return Terminal(printer, person=sys.stdin.isatty() and sys.stderr.isatty(), quiet=quiet, root=chat.agent.cwd)
 
 
 async def _cancel_on_signal(chat: Chat, interrupted: anyio.Event, *, task_status: TaskStatus[None]) -> None:

@@ -13,13 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-import anyio
-
 from .. import __version__, config
-from ..acp.handlers import ClientHandlers
 from ..acp.locate import locate
 from ..acp.messages import AgentInfo
-from ..chat.agent import Agent
+from ..chat import Chat
 from ..config import Settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
@@ -28,6 +25,7 @@ from ..permissions.rulebook import Rulebook
 from ..rendering.plain import clean, one_line
 from .error_text import FAILED, next_steps
 from .kernelspec import Installed, installed
+from .sessions import with_chat
 
 PROBE_SECONDS = 5.0
 """How long another program may take to answer."""
@@ -118,8 +116,9 @@ def check_internals() -> Check:
 
 def check_widgets() -> Check:
     """Whether the JupyterLab of this environment can show buttons."""
-    lab = installed_version("jupyterlab")
-    if lab is None:
+    try:
+        lab = version("jupyterlab")
+    except PackageNotFoundError:
         text = "JupyterLab is not in this environment; the one you use needs jupyterlab_widgets 3 for the buttons"
         return Check("widgets", "unknown", text, "pip install 'copilot-kernel[lab]'")
     manager, found = lab_extension(), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
@@ -148,27 +147,19 @@ def check_agent(settings: Settings) -> Check:
 
 def check_sign_in(settings: Settings) -> Check:
     """Start the agent, open a session, and end it again."""
-    info = anyio.run(_open_session, settings)
-    if isinstance(info, CopilotError):
-        return Check("sign-in", "broken", clean(info), next_steps(info))
+    late = f"The agent did not open a session within {settings.start_timeout:g} s."
+    try:
+        info = with_chat(settings, settings.start_timeout, late, _open_session)
+    except CopilotError as error:
+        return Check("sign-in", "broken", clean(error), next_steps(error))
     name = one_line(f"{info.title or info.name or 'the agent'} {info.version}")
     return Check("sign-in", "ok", f"{name} opened a session")
 
 
-async def _open_session(settings: Settings) -> AgentInfo | CopilotError:
-    async with Agent(settings, ClientHandlers(_ignore, _refuse)) as agent:
-        try:
-            return (await (await agent.ready()).new(agent.cwd)).info
-        except CopilotError as error:
-            return error  # not raised here: a task group would wrap it in a group
-
-
-def _ignore(*_: Any) -> None:
-    """Nothing is shown of this session."""
-
-
-async def _refuse(_: Any) -> None:
-    """Nothing is allowed in this session."""
+async def _open_session(chat: Chat) -> AgentInfo:
+    await chat.ready()
+    assert chat.info is not None
+    return chat.info
 
 
 def check_settings(settings: Settings) -> list[Check]:
@@ -186,14 +177,6 @@ def output(command: list[str]) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-def installed_version(distribution: str) -> str | None:
-    """Its version in this environment, or None."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
 
 
 def lab_extension() -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,14 +26,15 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """The conversation, for the notebook's metadata; `source` is `replay` or `log`."""
+class Past:
+    """A past conversation; `source` is `replay` or `log`."""
 
     session: str
     agent: str
     source: str
-    cwd: str = ""
-    title: str = ""
+    cwd: str
+    title: str
+    turns: Iterable[PastTurn]
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -47,69 +47,59 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
 
 
-def write(path: Path, turns: Iterable[PastTurn], about: About, force: bool) -> int:
+def write(path: Path, past: Past, force: bool) -> int:
     """Write the notebook; how many prompts it holds, and nothing is written for none. Raises CopilotError."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
-            with part.open("x", encoding="utf-8") as file:
-                written = _write(file, turns, about)
-            if written:
-                _publish(part, path, force)
-            return written
-        finally:
-            part.unlink(missing_ok=True)
+        with part.open("x", encoding="utf-8") as file:
+            written = _write(file, past)
+        if written:
+            refuse_existing(path, force)
+            part.replace(path)
+        return written
     except OSError as error:
         raise CopilotError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def _publish(part: Path, path: Path, force: bool) -> None:
-    """Give it its name, atomically, and never over a file that was created meanwhile."""
-    refuse_existing(path, force)
-    if not force:
-        with suppress(OSError):  # a file system without links, or a file of that name
-            return os.link(part, path)
-        refuse_existing(path, force)
-    part.replace(path)
-
-
-def _write(file: IO[str], turns: Iterable[PastTurn], about: About) -> int:
+def _write(file: IO[str], past: Past) -> int:
     number = 0
     file.write('{\n"cells": [')
-    for number, past in enumerate(turns, 1):
+    for number, turn in enumerate(past.turns, 1):
         file.write(",\n" if number > 1 else "\n")
-        json.dump(_cell(past, number, about), file, ensure_ascii=False, indent=1)
-    end = {"metadata": _metadata(about), "nbformat": 4, "nbformat_minor": 5}
+        json.dump(_cell(turn, number, past), file, ensure_ascii=False, indent=1)
+    end = {"metadata": _metadata(past), "nbformat": 4, "nbformat_minor": 5}
     file.write("\n],\n" + json.dumps(end, ensure_ascii=False, indent=1)[2:] + "\n")
     return number
 
 
-def _cell(past: PastTurn, number: int, about: About) -> Json:
+def _cell(turn: PastTurn, number: int, past: Past) -> Json:
     return {
         "cell_type": "code",
         "execution_count": number,
         "id": f"prompt-{number}",
-        "metadata": {"copilot_kernel": {"prompted": past.time}} if past.time else {},
-        "outputs": [*_outputs(past, about)],
-        "source": _lines(clean(past.prompt)),
+        "metadata": {"copilot_kernel": {"prompted": turn.time}} if turn.time else {},
+        "outputs": [*_outputs(turn, past)],
+        "source": _lines(clean(turn.prompt)),
     }
 
 
-def _outputs(past: PastTurn, about: About) -> Iterator[Json]:
+def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
     """The same displays as those of a cell that runs."""
     slots = Slots()
-    for entry in past.conversation.entries:
+    for entry in turn.conversation.entries:
         if not (isinstance(entry, Message) and entry.speaker == "user"):
             slots.put(entry)
     slots.end_streams()
     for slot in slots:
-        yield _display(picture(slot.items.values(), about.cwd))
+        yield _display(picture(slot.items.values(), past.cwd))
     footer = render_footer(
         Footer(
-            agent=about.agent,
-            model=past.state.model or "",
-            mode=short_name(past.state.mode or ""),
-            stop_reason=past.stop_reason,
+            agent=past.agent,
+            model=turn.state.model or "",
+            mode=short_name(turn.state.mode or ""),
+            stop_reason=turn.stop_reason,
         )
     )
     if footer is not None:
@@ -126,10 +116,10 @@ def _lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _metadata(about: About) -> Json:
-    described = {"session_id": about.session, "agent": about.agent, "cwd": about.cwd, "title": about.title}
+def _metadata(past: Past) -> Json:
+    described = {"session_id": past.session, "agent": past.agent, "cwd": past.cwd, "title": past.title}
     return {
         "kernelspec": {"display_name": "Copilot", "language": "copilot", "name": "copilot"},
         "language_info": CopilotKernel.language_info,
-        "copilot_kernel": clean({**described, "source": about.source}),
+        "copilot_kernel": clean({**described, "source": past.source}),
     }

@@ -51,14 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the sessions; 1 if there is no store and the agent could not be asked."""
     settings = load_settings(arguments.agent)
     places = folders(os.environ, arguments.config_dir)
-    listed: tuple[SessionInfo, ...] = ()
-    problem = ""
-    if not arguments.offline:
-        try:
-            listed = list_by_agent(settings, arguments.here)
-        except CopilotError as error:
-            problem = f"The agent could not list its sessions: {error}"
-    sessions = session_index(stored(places), listed)
+    sessions, problem = session_index(stored(places), settings, ask=not arguments.offline, here=arguments.here)
     if arguments.here:
         sessions = [session for session in sessions if _is_in(session, settings.folder)]
     if arguments.json:
@@ -77,9 +70,19 @@ def load_settings(agent: str | None) -> Settings:
 # -- the index ------------------------------------------------------------------------------------------------------
 
 
-def session_index(logs: Iterable[StoredSession], infos: Iterable[SessionInfo]) -> list[IndexedSession]:
-    """Sessions by id, the most recently used first; the agent's title and folder take precedence."""
+def session_index(
+    logs: Iterable[StoredSession], settings: Settings, *, ask: bool, here: bool = False
+) -> tuple[list[IndexedSession], str]:
+    """The sessions, the most recently used first, and why the agent could not list its own, if it was to.
+
+    The agent's title and folder take precedence. `ask`: list those of the agent, too; `here`: only of its folder.
+    """
     found = {log.id: _from_disk(log) for log in logs}
+    problem = ""
+    try:
+        infos = _listed(settings, here) if ask else ()
+    except CopilotError as error:
+        infos, problem = (), f"The agent could not list its sessions: {error}"
     for info in infos:
         known = found.get(info.id, IndexedSession(info.id))
         found[info.id] = replace(
@@ -89,7 +92,7 @@ def session_index(logs: Iterable[StoredSession], infos: Iterable[SessionInfo]) -
             updated=max(_seconds(info.updated_at), known.updated),
             sources=(*known.sources, AGENT),
         )
-    return sorted(found.values(), key=lambda session: (-session.updated, session.id))
+    return sorted(found.values(), key=lambda session: (-session.updated, session.id)), problem
 
 
 def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str) -> IndexedSession:
@@ -139,8 +142,7 @@ def _seconds(text: str) -> float:
 # -- asking the agent -----------------------------------------------------------------------------------------------
 
 
-def list_by_agent(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
-    """The agent's sessions, within its start timeout; `here`: only those of its folder. Raises CopilotError."""
+def _listed(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
     late = f"it did not answer within {settings.start_timeout:g} s"
     return with_chat(settings, settings.start_timeout, late, lambda chat: chat.sessions(here))
 

@@ -19,7 +19,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.elicitation import NOT_ANSWERED, Interview, answer_line, elicitation_text
+from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text, interview
 from ..rendering.entry import render
 from ..rendering.plain import clean, one_line, visible_line, visible_text
 from ..rendering.question import option_labels, question_text, reason_hint, settings_for, typed_answer
@@ -146,7 +146,7 @@ class Terminal:
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """A form or an address, one at a time, line by line."""
-        answer = ElicitationAnswer("decline", reason="nobody could be asked")
+        answer = ElicitationAnswer("decline", reason="no one could answer")
         if self._person:
             async with self._one_at_a_time():
                 answer = await self._interview(request)
@@ -187,7 +187,7 @@ class Terminal:
     def _reject(self, question: Question) -> PermissionAnswer:
         how = "".join(f"set {setting}, or " for setting in settings_for(question.rules))
         self._printer.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
-        return PermissionAnswer(policy.reject(question.options), "nobody", "nobody could be asked")
+        return PermissionAnswer(policy.reject(question.options), "none", "no one could answer")
 
     @asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:
@@ -199,15 +199,14 @@ class Terminal:
                 raise
 
     async def _interview(self, request: Elicitation) -> ElicitationAnswer:
-        interview = Interview(request)
+        async def ask(prompt: str) -> str:
+            if not (line := await self._input(prompt)):
+                raise EOFError
+            return line
+
         self._printer.line("\n" + elicitation_text(request))
         _discard_input()
-        answer = None
-        while answer is None:
-            if not (line := await self._input(interview.prompt)):
-                return NOT_ANSWERED
-            answer = interview.take(line)
-        return answer
+        return await interview(request, ask) or NOT_ANSWERED
 
     async def _choose(self, question: Question) -> PermissionAnswer:
         self._printer.line("\n" + question_text(question, self._root))

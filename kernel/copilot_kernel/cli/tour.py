@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,18 @@ HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash"]'}
 """There is no user to ask, and what the demo agent touches is a copy."""
 MAY_FAIL = "raises-exception"
 
-Print = Callable[[str], None]
 
-
-def execute(folder: Path, environ: Mapping[str, str], say: Print = print) -> int:
+def execute(folder: Path, environ: Mapping[str, str]) -> int:
     """Run the notebooks of `folder` in the order of their names; 1 if a cell failed that should not."""
     files = sorted(folder.glob("*.ipynb"))
     try:
-        failures = [failure for file in files for failure in asyncio.run(_run(file, environ, say))]
+        failures = [failure for file in files for failure in asyncio.run(_run(file, environ))]
     except asyncio.CancelledError:
         return CANCELLED
     for failure in failures:
-        say(f"FAILED {failure}")
+        print(f"FAILED {failure}")
     result = f"{len(failures)} failures" if failures else "no failures"
-    say(f"{len(files)} notebooks, {result}; see {folder}")
+    print(f"{len(files)} notebooks, {result}; see {folder}")
     return FAILED if failures or not files else 0
 
 
@@ -46,11 +44,11 @@ def can_encrypt() -> bool:
     return bool(zmq.has("curve")) and AsyncKernelManager.class_traits().get("transport_encryption") is not None
 
 
-async def _run(file: Path, environ: Mapping[str, str], say: Print) -> list[str]:
+async def _run(file: Path, environ: Mapping[str, str]) -> list[str]:
     """Run one notebook in place; the cells that failed."""
-    say(f"══ {file.name}")
+    print(f"══ {file.name}")
     notebook: Any = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
-    client = _client(notebook, file.parent, say)
+    client = _client(notebook, file.parent)
     try:
         await client.async_execute(env={**environ, **HEADLESS}, cleanup_kc=True)
     except (CellTimeoutError, DeadKernelError) as error:
@@ -59,15 +57,15 @@ async def _run(file: Path, environ: Mapping[str, str], say: Print) -> list[str]:
         return [f"{file.name}: {error}"]
     finally:
         nbformat.write(notebook, file)  # type: ignore[no-untyped-call]
-    _say_all(say, _above(notebook.cells))
+    _print_all(_above(notebook.cells))
     return [f"{file.name}: cell {index}" for index, cell in enumerate(notebook.cells) if _failed(cell)]
 
 
-def _client(notebook: Any, folder: Path, say: Print) -> NotebookClient:
+def _client(notebook: Any, folder: Path) -> NotebookClient:
     """Its kernels are this one and the Python kernel of this very environment."""
 
     def show(cell: Any, cell_index: int, **_: Any) -> None:
-        _say_all(say, [*_above(notebook.cells[:cell_index]), read_cell(cell)])
+        _print_all([*_above(notebook.cells[:cell_index]), read_cell(cell)])
 
     specs = KernelSpecManager(kernel_dirs=[str(folder / ".jupyter" / "kernels")])
     kernel = notebook.metadata.get("kernelspec", {}).get("name", "copilot")
@@ -97,9 +95,9 @@ def _this_task() -> asyncio.Task[Any]:
     return task
 
 
-def _say_all(say: Print, texts: Sequence[str]) -> None:
+def _print_all(texts: Sequence[str]) -> None:
     for text in texts:
-        say(f"\n{text}")
+        print(f"\n{text}")
 
 
 def _above(cells: Sequence[Any]) -> list[str]:

@@ -21,11 +21,11 @@ from ..redaction import is_secret_variable
 SHELL = ("/bin/sh", "-c")
 DEFAULT_OUTPUT_BYTES, MAX_OUTPUT_BYTES = 1024 * 1024, 4 * 1024 * 1024
 
+# Variables that an agent may not set: they run something else before the program that the user approves.
 _DENIED = (
     *("LD_*", "DYLD_*", "GCONV_PATH", "BASH_ENV", "BASH_FUNC_*", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS"),
     *("PYTHONHOME", "PYTHONSTARTUP", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS"),
 )
-"""Variables that an agent may not set: they run something else before the program that the user approves."""
 
 
 @dataclass(frozen=True, slots=True)

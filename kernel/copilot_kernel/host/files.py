@@ -2,7 +2,7 @@
 
 A path is resolved once, links and all, and must end inside the root. The resulting `ProjectPath` is what is shown,
 judged and opened: each folder on the way and the file itself are opened by descriptor and never through a link, so that
-nothing swapped in afterwards leads elsewhere. The work is done in threads, so that a slow disk blocks nobody else.
+nothing swapped in afterwards leads elsewhere. The work is done in threads, to keep slow disks out of the event loop.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import BinaryIO
 
 from anyio import CapacityLimiter, to_thread
 
@@ -171,8 +172,8 @@ class Files:
 
 
 def _read(place: ProjectPath, line: int, limit: int | None) -> str:
-    with translating(place.path), _opened(place) as descriptor:
-        data = _window(_pieces(descriptor, place), line - 1, limit, place)
+    with translating(place.path), _opened(place) as file:
+        data = _lines(file, line, limit, place)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -180,51 +181,34 @@ def _read(place: ProjectPath, line: int, limit: int | None) -> str:
 
 
 @contextmanager
-def _opened(place: ProjectPath) -> Iterator[int]:
+def _opened(place: ProjectPath) -> Iterator[BinaryIO]:
     """Checked before it is opened, since opening a device may have effects, and again after."""
     with opened_folder(place) as folder:
         name = place.parts[-1]
         check_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), place)
         descriptor = os.open(name, os.O_RDONLY | FILE, dir_fd=folder)
-    try:
+    with os.fdopen(descriptor, "rb") as file:
         check_regular(os.fstat(descriptor), place)
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        yield file
 
 
-def _pieces(descriptor: int, place: ProjectPath) -> Iterator[bytes]:
+def _lines(file: BinaryIO, first: int, limit: int | None, place: ProjectPath) -> bytes:
     """Does not trust the size that the file system reports: files grow, and some lie."""
-    for _ in range(MAX_SCAN_BYTES // PIECE_BYTES):
-        if not (piece := os.read(descriptor, PIECE_BYTES)):
-            return
-        yield piece
-    raise HostRefused(f"{place.path} is larger than {MAX_SCAN_BYTES} bytes")
-
-
-def _window(pieces: Iterator[bytes], skip: int, limit: int | None, place: ProjectPath) -> bytes:
     kept = bytearray()
-    for piece in pieces:
-        lines = piece.count(b"\n")
-        if lines < skip:
-            skip -= lines
-            continue
-        kept += piece[_start(piece, skip) : _start(piece, skip + limit) if limit is not None else None]
-        if limit is not None and (limit := limit - (lines - skip)) <= 0:
-            break
-        skip = 0
+    number, scanned = 1, 0
+    while limit is None or number < first + limit:
+        piece = file.readline(PIECE_BYTES)
+        scanned += len(piece)
+        if scanned > MAX_SCAN_BYTES:
+            raise HostRefused(f"{place.path} is larger than {MAX_SCAN_BYTES} bytes")
+        if number >= first:
+            kept += piece
         if len(kept) > MAX_TEXT_BYTES:
             raise HostRefused(f"{place.path}: more than {MAX_TEXT_BYTES} bytes", "Ask for fewer lines at a time.")
+        if not piece:
+            break
+        number += piece.endswith(b"\n")
     return bytes(kept)
-
-
-def _start(piece: bytes, line: int) -> int:
-    """Where a line, counted from 0, begins; the end of the piece if it has fewer lines."""
-    start = 0
-    for _ in range(line):
-        if not (start := piece.find(b"\n", start) + 1):
-            return len(piece)
-    return start
 
 
 def _encoded(place: ProjectPath, content: str) -> bytes:
@@ -277,7 +261,7 @@ def _fill(name: str, folder: int, data: bytes, before: os.stat_result | None) ->
 
 
 def _keep_rights(descriptor: int, before: os.stat_result) -> None:
-    """Keep owner, group and mode as far as possible; nobody gains a permission."""
+    """Keep owner, group and mode as far as possible, without adding a permission."""
     for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
         with suppress(PermissionError):
             os.fchown(descriptor, owner, group)

@@ -12,8 +12,8 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -22,7 +22,7 @@ import anyio
 from anyio.abc import Process
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from ..acp.child_processes import Graces, unwatch, watch
+from ..acp.child_processes import Graces, signal_name, start_problem, unwatch, watch
 from ..acp.posix_session import signal_session
 from ..errors import HostError, HostMissing, HostRefused
 from .command import CommandSpec, environment
@@ -82,8 +82,12 @@ class Terminals:
         id = f"terminal-{secrets.token_hex(4)}"
         async with self._starting:
             self._check_free()
-            with anyio.CancelScope(shield=True):
-                process, pipe = await _start(command)
+            try:
+                with anyio.CancelScope(shield=True):
+                    process, pipe = await _start(command)
+            except (OSError, ValueError) as error:
+                is_final = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
+                raise (HostRefused if is_final else HostError)(start_problem(command.argv[0], error)) from error
             self._open[id] = _Terminal(process, pipe, Tail(command.limit), partial(self._on_output, id), self._graces)
             self._tasks.start_soon(self._open[id].attend)
         try:
@@ -134,7 +138,12 @@ class Terminals:
 
 class _Terminal:
     def __init__(
-        self, process: Process, pipe: int, tail: Tail, report: Callable[[str, ExitStatus | None], None], graces: Graces
+        self,
+        process: Process,
+        pipe: int,
+        tail: Tail,
+        report: Callable[[str, ExitStatus | None], None],
+        graces: Graces,
     ) -> None:
         self._process, self._pipe, self._tail, self._report, self._graces = process, pipe, tail, report, graces
         self.ended, self._drained = anyio.Event(), anyio.Event()
@@ -198,39 +207,24 @@ class _Terminal:
 def _exit(returncode: int | None) -> ExitStatus:
     if returncode is None or returncode >= 0:
         return ExitStatus(code=returncode)
-    with suppress(ValueError):
-        return ExitStatus(signal=signal.Signals(-returncode).name)
-    return ExitStatus(signal=f"signal {-returncode}")
+    return ExitStatus(signal=signal_name(returncode))
 
 
 async def _start(command: CommandSpec) -> tuple[Process, int]:
-    """The process, and the reading end of the pipe for its output."""
-    with _translating(command.argv[0]):
-        reading, writing = os.pipe()
-        try:
-            process = await anyio.open_process(
-                command.argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-                cwd=command.cwd, env=environment(command, os.environ), start_new_session=True,
-            )  # fmt: skip
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
+    """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
+    reading, writing = os.pipe()
+    try:
+        process = await anyio.open_process(
+            command.argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
+            cwd=command.cwd, env=environment(command, os.environ), start_new_session=True,
+        )  # fmt: skip
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
     watch(process.pid)
     return process, reading
-
-
-@contextmanager
-def _translating(program: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise HostRefused(f"{program} was not found, or its interpreter is missing") from error
-    except PermissionError as error:
-        raise HostRefused(f"{program} is not executable") from error
-    except (OSError, ValueError) as error:
-        raise HostError(f"{program} could not be started: {error}") from error
 
 
 class Tail:

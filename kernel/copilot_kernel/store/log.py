@@ -1,20 +1,16 @@
 """Copilot CLI's event log of a session: its lines as events, in bounded memory and without ever writing to it.
 
-Copilot CLI sometimes changes what a log says: a rewind takes events back, and `session.import_legacy` holds a whole
-session of a version before the event log.
+A rewind takes events back that Copilot CLI has logged before.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ..acp.lenient import as_dict, as_dicts, as_list, as_str
+from ..acp.lenient import as_list, as_str, load
 from ..acp.messages import Json
 from ..errors import CopilotError
 
@@ -22,8 +18,8 @@ MAX_LINE_BYTES = 32 * 2**20
 """A longer line counts as damaged."""
 
 _REWIND = "session.snapshot_rewind"
+# Copilot writes the type first, so that most lines need not be parsed at all.
 _TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.]{1,80})"')
-"""Copilot writes the type first, so that most lines need not be parsed at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,10 @@ def lines(path: Path) -> Generator[bytes | None, None, None]:
     try:
         with path.open("rb") as file:
             while line := file.readline(MAX_LINE_BYTES):
-                yield None if len(line) == MAX_LINE_BYTES and _skip_rest(file.readline, line) else line
+                is_whole = len(line) < MAX_LINE_BYTES or line.endswith(b"\n")
+                yield line if is_whole else None
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(MAX_LINE_BYTES)
     except OSError as error:
         raise CopilotError(f"The log {path} cannot be read: {error.strerror or error}") from error
 
@@ -76,24 +75,13 @@ def events(path: Path, stats: ReadStats, wanted: Callable[[str], bool]) -> Gener
 def parse_event(line: bytes, number: int = -1) -> LogEvent | None:
     """The event in a line; None if it is damaged."""
     try:
-        raw = json.loads(line)
+        raw = load(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str) or not isinstance(raw.get("data"), dict):
         return None
     event_id, agent, time = (as_str(raw.get(key)) for key in ("id", "agentId", "timestamp"))
     return LogEvent(raw["type"], raw["data"], event_id, agent, time, number, len(line))
-
-
-def _skip_rest(readline: Callable[[int], bytes], line: bytes) -> bool:
-    """Whether the line is too long; then the rest of it is skipped."""
-    if line.endswith(b"\n"):
-        return False
-    rest = readline(MAX_LINE_BYTES)
-    is_longer = bool(rest)
-    while rest and not rest.endswith(b"\n"):
-        rest = readline(MAX_LINE_BYTES)
-    return is_longer
 
 
 # -- rewinds ------------------------------------------------------------------------------------------------------
@@ -119,37 +107,3 @@ def rewound(path: Path) -> Callable[[LogEvent], bool]:
 
 def _listed(event: LogEvent) -> list[str]:
     return [name for name in as_list(event.data.get("eventIds")) if isinstance(name, str)]
-
-
-# -- imported sessions --------------------------------------------------------------------------------------------
-
-
-def imported(event: LogEvent) -> Iterator[LogEvent]:
-    """The messages in a `session.import_legacy`, in the form of OpenAI's chat, as events of today."""
-    for number, message in enumerate(as_dicts(as_dict(event.data.get("legacySession")).get("chatMessages"))):
-        text = _text_of(message.get("content"))
-        match message.get("role"):
-            case "user":
-                yield LogEvent("user.message", {"content": text}, time=event.time)
-            case "assistant":
-                yield LogEvent("assistant.message", {"messageId": f"imported-{number}", "content": text})
-                yield from map(_imported_call, as_dicts(message.get("tool_calls")))
-            case "tool":
-                data = {"toolCallId": message.get("tool_call_id"), "success": True, "result": {"content": text}}
-                yield LogEvent("tool.execution_complete", data)
-
-
-def _imported_call(call: Json) -> LogEvent:
-    function = as_dict(call.get("function"))
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):
-            arguments = json.loads(arguments)
-    data = {"toolCallId": call.get("id"), "toolName": function.get("name"), "arguments": arguments}
-    return LogEvent("tool.execution_start", data)
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(filter(None, (as_str(as_dict(part).get("text")) for part in as_list(content))))

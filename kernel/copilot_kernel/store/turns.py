@@ -26,7 +26,7 @@ from ..acp.messages import (
 )
 from ..conversation import reduce
 from ..conversation.model import Conversation, ToolCall
-from .log import LogEvent, ReadStats, events, imported, rewound
+from .log import LogEvent, ReadStats, events, rewound
 from .updates import attachments, call_completed, call_id, is_rejected, is_shown, update_of
 
 MAX_TEXT_CHARS, MAX_LATE_TEXT_CHARS = 100_000, 2_000
@@ -42,7 +42,7 @@ MAX_MEMBERS, MAX_DEPTH = 1_000, 30
 MAX_BINARY_CHARS = 8 * 2**20
 """Of base64: an image is kept whole or not at all."""
 
-_IMPORT = "session.import_legacy"
+# The events of a sub-agent that are shown; its prompt is in the call that started it.
 _OF_SUBAGENTS = frozenset({
     "assistant.message",
     "assistant.message_delta",
@@ -53,7 +53,6 @@ _OF_SUBAGENTS = frozenset({
     "tool.execution_progress",
     "tool.execution_start",
 })  # fmt: skip
-"""The events of a sub-agent that are shown; its prompt is in the call that started it."""
 _DECISIONS = {"approved": (True, "Allowed"), "cancelled": (None, "Cancelled"), "denied": (False, "Rejected")}
 _DECIDERS = {"human_response": " (you)", "host_policy": " (by a rule)", "assisted_approval": " (by the assistant)"}
 
@@ -73,18 +72,13 @@ class PastTurn:
 def turns(path: Path, stats: ReadStats | None = None) -> Iterator[PastTurn]:
     """The turns in the log at `path`, without those that the user took back. Raises CopilotError."""
     is_rewound, reader = rewound(path), _TurnReader()
-    for event in events(path, stats or ReadStats(), _is_read):
+    for event in events(path, stats or ReadStats(), lambda kind: kind in _STATEFUL or is_shown(kind)):
         if is_rewound(event) or (event.agent and event.type not in _OF_SUBAGENTS):
             continue
-        for each in imported(event) if event.type == _IMPORT else (event,):
-            if _is_prompt(each):
-                yield from reader.end()
-            reader.read(each)
+        if _is_prompt(event):
+            yield from reader.end()
+        reader.read(event)
     yield from reader.end()
-
-
-def _is_read(kind: str) -> bool:
-    return kind in _STATEFUL or kind == _IMPORT or is_shown(kind)
 
 
 def _is_prompt(event: LogEvent) -> bool:

@@ -32,8 +32,8 @@ from .log import LogEvent
 
 _CONVERSATION = ("assistant.", "tool.", "user.")
 _INTERNAL_ENDS = ("_start", "_end", "_delta", "_retry", "_progress", ".requested", "usage", "idle", "intent")
+# Messages to the user of the terminal that are not part of the conversation.
 _INTERNAL_INFOS = frozenset({"authentication", "configuration", "snapshot", "timing"})
-"""Messages to the user of the terminal that are not part of the conversation."""
 
 _KINDS = {
     "view": "read",
@@ -84,10 +84,6 @@ def _notice(severity: str, event: LogEvent) -> Update | None:
     return NoticeUpdate(severity, message, "\n".join(filter(None, (tip, url))))
 
 
-def _title(event: LogEvent) -> Update:
-    return InfoUpdate(as_str(event.data.get("title")), None, event.data)
-
-
 def _mode(event: LogEvent) -> Update | None:
     mode = as_str(event.data.get("newMode"))
     return ModeUpdate("agent" if mode == "interactive" else mode) if mode else None
@@ -95,11 +91,11 @@ def _mode(event: LogEvent) -> Update | None:
 
 def _plan(event: LogEvent) -> Update:
     verb = {"create": "written", "delete": "deleted"}.get(as_str(event.data.get("operation")), "changed")
-    return NoticeUpdate("info", f"The plan was {verb}", as_str(event.data.get("summary")))
+    return _info(f"The plan was {verb}", event)
 
 
-def _compaction_started(event: LogEvent) -> Update:
-    return CompactionUpdate(_compaction_id(event), "in_progress")
+def _info(title: str, event: LogEvent) -> Update:
+    return NoticeUpdate("info", title, as_str(event.data.get("summary")))
 
 
 def _compaction_ended(event: LogEvent) -> Update:
@@ -118,14 +114,6 @@ def _compaction_id(event: LogEvent) -> str:
 def _truncated(event: LogEvent) -> Update:
     count = opt_int(event.data.get("messagesRemovedDuringTruncation"))
     return NoticeUpdate("info", "Context truncated", f"{count} messages left out" if count else "")
-
-
-def _cleared(event: LogEvent) -> Update:
-    return NoticeUpdate("info", "The agent's context was cleared here")
-
-
-def _handoff(event: LogEvent) -> Update:
-    return NoticeUpdate("info", "The session was handed over", as_str(event.data.get("summary")))
 
 
 def _notification(event: LogEvent) -> Update | None:
@@ -239,15 +227,15 @@ def _changes(arguments: Json, path: str) -> tuple[Diff] | None:
 
 _READERS: dict[str, Callable[[LogEvent], Update | None]] = {
     "session.compaction_complete": _compaction_ended,
-    "session.compaction_start": _compaction_started,
+    "session.compaction_start": lambda event: CompactionUpdate(_compaction_id(event), "in_progress"),
     "session.context_changed": _folder,
-    "session.context_cleared": _cleared,
+    "session.context_cleared": partial(_info, "The agent's context was cleared here"),
     "session.error": partial(_notice, "error"),
-    "session.handoff": _handoff,
+    "session.handoff": partial(_info, "The session was handed over"),
     "session.info": partial(_notice, "info"),
     "session.mode_changed": _mode,
     "session.plan_changed": _plan,
-    "session.title_changed": _title,
+    "session.title_changed": lambda event: InfoUpdate(as_str(event.data.get("title")), None, event.data),
     "session.truncation": _truncated,
     "session.warning": partial(_notice, "warning"),
     "skill.invoked": _skill,
