@@ -21,7 +21,7 @@ settings.load_profile("calm")
 os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join([sys.executable, "-P", str(Path(__file__).with_name("agent"))])
 os.environ["COPILOT_DEMO_PACE"] = "0"
 
-# What this run of pytest was told is not meant for those that tests start.
+# The options of this run of pytest are not meant for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)
 
 
@@ -32,10 +32,14 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Nothing that the demo agent remembers outlives the tests; one that counts or lists takes a folder of its own."""
+def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Nothing that a kernel or the demo agent remembers outlives the tests, or is found by them in the user's folders.
+
+    A test that counts or lists takes a folder of its own.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path_factory.mktemp("demo-home")))
+        for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield
 
 

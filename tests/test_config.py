@@ -127,12 +127,6 @@ def test_a_file_with_a_wrong_value_is_named(tmp_path: Path, values: dict[str, An
     assert found.startswith(f"{path}: {problem}")
 
 
-def test_a_wrong_value_in_the_environment_leaves_the_files(tmp_path: Path) -> None:
-    path = write(tmp_path / "copilot_kernel.json", {"on_unasked": "cancel"})
-    settings = load({"COPILOT_KERNEL_ON_UNASKED": "kill"}, [path])
-    assert (settings.on_unasked, settings.origins["on_unasked"]) == ("cancel", str(path))
-
-
 @pytest.mark.parametrize("mode", ["acceptedits", ""])
 def test_an_unknown_mode_is_reported_and_means_default_whatever_the_file_says(tmp_path: Path, mode: str) -> None:
     path = write(tmp_path / "copilot_kernel.json", {"permission_mode": "bypassPermissions"})
@@ -193,6 +187,10 @@ def test_what_outlives_a_kernel_is_in_jupyters_data_folder_or_where_the_user_wan
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     assert state_folder(Settings()) == tmp_path / "data" / "copilot_kernel"
     assert state_folder(Settings(state=str(tmp_path))) == tmp_path
+
+
+def test_the_tests_themselves_leave_the_users_state_folder_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert state_folder(load()).is_relative_to(tmp_path_factory.getbasetemp())
 
 
 def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:

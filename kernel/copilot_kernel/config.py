@@ -20,10 +20,7 @@ from .mcp_config import McpServer, parse_servers
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 ENVIRONMENT = "environment"
-ANSWER_FORMS = ("nested", "flat")
-OPTION_MEMBERS = ("configId", "optionId")
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
-ON_UNASKED = ("badge", "cancel")
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
 _RULE_LISTS = ("allow", "ask", "deny")
 
@@ -104,7 +101,7 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
 
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
-    """The path of the notebook whose kernel this is, as Jupyter Server tells it; empty for a console."""
+    """The path of the notebook whose kernel this is, as Jupyter Server names it; empty for a console."""
     path = (os.environ if environ is None else environ).get("JPY_SESSION_NAME", "")
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
 
@@ -197,7 +194,7 @@ def _switch(raw: Any) -> bool:
     return raw in ("on", True)
 
 
-def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+def _one_of(*names: str) -> Callable[[Any], str]:
     def parse(raw: Any) -> str:
         if raw not in names:
             raise ValueError(_not_one_of(raw, names))
@@ -247,15 +244,15 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "cwd": _string,
     "permission_mode": lambda raw: raw,  # checked when it is set
     **dict.fromkeys(_RULE_LISTS, _rules),
-    "on_unasked": _one_of(ON_UNASKED),
+    "on_unasked": _one_of("badge", "cancel"),
     "start_timeout": _seconds(3600),
     "cancel_grace": _seconds(3600),
     "activity_timeout": _seconds(604_800, or_zero=True),
     "mcp_servers": _json,
     "fs": _switch,
     "terminal": _switch,
-    "answer_form": _one_of(ANSWER_FORMS),
-    "option_member": _one_of(OPTION_MEMBERS),
+    "answer_form": _one_of("nested", "flat"),
+    "option_member": _one_of("configId", "optionId"),
     "state": _string,
 }
 

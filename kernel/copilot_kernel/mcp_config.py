@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from .redaction import HIDDEN, Redactor
+
 Kind = Literal["stdio", "http", "sse"]
 Pairs = tuple[tuple[str, str], ...]
 
-REDACTED = "•••"
 _KINDS: dict[Any, Kind] = {"stdio": "stdio", "local": "stdio", "http": "http", "streamable-http": "http", "sse": "sse"}
 _MEMBERS = {"name", "type", "command", "args", "env", "url", "headers"}
 _SECRET = re.compile(r"(?i)(.*(?:key|token|secret|passw|auth|credential)[^=:\s]*)(?:[=:]\s*(.+))?")
@@ -55,12 +56,10 @@ def parse_servers(raw: Any) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:
 
 def describe(server: McpServer) -> str:
     """A server in one line, without what may be secret: no values of `env` and `headers`, no keys in words and URL."""
-    if server.type == "stdio":
-        words, pairs = " ".join((server.command, *_harmless(server.args))), server.env
-    else:
-        words, pairs = _harmless_url(server.url), server.headers
-    kept = ", ".join(f"{name}={REDACTED}" for name, _ in pairs)
-    return f"{server.type} {words}{f' ({kept})' if kept else ''}"
+    pairs = server.env or server.headers
+    words = " ".join((server.command, *server.args)) if server.type == "stdio" else _harmless_url(server.url)
+    kept = ", ".join(f"{name}={HIDDEN}" for name, _ in pairs)
+    return Redactor(tuple(_secret_words(server.args))).text(f"{server.type} {words}") + (f" ({kept})" if kept else "")
 
 
 def secrets(servers: Sequence[McpServer]) -> frozenset[str]:
@@ -143,13 +142,6 @@ def _pair(raw: Any) -> tuple[str, str] | None:
 # -- what is secret -----------------------------------------------------------------------------------------------
 
 
-def _harmless(args: Sequence[str]) -> Iterator[str]:
-    secret = set(_secret_words(args))
-    for word in args:
-        kept = next((each for each in secret if word.endswith(each)), "")
-        yield word.removesuffix(kept) + REDACTED if kept else word
-
-
 def _secret_words(args: Sequence[str]) -> Iterator[str]:
     """What follows a word like `--api-key`, in the same argument or in the next one."""
     for word, following in zip(args, (*args[1:], ""), strict=False):
@@ -164,5 +156,5 @@ def _harmless_url(url: str) -> str:
     """Without user, password, query and fragment, any of which may hold a key."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    hidden = REDACTED if parts.query or parts.fragment or "@" in parts.netloc else ""
+    hidden = HIDDEN if parts.query or parts.fragment or "@" in parts.netloc else ""
     return f"{parts.scheme}://{host}{parts.path}{hidden and f' {hidden}'}"

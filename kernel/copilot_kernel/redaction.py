@@ -1,6 +1,6 @@
 """Remove secrets from text that is shown, logged or stored, and from the environment of commands.
 
-A secret is recognized by its value (environment variables with a telling name, `register`ed values), by its form
+A secret is recognized by its value (environment variables with the name of a secret, `register`ed values), by its form
 (tokens of known services, passwords in URLs) or by the name in front of it.
 """
 
@@ -22,21 +22,21 @@ _NAMES = re.compile(
     r"|secret|credential|passw(?:or)?d|passphrase|(?:api|access|private|client|session)[_-]?key",
     re.IGNORECASE,
 )
+# A plain word after `Bearer` is not a token, as in "Bearer authentication required".
 _FORMS = re.compile(
     r"\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
     r"|(?<=://)[^/\s:@]*:[^/\s]+(?=@)"
     r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))(?![A-Za-z]?[a-z]++\.?(?![\w.~+/=-]))[\w.~+/=-]{8,}"
 )
-"""A plain word after `Bearer` is not a token, as in "Bearer authentication required"."""
+# A lower-case word after a colon and a space is not a value, as in "Invalid token: expired".
 _ASSIGNED = re.compile(
     r"(?i)((?<![\w-])(?=[\w-]*?(?:token|password|passwd|secret|api[_-]?key|authorization|credential))"
     r"(?![\w-]*tokens[\"']?\s*[=:])[\w-]++[\"']?\s*+[=:]\s*+[\"']?"
     r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)"
     r"(?!(?<=[^\"']: )(?<!authorization: )(?-i:[a-z]++)[.!?:)]*(?:[\s\"',;&]|\Z))([^\s\"',;&]+)"
 )
-"""A lower-case word after a colon and a space is not a value, as in "Invalid token: expired"."""
+# Environment variables whose names only look like those of secrets.
 _NOT_SECRET = frozenset({"PWD"})
-"""Environment variables whose names only look like those of secrets."""
 
 _registered: set[str] = set()
 
@@ -47,7 +47,7 @@ def register(secrets: Iterable[str]) -> None:
 
 
 def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
-    """A redactor for the secrets known now; `environ` is searched for variables with a telling name."""
+    """A redactor for the secrets known now; `environ` is searched for variables with the name of a secret."""
     named = (value for name, value in environ.items() if is_secret_variable(name))
     known = {value for value in (*named, *_registered) if len(value) >= MIN_SECRET_CHARS}
     return Redactor(tuple(sorted(known, key=len, reverse=True)))

@@ -51,25 +51,24 @@ class Client:
         await self._notify(method, params)
 
 
-class FaultyAgent:
+class FaultyAgent(demo.Agent):
     """What the `switches` mean is said in `switches.py`."""
 
     def __init__(
         self, connection: RpcConnection, tasks: TaskGroup, client: Client, switches: Switches | None = None
     ) -> None:
-        self._client, self._switches = client, switches or {}
+        self._switches = switches or {}
         self._sign_in = SignIn(self._switches)
         client.has_options = "no-options" not in self._switches
         menu = lambda chosen: choices(self._switches, client.capabilities, chosen)  # noqa: E731
-        self._demo = demo.Agent(client, tasks, directives=DIRECTIVES, menu=menu)
-        self.close, self.on_notification = self._demo.close, self._demo.on_notification
-        self._methods: Mapping[str, Callable[[Json], Awaitable[Any]]] = {
-            "initialize": self._initialize,
+        super().__init__(client, tasks, directives=DIRECTIVES, menu=menu)
+        self._faulty: Mapping[str, Callable[[Json], Awaitable[Any]]] = {
+            "initialize": self._introduce,
             "authenticate": self._sign_in.authenticate,
             "logout": self._sign_in.logout,
-            "session/list": self._list,
+            "session/list": self._page,
             "session/set_model": self._set_model,
-            "session/set_config_option": self._set_option,
+            "session/set_config_option": self._set_named,
             **{method: partial(self._open, method) for method in OPENING},
         }
 
@@ -78,11 +77,11 @@ class FaultyAgent:
             return anyio.sleep_forever()
         if not self._has(method):
             raise method_not_found(method)
-        if method in self._methods and isinstance(params, dict):
-            return self._methods[method](params)
+        if method in self._faulty and isinstance(params, dict):
+            return self._faulty[method](params)
         if method == "session/prompt":
             self._refuse_images(params)
-        return self._demo.on_request(method, params)
+        return super().on_request(method, params)
 
     def _has(self, method: str) -> bool:
         """A method that is not advertised is not there either."""
@@ -95,9 +94,9 @@ class FaultyAgent:
             return "models" in self._switches
         return {"modes": "no-modes", "configOptions": "no-options"}[name] not in self._switches
 
-    async def _initialize(self, params: Json) -> Json:
+    async def _introduce(self, params: Json) -> Json:
         self._client.capabilities = params.get("clientCapabilities") or {}
-        answer = copy.deepcopy(await self._demo.on_request("initialize", params))
+        answer = copy.deepcopy(await super().on_request("initialize", params))
         if name := self._switches.get("name"):
             answer["agentInfo"] |= {"name": name, "title": name}
         can = answer["agentCapabilities"]
@@ -119,7 +118,7 @@ class FaultyAgent:
         if trips(self._switches, fault, "1" if method == "session/new" else "inf"):
             details = {"details": f"demo agent: {fault}, as I was asked"}
             raise RequestFailed(INTERNAL_ERROR, "Internal error", details)
-        answer = await self._demo.on_request(method, params)
+        answer = await super().on_request(method, params)
         if "models" in self._switches:
             model = next(option for option in answer["configOptions"] if option["id"] == "model")
             models = [{"modelId": id, "name": name} for id, name in CHOICES[1].values.items()]
@@ -134,9 +133,9 @@ class FaultyAgent:
         if servers and "mcp-hangs" in self._switches:
             await anyio.sleep_forever()
 
-    async def _list(self, params: Json) -> Json:
+    async def _page(self, params: Json) -> Json:
         """The cursor is the last id of the page before."""
-        answer = await self._demo.on_request("session/list", params)
+        answer = await super().on_request("session/list", params)
         if "page" not in self._switches:
             return answer
         size, ids = int(self._switches["page"]), [session["sessionId"] for session in answer["sessions"]]
@@ -146,15 +145,15 @@ class FaultyAgent:
 
     async def _set_model(self, params: Json) -> Json:
         more = {"configId": "model", "value": params.get("modelId")}
-        await self._demo.on_request("session/set_config_option", {**params, **more})
+        await super().on_request("session/set_config_option", {**params, **more})
         return {}
 
-    async def _set_option(self, params: Json) -> Json:
+    async def _set_named(self, params: Json) -> Json:
         if "option-id" in self._switches:
             if "optionId" not in params:
                 raise RequestFailed(INVALID_PARAMS, "Invalid params: missing field `optionId`")
             params = {**params, "configId": params["optionId"]}
-        return await self._demo.on_request("session/set_config_option", params)
+        return await super().on_request("session/set_config_option", params)
 
     def _refuse_images(self, params: Any) -> None:
         types = {block.get("type") for block in params["prompt"]}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
 from copilot_kernel.acp.transport import single_error
-from copilot_kernel.demo.directives import numbers, read_json, split_two, together
+from copilot_kernel.demo.directives import together
 from copilot_kernel.demo.files import running
 from copilot_kernel.demo.session import Json
-from copilot_kernel.demo.stage import Directive, Stage, TurnEnded, chosen, content, options
+from copilot_kernel.demo.stage import Directive, Stage, TurnEnded, chosen, content
 from copilot_kernel.errors import AgentRefused
+
+from .directives import numbers, split_two
 
 FORM: Json = {
     "type": "object",
@@ -47,6 +50,24 @@ SUBMIT = [
 QUESTIONS = "Which colour?:Red|Green;And what else?:Card|Ribbon"
 
 
+OPTION_NAMES = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Deny",
+    "reject_always": "Always deny",
+}
+
+
+def options(kinds: Sequence[str]) -> list[Json]:
+    """Permission options from `kind` or `kind=Name`; a kind that comes again gets an id of its own (`allow_once_2`)."""
+    made: list[Json] = []
+    for kind, _, name in (item.strip().partition("=") for item in kinds):
+        times = 1 + sum(option["kind"] == kind for option in made)
+        id = kind if times == 1 else f"{kind}_{times}"
+        made.append({"optionId": id, "kind": kind, "name": name or OPTION_NAMES.get(kind, kind)})
+    return made
+
+
 async def offer(stage: Stage, argument: str) -> None:
     """`options KIND[=NAME];…`: what is offered with the next questions of this turn."""
     stage.options = options(argument.split(";"))
@@ -54,7 +75,7 @@ async def offer(stage: Stage, argument: str) -> None:
 
 async def withdraw(stage: Stage, argument: str) -> None:
     """`withdraw [SECONDS]`: asks, and takes the question back after that time (0.3)."""
-    (seconds,) = numbers(argument, (0.3,), "withdraw [SECONDS]")
+    (seconds,) = numbers(argument, (0.3,))
     id = await stage.begin("other", "Do it, or perhaps not", {"what": "nothing"})
     with anyio.move_on_after(seconds):
         await stage.ask(id, ("withdraw", id), {"title": "Do it, or perhaps not", "kind": "other"}, withdraws=True)
@@ -66,7 +87,7 @@ async def request(stage: Stage, argument: str) -> None:
     """`request METHOD [JSON]`: any request to the client, of this session unless it says other; says the answer."""
     method, _, params = argument.partition(" ")
     try:
-        whole = {"sessionId": stage.session.id, **read_json(params or "{}")}
+        whole = {"sessionId": stage.session.id, **json.loads(params or "{}")}
         answer = json.dumps(await stage.client.request(method, whole))
     except AgentRefused as error:
         answer = f"error {error.code}: {error}"
@@ -93,14 +114,14 @@ async def elicit(stage: Stage, argument: str) -> None:
 
 async def elicit_withdrawn(stage: Stage, argument: str) -> None:
     """`elicit-withdrawn [SECONDS]`: shows a form, and takes it back after that time (0.3)."""
-    (seconds,) = numbers(argument, (0.3,), "elicit-withdrawn [SECONDS]")
+    (seconds,) = numbers(argument, (0.3,))
     with anyio.move_on_after(seconds):
         return await stage.say(f"You answered: {await _elicit(stage, _form(''))}")
     await stage.say("I took my question back.")
 
 
 def _form(argument: str) -> Json:
-    given = read_json(argument) if argument else FORM
+    given = json.loads(argument) if argument else FORM
     params = given if "requestedSchema" in given else {"requestedSchema": given}
     return {"mode": "form", "message": "The demo agent wants to know something.", **params}
 
@@ -147,7 +168,7 @@ SWAP_SECONDS = 0.3
 
 async def swap(stage: Stage, argument: str) -> None:
     """`swap CMD => OTHER`: asks about CMD, says that it is OTHER while the question is open, runs that if allowed."""
-    command, other = split_two(argument, "=>", "swap CMD => OTHER")
+    command, other = split_two(argument, "=>")
     id = await stage.begin("execute", f"Run {command}", {"command": command})
 
     async def say_other() -> None:
@@ -164,7 +185,7 @@ async def swap(stage: Stage, argument: str) -> None:
 
 async def swap_late(stage: Stage, argument: str) -> None:
     """`swap-late CMD => OTHER`: asks about CMD, and runs OTHER when that was allowed."""
-    command, other = split_two(argument, "=>", "swap-late CMD => OTHER")
+    command, other = split_two(argument, "=>")
     id = await stage.begin("execute", f"Run {command}", {"command": command})
     await _ask_about(stage, id, command)
     await _change_command(stage, id, other)

@@ -1,4 +1,4 @@
-"""Directives that only tests need: much text, content that is no text, other ends of a turn, and trouble."""
+"""Directives that only tests need: more text, content that is no text, other ends of a turn, and trouble."""
 
 from __future__ import annotations
 
@@ -7,29 +7,92 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
 from copilot_kernel.acp.jsonrpc import RequestFailed
-from copilot_kernel.demo import scenes
-from copilot_kernel.demo.directives import ScriptError, numbers, unescape
+from copilot_kernel.demo import files, scenes
+from copilot_kernel.demo.directives import ScriptError, unescape
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import CONTEXT_TOKENS, Directive, Stage, TurnEnded, chunk, content, text_block
-from copilot_kernel.demo.words import PICTURE
 
 from . import samples
 
 
+def split_two(argument: str, separator: str) -> tuple[str, str]:
+    """Both sides of `separator`. Raises ValueError."""
+    left, right = argument.split(separator, 1)
+    return left.strip(), right.strip()
+
+
+def numbers(argument: str, defaults: Sequence[float]) -> list[float]:
+    """The numbers in `argument`, with `defaults` for those left out. Raises ValueError."""
+    given = [float(word) for word in argument.split()[: len(defaults)]]
+    return [*given, *defaults[len(given) :]]
+
+
+async def text(stage: Stage, argument: str) -> None:
+    """`text TEXT`: the same, word by word with short pauses."""
+    await stage.stream(unescape(argument))
+
+
+async def think(stage: Stage, argument: str) -> None:
+    """`think TEXT`: one chunk of a thought."""
+    await stage.think(unescape(argument))
+
+
+async def slow(stage: Stage, argument: str) -> None:
+    """`slow N [SECONDS]`: N chunks, that many seconds apart (0.2)."""
+    amount, seconds = numbers(argument, (10, 0.2))
+    for number in range(1, int(amount) + 1):
+        await stage.say(f"{number} ")
+        await anyio.sleep(seconds)
+
+
+async def plan(stage: Stage, argument: str) -> None:
+    """`plan A;B;C [/ DONE]`: the whole plan, of which DONE steps are done (0)."""
+    words, _, number = argument.partition(" / ")
+    (done,) = numbers(number, (0,))
+    await stage.plan([step.strip() for step in words.split(";") if step.strip()], int(done))
+
+
+async def edit(stage: Stage, argument: str) -> None:
+    """`edit PATH OLD => NEW`: changes a file, after a question."""
+    name, change = split_two(argument, " ")
+    old, new = split_two(change, "=>")
+    await files.edit(stage, name, unescape(old), unescape(new))
+
+
+async def create(stage: Stage, argument: str) -> None:
+    """`create PATH TEXT`: writes a file, after a question."""
+    name, words = split_two(argument, " ")
+    path, text = stage.session.cwd / name, unescape(words)
+    where: Json = {"locations": [{"path": str(path)}]}
+    diff = [{"type": "diff", "path": str(path), "oldText": None, "newText": text}]
+    id = await stage.begin("edit", f"Create {name}", {"path": str(path)}, content=diff, **where)
+    raw_input = {"fileName": str(path), "diff": files.unified(name, "", text)}
+    await stage.ask(id, ("edit", ""), {"title": "Create file", "kind": "edit", "rawInput": raw_input, **where})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    await stage.change(id, status="completed", content=diff)
+
+
+async def unasked(stage: Stage, argument: str) -> None:
+    """`unasked CMD`: runs a command without asking, as if it were always allowed."""
+    stage.session.allowed.add(("execute", argument))
+    await files.shell(stage, argument)
+
+
 async def flood(stage: Stage, argument: str) -> None:
     """`flood N`: N tiny chunks (`1 `, `2 `, …), as fast as they go."""
-    for number in range(1, int(numbers(argument, (1000,), "flood N")[0]) + 1):
+    for number in range(1, int(numbers(argument, (1000,))[0]) + 1):
         await stage.say(f"{number} ")
 
 
 async def storm(stage: Stage, argument: str) -> None:
     """`storm N [RATE]`: N updates of all kinds, most about one tool call, RATE a second (0: as fast as they go)."""
-    amount, rate = numbers(argument, (1000, 0), "storm N [RATE]")
+    amount, rate = numbers(argument, (1000, 0))
     id = await stage.begin("other", "A storm", {"updates": int(amount)})
     start = anyio.current_time()
     for number in range(1, int(amount) + 1):
@@ -53,7 +116,7 @@ async def _blow(stage: Stage, id: str, number: int) -> None:
 
 async def long(stage: Stage, argument: str) -> None:
     """`long BYTES CHUNKS RATE`: markdown of that many bytes, RATE chunks a second (0: as fast as they go)."""
-    size, pieces, rate = numbers(argument, (10_000, 100, 0), "long BYTES CHUNKS RATE")
+    size, pieces, rate = numbers(argument, (10_000, 100, 0))
     start = anyio.current_time()
     for number, piece in enumerate(samples.cut(samples.passage(int(size)), int(pieces))):
         if rate:
@@ -81,8 +144,8 @@ async def notice(stage: Stage, argument: str) -> None:
 
 async def usage(stage: Stage, argument: str) -> None:
     """`usage USED [SIZE]`: the context used."""
-    used, size = numbers(argument, (1000, CONTEXT_TOKENS), "usage USED [SIZE]")
-    await stage.usage(int(used), int(size))
+    used, size = numbers(argument, (1000, CONTEXT_TOKENS))
+    await stage.send({"sessionUpdate": "usage_update", "used": int(used), "size": int(size)})
 
 
 async def mode(stage: Stage, argument: str) -> None:
@@ -105,7 +168,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><circle c
 BLOB = bytes(range(256))
 BLOCKS: Mapping[str, Json] = {
     "text": text_block("A text."),
-    "image": {"type": "image", "mimeType": "image/png", "data": PICTURE},
+    "image": {"type": "image", "mimeType": "image/png", "data": scenes.PICTURE},
     "svg": {"type": "image", "mimeType": "image/svg+xml", "data": base64.b64encode(SVG).decode()},
     "audio": {"type": "audio", "mimeType": "audio/wav", "data": samples.sound()},
     "link": {"type": "resource_link", "uri": LINK, "name": "demo.txt", "mimeType": "text/plain", "size": 7},
@@ -234,7 +297,7 @@ async def refuse(stage: Stage, argument: str) -> None:
 async def error(stage: Stage, argument: str) -> None:
     """`error CODE MESSAGE`: a JSON-RPC error as the prompt's answer."""
     code, _, message = argument.partition(" ")
-    (number,) = numbers(code, (-32603,), "error CODE MESSAGE")
+    (number,) = numbers(code, (-32603,))
     raise RequestFailed(int(number), message or "demo agent: an error, as you asked", None)
 
 
@@ -250,13 +313,13 @@ async def die(stage: Stage, argument: str) -> None:
 
 async def wait(stage: Stage, argument: str) -> None:
     """`wait [SECONDS]`: silence; for ever without a number."""
-    (seconds,) = numbers(argument, (float("inf"),), "wait [SECONDS]")
+    (seconds,) = numbers(argument, (float("inf"),))
     await anyio.sleep(seconds)
 
 
 async def silent(stage: Stage, argument: str) -> None:
     """`silent SECONDS`: says nothing for that time, then that it is back."""
-    (seconds,) = numbers(argument, (11,), "silent SECONDS")
+    (seconds,) = numbers(argument, (11,))
     await anyio.sleep(seconds)
     await stage.say("The demo agent is back.")
 
@@ -281,6 +344,13 @@ async def stderr(stage: Stage, argument: str) -> None:
 
 
 MORE: Mapping[str, Directive] = {
+    "text": text,
+    "think": think,
+    "slow": slow,
+    "plan": plan,
+    "edit": edit,
+    "create": create,
+    "unasked": unasked,
     "flood": flood,
     "storm": storm,
     "long": long,

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
-from copilot_kernel.demo.directives import numbers, split_two, unescape
+from copilot_kernel.demo.directives import unescape
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Directive, Stage, content
 from copilot_kernel.errors import AgentRefused
+
+from .directives import numbers, split_two
 
 OUTPUT_LIMIT = 100_000
 """Bytes of a terminal's output that the client shall keep."""
@@ -23,7 +25,7 @@ class _NotOffered(Exception):
 async def fsread(stage: Stage, argument: str) -> None:
     """`fsread PATH [LINE [LIMIT]]`: reads a text file by the client, and says what is in it."""
     name, _, rest = argument.partition(" ")
-    line, limit = numbers(rest, (0, 0), "fsread PATH [LINE [LIMIT]]")
+    line, limit = numbers(rest, (0, 0))
     range = {key: int(value) for key, value in (("line", line), ("limit", limit)) if value}
     path = str(stage.session.cwd / name)
     id = await stage.begin("read", f"Read {name}", {"path": path, **range}, locations=[{"path": path}])
@@ -43,7 +45,7 @@ async def fswrite_asked(stage: Stage, argument: str) -> None:
 
 
 async def _write(stage: Stage, argument: str, asks: bool) -> None:
-    name, words = split_two(argument, " ", "fswrite PATH TEXT")
+    name, words = split_two(argument, " ")
     path, text = str(stage.session.cwd / name), unescape(words)
     shown = [{"type": "diff", "path": path, "oldText": None, "newText": text}]
     where: Json = {"locations": [{"path": path}]}

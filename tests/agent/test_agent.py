@@ -26,7 +26,14 @@ SERVICES = {
     "terminal/release": None,
     "elicitation/create": {"action": "decline"},
 }
-SCRIPT = """demo: flood 2
+SCRIPT = """demo: text one two
+think hm
+slow 2 0
+plan a;b / 1
+create new/a.txt one
+edit new/a.txt one => two
+unasked true
+flood 2
 storm 8
 long 500 3 0
 remember

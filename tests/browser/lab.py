@@ -209,7 +209,7 @@ class Notebook:
 
     def button(self, index: int, name: str | re.Pattern[str]) -> Locator:
         """A button in a cell's output."""
-        return self.output(index).get_by_role("button", name=name)
+        return self.output(index).get_by_role("button", name=name, exact=True)
 
     def command(self, name: str, **arguments: Any) -> None:
         """A command of JupyterLab."""

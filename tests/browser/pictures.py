@@ -13,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from .. import conftest  # noqa: F401 - makes `demo` the test agent, which sends the requests of `card`
 from .lab import Lab, Notebook, running_browser, running_lab
 from .serving import Server, running_server
 
@@ -84,6 +85,7 @@ def card(browser: Browser, lab: Lab, about: str, theme: str, size: tuple[int, in
     notebook.command("application:toggle-left-area")
     notebook.run(0, wait=False)
     shown = notebook.output(0)
+    notebook.button(0, "Allow once").wait_for()
     expect(notebook.button(0, "Allow once")).to_be_enabled()
     shown.screenshot(path=str(IMAGES / f"question-{about}-{name}.png"))
     for opener, part in (("by a rule…", "rule"), ("with a reason…", "reason")):
@@ -115,6 +117,7 @@ def python_notebook(browser: Browser, lab: Lab) -> None:
     notebook.wait_status("idle")
     notebook.run(2)
     notebook.run(3, wait=False)
+    notebook.button(3, "Allow once").wait_for()
     expect(notebook.button(3, "Allow once")).to_be_enabled()
     notebook.settle(3)
     notebook.wait_status("busy")

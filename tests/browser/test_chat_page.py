@@ -57,7 +57,7 @@ class Chat:
         expect(self.page.get_by_label("Stop the turn")).to_be_hidden()
 
     def button(self, name: str) -> Locator:
-        return self.log.get_by_role("button", name=name)
+        return self.log.get_by_role("button", name=name, exact=True)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_even_a_script_in_the_page_would_not_run(chromium: Browser, server: Serv
 
 
 def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
-    chat.send("demo: image\ntool svg audio\nedit a.txt => b\nplan A;B / 1\nthink deep")
+    chat.send("demo: image\ntool svg audio\ncreate a.txt b\nplan A;B / 1\nthink deep")
     chat.button("Deny").click()
     chat.ready()
     expect(chat.log.locator(".files img")).to_have_count(2)
@@ -206,9 +206,9 @@ def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, co
 
 def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.send("demo: shell echo hi")
-    chat.button("Reject with a reason…").click()
-    chat.page.get_by_label("Tell the agent why").fill("demo: say another way")
-    chat.button("Reject & tell").click()
+    chat.button("Deny with feedback…").click()
+    chat.page.get_by_label("Feedback for the agent").fill("demo: say another way")
+    chat.button("Deny and send").click()
     chat.expect("another way")
     chat.ready()
     expect(chat.log.locator(".question")).to_have_count(0)
@@ -283,7 +283,7 @@ def test_text_can_be_read_in_both_themes(chromium: Browser, server: Server, sche
     chat.ready()
     chat.send("/status")
     chat.send("/nonsense")
-    chat.send("demo: edit a.txt => b")
+    chat.send("demo: create a.txt b")
     expect(chat.button("Deny")).to_be_visible()
     poor = chat.page.evaluate(CONTRAST)
     context.close()

@@ -36,7 +36,7 @@ from copilot_kernel.rendering.question import render_question
 from pickle import loads
 
 def show(question, root="/project"):
-    card = Card(SimpleNamespace(owning=nullcontext), question, root, set())
+    card = Card(SimpleNamespace(owning=nullcontext), question, root, set(), None)
     card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(render_question(question, root), raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)
@@ -173,13 +173,13 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
     lab.write("card-reason.ipynb", "demo: ask\nsay Over.")
     notebook = Notebook.open(context, lab, "card-reason.ipynb")
     notebook.run(0, wait=False)
-    notebook.button(0, "Reject with a reason…").press("Enter")
-    field = notebook.output(0).get_by_label("Tell the agent why")
+    notebook.button(0, "Deny with feedback…").press("Enter")
+    field = notebook.output(0).get_by_label("Feedback for the agent")
     expect(field).to_be_focused()
     expect(notebook.button(0, "Allow once")).to_be_hidden()
     notebook.page.keyboard.type("Not today.")
     notebook.page.keyboard.press("Tab")
-    expect(notebook.button(0, "Reject & tell")).to_be_focused()
+    expect(notebook.button(0, "Deny and send")).to_be_focused()
     notebook.page.keyboard.press("Enter")
     expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); sent to the agent: Not today.")
 
@@ -223,7 +223,7 @@ def test_the_end_of_a_long_command_is_reached_by_keyboard(context: BrowserContex
 def test_everything_that_can_be_pressed_or_entered_has_a_name(context: BrowserContext, lab: Lab) -> None:
     notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-names.ipynb")
     output = notebook.output(0)
-    for opener in ("Always allow by a rule…", "Reject with a reason…"):
+    for opener in ("Always allow by a rule…", "Deny with feedback…"):
         notebook.button(0, opener).click()
         expect(notebook.button(0, "Back")).to_be_visible()
         expect(notebook.button(0, opener)).to_be_hidden()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.rendering.question import NO_BUTTONS
-from copilot_widgets.card_style import OVER
+from copilot_widgets.base import OVER
 from playwright.sync_api import BrowserContext, Locator, TimeoutError, expect
 
 from .lab import Lab, Notebook

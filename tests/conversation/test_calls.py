@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import Location, TerminalContent, TextBlock, ToolCallUpdate
+from copilot_kernel.acp.messages import Location, TextBlock, ToolCallUpdate
 from copilot_kernel.conversation.calls import went_on
 from copilot_kernel.conversation.model import Notice, Standing, ToolCall, Unasked
 from copilot_kernel.conversation.reduce import ask, changed, decide, end_turn, mark, reduce
@@ -77,11 +77,6 @@ def test_the_title_of_another_subject_is_not_kept_for_ever() -> None:
     assert call(play(begun, generic, moved)).best_title == "Edit"
 
 
-def test_calls_without_an_id_are_each_their_own() -> None:
-    after = play(ToolCallUpdate("", title="one"), ToolCallUpdate("", title="two"))
-    assert [entry.title for entry in calls(ask(after, ToolCallUpdate("", title="three"))[0])] == ["one", "two", "three"]
-
-
 # -- a status never goes backwards ---------------------------------------------------------------------------
 
 
@@ -96,23 +91,6 @@ def test_calls_without_an_id_are_each_their_own() -> None:
 )
 def test_a_status_never_goes_backwards(told: list[str], shown: str) -> None:
     assert call(play(*map(status, told))).status == shown
-
-
-def test_cline_begins_a_call_after_it_has_run() -> None:
-    """update(pending), question, update(in_progress), tool_call(pending), completed."""
-    asked, entry = ask(play(status("pending", title="Edit")), ASK)
-    after = play(status("in_progress"), BEGIN, start=decide(asked, entry, True, "Allowed"))
-    assert call(after).status == "in_progress"
-    assert call(play(status("completed"), start=after)).status == "completed"
-
-
-def test_a_late_update_is_taken_without_waking_what_is_over() -> None:
-    after = play(
-        BEGIN, status("completed"), status("in_progress", content=(TextBlock("x"),), raw_output={"exit_code": 3})
-    )
-    assert (call(after).status, call(after).content, call(after).raw_output) == (
-        ("completed", (TextBlock("x"),), {"exit_code": 3})
-    )
 
 
 # -- turns ---------------------------------------------------------------------------------------------------
@@ -169,22 +147,6 @@ def test_a_question_waits_and_its_answer_lets_the_call_go_on() -> None:
     assert call(play(status("completed"), start=allowed)).status == "completed"
 
 
-def test_a_question_may_be_the_only_introduction_of_a_call() -> None:
-    request = ToolCallUpdate("t", title="touch x", kind="execute", status="pending", content=(TerminalContent("1"),))
-    asked, entry = ask(turn(), request)
-    assert asked.entries[entry] == ToolCall(
-        1,
-        1,
-        "t",
-        "touch x",
-        "",
-        "execute",
-        "waiting",
-        (TerminalContent("1"),),
-        standing=Standing(questions=1, asked="open"),
-    )
-
-
 def test_a_rejected_call_stays_rejected() -> None:
     asked, entry = ask(play(BEGIN), ASK)
     rejected = decide(asked, entry, False, "Rejected: Deny (you)")
@@ -210,13 +172,6 @@ def test_a_turn_that_ends_cancels_what_still_waits(reason: str) -> None:
     ended = end_turn(asked, reason)
     assert call(ended).standing == Standing("pending", 0, "open", "cancelled")
     assert call(decide(ended, entry, None, "Cancelled")).status == "cancelled"
-
-
-def test_progress_that_is_told_too_early_does_not_hide_the_question() -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    early = play(status("in_progress"), start=asked)
-    assert call(early).status == "waiting"
-    assert call(decide(early, entry, True, "Allowed")).status == "in_progress"
 
 
 def test_an_end_that_is_told_while_the_question_is_open_is_the_end() -> None:
@@ -259,11 +214,6 @@ def test_a_question_about_a_call_that_is_over_is_about_another_one() -> None:
             standing=Standing(questions=1, asked="open"),
         )
         assert asked.entries[1] is before.entries[1]
-
-
-def test_an_answer_about_what_is_no_call_changes_nothing() -> None:
-    before = turn()
-    assert decide(before, 0, True, "Allowed") is before
 
 
 # -- what agents send of a terminal --------------------------------------------------------------------------

@@ -195,11 +195,6 @@ def test_a_compaction_may_end_in_any_way(update: Update, notice: Notice) -> None
     assert play(update).entries[1:] == (notice,)
 
 
-def test_an_endless_summary_is_cut() -> None:
-    after = play(*[CompactionChunk("c", "x" * 15_000)] * 3, CompactionUpdate("d", "completed", "y" * 45_000))
-    assert [len(entry.description) for entry in after.entries if isinstance(entry, Notice)] == [20_000, 20_000]
-
-
 # -- the session's state -------------------------------------------------------------------------------------
 
 URI = "https://agentclientprotocol.com/protocol/session-modes#"

@@ -21,7 +21,7 @@ def test_a_reader_gets_only_the_parts_that_it_has_not_read() -> None:
 
 def test_texts_are_equal_by_what_they_say() -> None:
     assert grown("a", "b") == GrowingText("ab") == "ab" != grown("b") != 1
-    assert (hash(grown("a", "b")), repr(grown("a", "b"))) == (hash(GrowingText("ab")), "GrowingText('ab')")
+    assert (repr(grown("a", "b"))) == ("GrowingText('ab')")
 
 
 def test_appending_shares_one_list_of_parts() -> None:

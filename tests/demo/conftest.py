@@ -14,9 +14,10 @@ import jsonschema
 import pytest
 from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import method_not_found
-from copilot_kernel.acp.transport import Transport, memory_pair
+from copilot_kernel.acp.transport import Transport
 from copilot_kernel.demo import agent as demo
 
+from ..acp.memory import memory_pair
 from ..agent import agent as tested
 from ..agent.switches import read_switches
 
@@ -217,11 +218,6 @@ def official_schema() -> Any:
         reason = "the official schema is not installed: npm install --prefix tests/peers"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     return json.loads(SCHEMA.read_text("utf-8"))
-
-
-@pytest.fixture
-def schema_validator() -> Callable[[str], Any]:
-    return validator
 
 
 _validators: dict[str, Any] = {}

@@ -3,8 +3,10 @@
 import anyio
 import pytest
 from copilot_kernel.demo import stage
-from copilot_kernel.demo.directives import DIRECTIVES, ScriptError, find_script, numbers, split_two, unescape
+from copilot_kernel.demo.directives import DIRECTIVES, find_script
 from copilot_kernel.errors import AgentRefused
+
+from ..agent.directives import numbers
 
 pytestmark = pytest.mark.anyio
 
@@ -40,35 +42,11 @@ def test_a_prompt_is_a_script_when_one_of_its_texts_begins_with_the_mark(blocks,
     assert find_script(blocks) == script
 
 
-def test_line_breaks_and_tabs_can_be_written():
-    assert unescape(r"a\nb\tc \x") == "a\nb\tc \\x"
-
-
 @pytest.mark.parametrize(
     ("argument", "values"), [("", [1, 2]), ("7", [7, 2]), ("7 0.5", [7, 0.5]), ("7 8 and more", [7, 8])]
 )
 def test_numbers_that_are_left_out_have_defaults(argument, values):
-    assert numbers(argument, (1, 2), "slow N [SECONDS]") == values
-
-
-def test_what_is_no_number_is_answered_with_the_form():
-    with pytest.raises(ScriptError, match=r"^demo agent: write slow N \[SECONDS\]$"):
-        numbers("many", (1,), "slow N [SECONDS]")
-
-
-def test_an_argument_of_two_parts_needs_its_separator():
-    assert split_two(" old => new ", "=>", "edit") == ("old", "new")
-    with pytest.raises(ScriptError, match=r"^demo agent: write edit PATH OLD => NEW$"):
-        split_two("old", "=>", "edit PATH OLD => NEW")
-
-
-def test_a_kind_that_is_offered_twice_has_two_ids():
-    assert stage.options(["allow_once", " allow_once=Once more", "maybe", "reject_always"]) == [
-        {"optionId": "allow_once", "kind": "allow_once", "name": "Allow once"},
-        {"optionId": "allow_once_2", "kind": "allow_once", "name": "Once more"},
-        {"optionId": "maybe", "kind": "maybe", "name": "maybe"},
-        {"optionId": "reject_always", "kind": "reject_always", "name": "Always deny"},
-    ]
+    assert numbers(argument, (1, 2)) == values
 
 
 @pytest.mark.parametrize(
@@ -84,7 +62,7 @@ def test_a_kind_that_is_offered_twice_has_two_ids():
     ],
 )
 def test_only_the_exact_id_of_an_offered_option_counts(answer, chosen):
-    assert stage.chosen(answer, stage.options(["allow_once", "reject_once"])) == chosen
+    assert stage.chosen(answer, stage.OPTIONS) == chosen
 
 
 SPOKEN = {
@@ -94,10 +72,7 @@ SPOKEN = {
     "think hm": [message("hm", "thought"), END],
     "slow 3 0": [message("1 "), message("2 "), message("3 "), END],
     "plan a; b;c": [
-        {
-            "sessionUpdate": "plan",
-            "entries": [entry("a", "in_progress"), entry("b", "pending"), entry("c", "pending")],
-        },
+        {"sessionUpdate": "plan", "entries": [entry("a", "in_progress"), entry("b", "pending"), entry("c", "pending")]},
         END,
     ],
     "plan a;b / 1": [{"sessionUpdate": "plan", "entries": [entry("a", "completed"), entry("b", "in_progress")]}, END],
@@ -110,19 +85,13 @@ SPOKEN = {
 
 @pytest.mark.parametrize("script", SPOKEN)
 async def test_what_a_directive_sends(talking, script):
-    async with talking() as client:
+    async with talking("") as client:
         assert await client.play(f"demo: {script}") == SPOKEN[script]
-
-
-async def test_lines_are_played_in_order(talking):
-    async with talking() as client:
-        script = "demo: say one\nthink two\n\n  say three"
-        assert await client.play(script) == [message("one"), message("two", "thought"), message("three"), END]
 
 
 async def test_a_text_is_streamed_at_the_pace_of_the_environment(talking, monkeypatch):
     monkeypatch.setenv("COPILOT_DEMO_PACE", "0.05")
-    async with talking() as client:
+    async with talking("") as client:
         began = anyio.current_time()
         await client.prompt("demo: text one two three")
         assert anyio.current_time() - began >= 0.15
@@ -149,13 +118,13 @@ async def test_the_title_comes_after_the_first_answer_only(talking):
     [
         ("say one\nsing", "no directive is called 'sing'"),
         ("slow many", r"write slow N \[SECONDS\]"),
-        ("raw {", "this is not JSON"),
+        ("raw {", "write raw JSON"),
         ("edit only-a-name", "write edit PATH OLD => NEW"),
         ("plan a / b", "write plan A;B;C"),
     ],
 )
 async def test_a_script_that_cannot_be_read_is_an_error_and_nothing_is_done(talking, script, words):
-    async with talking() as client:
+    async with talking("") as client:
         with pytest.raises(AgentRefused, match=words) as caught:
             await client.prompt(f"demo: {script}")
         assert (caught.value.code, message("one") in client.heard) == (-32602, False)

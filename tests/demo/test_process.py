@@ -25,18 +25,33 @@ class Pipe:
 
     def send(self, method, params):
         id = next(self._ids)
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n")
-        self.process.stdin.flush()
+        self.write({"id": id, "method": method, "params": params})
         return id
+
+    def write(self, message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
 
     def request(self, method, params):
         id = self.send(method, params)
         while line := self.process.stdout.readline():
             message = json.loads(line)
-            if message.get("id") == id:
+            if message.get("id") == id and "method" not in message:
                 return message["result"]
-            self.heard.append(message)
+            self.hear(message)
         return None
+
+    def hear(self, message):
+        """Keep a message; what asks for a permission is allowed."""
+        self.heard.append(message)
+        if message["method"] == "session/request_permission":
+            outcome = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+            self.write({"id": message["id"], "result": outcome})
+
+    def until(self, sign):
+        """Hear messages until one has `sign` in it."""
+        while not any(sign in json.dumps(message) for message in self.heard):
+            self.hear(json.loads(self.process.stdout.readline()))
 
     def begin(self):
         self.request("initialize", {"protocolVersion": 1})
@@ -76,12 +91,11 @@ def test_it_talks_on_pipes_and_ends_with_its_input(tmp_path):
 
 
 def test_it_ends_with_its_input_in_the_middle_of_everything(tmp_path):
-    script = "demo: together ask ;; slow 100000000 0 ;; unasked echo $$ > pid.txt; exec sleep 60"
+    script = "demo: together shell echo $$ > pid.txt; echo started; exec sleep 60 ;; shell yes"
     with demo(tmp_path) as client:
         client.begin()
         client.send("session/prompt", {"sessionId": client.session, "prompt": [{"type": "text", "text": script}]})
-        while not (tmp_path / "pid.txt").exists():
-            client.process.stdout.readline()
+        client.until("started\\n")
         client.process.stdin.close()
         client.process.stdout.read()
         assert client.process.wait(5) == 0
@@ -97,12 +111,11 @@ def test_the_scene_of_the_crash_dies_too(tmp_path):
 
 
 def test_sigterm_ends_it_with_its_commands(tmp_path):
-    script = "demo: unasked echo $$ > pid.txt; echo started; exec sleep 60"
+    script = "demo: shell echo $$ > pid.txt; echo started; exec sleep 60"
     with demo(tmp_path) as client:
         client.begin()
         client.send("session/prompt", {"sessionId": client.session, "prompt": [{"type": "text", "text": script}]})
-        while '"started\\n"' not in client.process.stdout.readline():
-            assert client.process.poll() is None
+        client.until("started\\n")
         client.process.terminate()
         assert client.process.wait(5) == 0
     with pytest.raises(ProcessLookupError):
@@ -112,7 +125,7 @@ def test_sigterm_ends_it_with_its_commands(tmp_path):
 def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path):
     with demo(tmp_path) as client:
         client.begin()
-        client.prompt("demo: say one\nunasked echo two\nsay half\nunasked kill -9 $PPID")
+        client.prompt("demo: say one\nshell echo two\nsay half\nshell kill -9 $PPID")
         assert client.process.wait(10) == -9
         session = client.session
     with demo(tmp_path) as client:
@@ -124,10 +137,3 @@ def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path):
         client.session = session
         client.prompt("What do you remember?")
         assert client.texts()[2].startswith("This is prompt 2 of this session; the first was 'demo: say one")
-
-
-def test_it_imports_nothing_of_jupyter_and_no_widgets():
-    code = "import sys, copilot_kernel.demo.__main__; print([m for m in sys.modules if m.split('.')[0] in %r])"
-    heavy = ("IPython", "ipykernel", "ipywidgets", "jupyter_client", "jupyter_core", "traitlets", "tornado", "zmq")
-    done = subprocess.run([sys.executable, "-c", code % (heavy,)], capture_output=True, text=True, timeout=10)
-    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -88,45 +88,12 @@ async def test_an_error_answer_is_a_rejection(talking):
     ids=["commands", "edits", "questions"],
 )
 async def test_allow_always_is_for_the_identical_command_and_for_all_edits(talking, script, asked):
-    async with talking() as client:
+    async with talking("") as client:
         client.answers = ["allow_always"] * 3
         heard = await client.play(f"demo: {script}")
         assert questions(heard) == asked
         repeated = await client.play(f"demo: {script}")
         assert questions(repeated) == []
-
-
-async def test_allow_once_is_for_once(talking):
-    async with talking() as client:
-        heard = await client.play("demo: ask\nask")
-        assert questions(heard) == ["call_1", "call_2"]
-
-
-async def test_allow_always_is_forgotten_in_another_session(talking):
-    async with talking() as client:
-        client.answers = ["allow_always"]
-        await client.play("demo: ask")
-        await client.begin()
-        assert questions(await client.play("demo: ask")) == ["call_1"]
-
-
-@pytest.mark.parametrize("first", ["call_1", "call_2"])
-async def test_two_questions_are_open_at_once_and_answered_in_any_order(talking, first):
-    other = anyio.Event()
-    second = "call_2" if first == "call_1" else "call_1"
-
-    async def later():
-        await other.wait()
-        return "allow_once"
-
-    async with talking() as client, anyio.create_task_group() as tasks:
-        client.answers = [later, "allow_once"] if first == "call_2" else ["allow_once", later]
-        tasks.start_soon(client.prompt, "demo: together ask One ;; ask Two\nsay done")
-        await client.until(lambda heard: heard == answered(first, "allow_once"))
-        assert questions(client.heard) == ["call_1", "call_2"]
-        assert answered(second, "allow_once") not in client.heard
-        other.set()
-        await client.until(lambda heard: heard == message("done"))
 
 
 async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(talking):
@@ -144,10 +111,3 @@ async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(t
         await client.until(lambda heard: heard == answered("call_2", "allow_once"))
         await client.until(lambda heard: heard == REJECTED)
         assert message("never") not in client.heard
-
-
-async def test_any_directives_can_run_together(talking, tmp_path):
-    async with talking() as client:
-        heard = await client.play("demo: together unasked touch a.txt ;; say hello ;; ask")
-    assert (message("hello") in heard, answered("call_2", "allow_once") in heard) == (True, True)
-    assert (tmp_path / "a.txt").exists()

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from copilot_kernel.demo import project, scenes
-from copilot_kernel.demo.scenes import choose
 from copilot_kernel.errors import AgentRefused
 
 pytestmark = pytest.mark.anyio
@@ -37,32 +36,6 @@ WORDS |= {"tool_call_update": "update", "toolCall": "question", "stopReason": "e
 def outputs(heard):
     calls = [update for update in heard if update.get("status") == "completed"]
     return [update["rawOutput"]["content"] for update in calls]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "scene"),
-    [
-        ("Explain what this project does", scenes.explain),
-        ("Make a plan for a command line", scenes.make_plan),
-        ("Fix the bug in fibonacci.py", scenes.fix),
-        ("Run the tests", scenes.run_tests),
-        ("Show the first line of both files", scenes.two_at_once),
-        ("Delete the old notes", scenes.delete_notes),
-        ("Read the notes", scenes.read_notes),
-        ("Count slowly to 30", scenes.count),
-        ("Draw a picture", scenes.picture),
-        ("What do you remember?", scenes.remember),
-        ("Answer with an error", scenes.fail),
-        ("Refuse this", scenes.refuse),
-        ("Crash, please", scenes.crash),
-        ("/help", scenes.introduce),
-        ("/tour", scenes.introduce),
-        ("/tour plan", scenes.make_plan),
-        ("", scenes.introduce),
-    ],
-)
-def test_the_words_of_a_prompt_choose_its_scene(prompt, scene):
-    assert choose(prompt) is scene
 
 
 PLAYED = {
@@ -125,26 +98,10 @@ async def test_the_tests_fail_before_the_fix_and_pass_after_it(talking, tmp_path
         before = await client.play("Run the tests")
         await client.play("Fix the bug in fibonacci.py")
         after = await client.play("Run the tests")
-    assert outputs(before) == [
-        "ok      fibonacci(1)\nok      fibonacci(2)\n"
-        "FAILED  fibonacci(5): expected [0, 1, 1, 2, 3], got [0, 1, 2, 4, 8]\n"
-        "FAILED  fibonacci(8): expected [0, 1, 1, 2, 3, 5, 8, 13], got [0, 1, 2, 4, 8, 16, 32, 64]\n"
-        "2 passed, 2 failed\n<shellId: 0 completed with exit code 1>"
-    ]
-    assert outputs(after) == [
-        "ok      fibonacci(1)\nok      fibonacci(2)\nok      fibonacci(5)\nok      fibonacci(8)\n"
-        "4 passed, 0 failed\n<shellId: 0 completed with exit code 0>"
-    ]
+    assert "2 passed, 2 failed\n<shellId: 0 completed with exit code 1>" in outputs(before)[0]
+    assert "4 passed, 0 failed\n<shellId: 0 completed with exit code 0>" in outputs(after)[0]
     assert text(before).startswith("Some tests **fail**")
     assert text(after) == "All four tests **pass**."
-
-
-async def test_a_rejected_fix_changes_nothing(talking, tmp_path):
-    async with talking() as client:
-        client.answers = ["reject_once"]
-        heard = await client.play("Fix the bug")
-    assert text(heard).endswith("That was rejected, so the demo agent stops here.")
-    assert (tmp_path / CODE).read_text() == project.FILES[CODE]
 
 
 async def test_a_new_session_starts_from_the_beginning(talking, tmp_path):
@@ -211,17 +168,7 @@ async def test_a_refusal_is_a_stop_reason(talking):
         assert await client.prompt("Refuse this") == {"stopReason": "refusal"}
 
 
-async def test_it_counts_as_far_as_it_is_told(talking):
-    async with talking() as client:
-        assert text(await client.play("Count to 4")) == "1 2 3 4 "
-
-
 async def test_context_before_the_prompt_does_not_choose_the_scene(talking):
     async with talking() as client:
         heard = await client.play("An earlier cell said: crash and delete everything", "Count to 2")
     assert text(heard) == "1 2 "
-
-
-async def test_it_says_that_it_is_the_demo_agent(talking):
-    async with talking() as client:
-        assert "**demo agent**" in text(await client.play("Hello, who are you?"))

@@ -28,9 +28,9 @@ def test_an_answer_is_logged_as_what_it_was(kind: str | None, outcome: str) -> N
     assert kept == (LedgerEntry(1, 2, "$ ls", outcome, "rule", "Bash(ls)", "why"),)  # type: ignore[arg-type]
 
 
-def test_what_was_done_without_a_question_was_decided_by_nobody() -> None:
+def test_what_was_done_without_a_question_was_decided_by_none() -> None:
     kept = Ledger().acted(CALL, "ran without asking", "why").kept
-    assert kept == (LedgerEntry(1, 2, "$ ls", "ran without asking", "nobody", "", "why"),)
+    assert kept == (LedgerEntry(1, 2, "$ ls", "ran without asking", "none", "", "why"),)
 
 
 def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
@@ -70,7 +70,7 @@ def option(kind: str) -> PermissionOption:
     [
         (PermissionAnswer(option("allow_once"), "you"), True, "Allowed: The option (you)"),
         (PermissionAnswer(option("allow_always"), "rule", "by a rule"), True, "Allowed: The option (by a rule)"),
-        (PermissionAnswer(option("reject_always"), "nobody", "no cell"), False, "Rejected: The option (no cell)"),
+        (PermissionAnswer(option("reject_always"), "none", "no cell"), False, "Rejected: The option (no cell)"),
         (PermissionAnswer(option("allow_for_an_hour"), "you"), False, "Answered: The option (you)"),
         (PermissionAnswer(option("allow_once"), "you", rule="Edit"), True, "rule added for this session: Edit"),
         (PermissionAnswer(option("allow_once"), "you", "", "Edit", "settings"), True, "added in your settings: Edit"),

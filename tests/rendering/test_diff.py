@@ -6,13 +6,11 @@ import re
 import time
 
 import pytest
-from copilot_kernel.acp.messages import Diff
 from copilot_kernel.rendering.diff import (
     Change,
     DiffLine,
     between,
     change_box,
-    change_of,
     diff_html,
     diff_text,
     parse_unified,
@@ -22,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .allowed import problems, text_of
-from .samples import GIT_DIFF
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n"]), max_size=30).map("".join)
 
@@ -53,20 +50,22 @@ def test_what_we_write_as_a_unified_diff_reads_back(old, new):
 
 
 @pytest.mark.parametrize(("old", "new", "change"), [
-    (None, "a\n", Change((DiffLine("@", ""), DiffLine("+", "a", None, 1)), "new file", is_whole=True)),
-    ("", "a", Change((DiffLine("@", ""), DiffLine("+", "a", None, 1, ends=False)), "new file", is_whole=True)),
-    (None, "", Change((), "new file", is_whole=True)),
-    ("a", "", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1, None, ends=False)))),
-    ("a", "b", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "b", None, 1)))),
-    ("a\n", "a", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "a", None, 1, ends=False)))),
-    ("a\r\n", "a\n", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a\r", 1), DiffLine("+", "a", None, 1)))),
+    (None, "a\n", Change((DiffLine("@", "", 1, 1), DiffLine("+", "a", None, 1)), "new file")),
+    ("", "a", Change((DiffLine("@", "", 1, 1), DiffLine("+", "a", None, 1, ends=False)), "new file")),
+    (None, "", Change((), "new file")),
+    ("a", "", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1, None, ends=False)), is_excerpt=True)),
+    ("a", "b", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "b", None, 1)), is_excerpt=True)),
+    ("a\n", "a", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "a", None, 1, ends=False)),
+            is_excerpt=True)),
+    ("a\r\n", "a\n",
+     Change((DiffLine("@", "", 1, 1), DiffLine("-", "a\r", 1), DiffLine("+", "a", None, 1)), is_excerpt=True)),
 ])  # fmt: skip
 def test_small_changes(old, new, change):
     assert between(old, new) == change
 
 
 def test_a_part_of_a_file_is_not_presented_as_the_file():
-    part = change_of(Diff("a.py", "two", "TWO"))
+    part = between("two", "TWO")
     assert diff_text(part, "a.py").split("\n")[0] == "(line numbers of the excerpt)"
     assert "line numbers of the excerpt" in diff_html(part, "a.py")
     assert "within" not in diff_text(between(None, "x\n"), "a.py") + diff_html(between(None, "x\n"), "a.py")
@@ -81,19 +80,6 @@ def test_a_part_of_a_file_is_not_presented_as_the_file():
 ])  # fmt: skip
 def test_a_change_in_words(change, words):
     assert diff_text(change, "x") == words
-
-
-def test_a_diff_of_git_is_read():
-    change = parse_unified(GIT_DIFF.strip("\n"))
-    assert change is not None
-    assert (change.what, change.is_whole) == ("changed", True)
-    assert numbers(change) == [
-        ("@", 1, 1, ""),
-        (" ", 1, 1, "one"),
-        ("-", 2, None, "two"),
-        ("+", None, 2, "TWO"),
-        (" ", 3, 3, "three"),
-    ]
 
 
 @pytest.mark.parametrize(("text", "what"), [
@@ -135,14 +121,14 @@ def test_time_is_bounded(change, count):
     new = "".join(f"line {n}{' changed' * bool(change(n))}\n" for n in range(count))
     began = time.process_time()
     found = between(old, new)
-    assert found.added == found.removed > 0
+    assert found.count("+") == found.count("-") > 0
     assert time.process_time() - began < 5
 
 
 def test_what_is_too_long_to_compare_says_so():
     old = "".join(f"{n}\n" for n in range(6000))
     change = between(old, "x\n" + old + "y\n")
-    assert (change.is_rough, change.added, change.removed) == (True, 6002, 6000)
+    assert (change.is_rough, change.count("+"), change.count("-")) == (True, 6002, 6000)
     assert "not compared line by line" in diff_html(change, "x")
     assert "(not compared line by line)" in diff_text(change, "x")
 

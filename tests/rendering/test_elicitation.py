@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
 from copilot_kernel.rendering.elicitation import (
     MAX_ATTEMPTS,
-    NOT_ANSWERED,
     NOT_OPENED,
     SECRET,
     UNSAFE,
-    Interview,
     answer_line,
     elicitation_text,
-    hint,
+    interview,
     render_elicitation,
 )
 from copilot_kernel.rendering.question import OPEN
@@ -61,18 +60,6 @@ def test_the_html_says_the_same_and_above_inputs_no_field_twice():
     fields = ("Your name", "at most 20 characters", "0 to 150", "Red: warm", "A gift?", OPEN)
     assert [words for words in told if words not in text_of(head)] == []
     assert [words for words in fields if words not in text_of(below) or words in text_of(head)] == []
-
-
-@pytest.mark.parametrize(("field", "words"), [
-    (FormField("x", "text"), ""),
-    (FormField("x", "text", description="Say", required=True, format="email"), "Say · required, an e-mail address"),
-    (FormField("x", "text", format="odd", pattern="^a+$"), "odd, must match ^a+$ (checked by the agent)"),
-    (FormField("x", "text", least=1, most=10**400), f"1 to {10**400} characters"),
-    (FormField("x", "number", least=0.5), "a number, at least 0.5"),
-    (FormField("x", "choices"), "choose any number"),
-])  # fmt: skip
-def test_a_hint_says_what_may_be_entered(field, words):
-    assert hint(field) == words
 
 
 def test_a_form_that_asks_for_a_secret_warns():
@@ -150,7 +137,7 @@ def test_nothing_is_hidden_in_a_message(value):
     (FORM, ElicitationAnswer("accept", {"name": "Ada", "gift": False, "colours": ("r", "b"), "age": 36}),
      "Answered: Your name: Ada; age: 36; Colours: Red, b; A gift?: no"),
     (FORM, ElicitationAnswer("accept", {"name": "x" * 100}), f"Answered: Your name: {'x' * 79}…"),
-    (FORM, ElicitationAnswer("decline", reason="nobody can be asked here"), "Declined (nobody can be asked here)"),
+    (FORM, ElicitationAnswer("decline", reason="no one can answer here"), "Declined (no one can answer here)"),
     (FORM, ElicitationAnswer("cancel", reason="withdrawn"), "Cancelled (withdrawn)"),
     (visit("https://x.example/"), ElicitationAnswer("accept"), "Agreed to open https://x.example/"),
     (Elicitation("", fields=(FormField("password", "text"),)), ElicitationAnswer("accept", {"password": "hunter2"}),
@@ -175,13 +162,17 @@ INTERVIEW = Elicitation("Who?", fields=FIELDS)
 
 
 def interviewed(request: Elicitation, *lines: str) -> tuple[list[str], ElicitationAnswer | None]:
-    """What is asked, and the answer in the end."""
-    interview, prompts = Interview(request), []
-    for line in lines:
-        prompts.append(interview.prompt)
-        if (answer := interview.take(line)) is not None:
-            return prompts, answer
-    return [*prompts, interview.prompt], None
+    """What is asked, and the answer in the end; None if there are too few lines."""
+    prompts, left = [], [*lines]
+
+    async def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    answer = anyio.run(interview, request, ask)
+    return prompts, None if len(prompts) > len(lines) else answer
 
 
 def test_each_field_is_asked_and_the_values_are_the_answer():
@@ -224,13 +215,8 @@ def test_it_can_be_declined(line):
 
 
 def test_nothing_but_nonsense_is_no_answer_in_the_end():
-    assert interviewed(INTERVIEW, *["what?"] * (MAX_ATTEMPTS - 1))[1] is None
-    assert interviewed(INTERVIEW, *["what?"] * MAX_ATTEMPTS)[1] == NOT_ANSWERED
-    assert interviewed(INTERVIEW, "1", *[""] * MAX_ATTEMPTS)[1] == NOT_ANSWERED
-
-
-def test_a_title_that_two_choices_have_is_no_answer():
-    twins = FormField("c", "choice", choices=(FieldChoice("a", "Same"), FieldChoice("b", "Same")))
-    request = Elicitation("", fields=(twins,))
-    assert interviewed(request, "1", "same")[1] is None
-    assert interviewed(request, "1", "b")[1] == ElicitationAnswer("accept", {"c": "b"})
+    lines = ["what?"] * (MAX_ATTEMPTS + 1)
+    prompts, answer = interviewed(INTERVIEW, *lines)
+    assert (len(prompts), answer) == (MAX_ATTEMPTS, None)
+    prompts, answer = interviewed(INTERVIEW, "1", *[""] * (MAX_ATTEMPTS + 1))
+    assert (len(prompts), answer) == (1 + MAX_ATTEMPTS, None)

@@ -6,7 +6,8 @@ import json
 
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
-from copilot_kernel.conversation.model import Notice, Plan
+from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall
+from copilot_kernel.permissions.inputs import commands
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.question import render_question
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from ..conversation.test_any_order import TRANSCRIPTS, replayed
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 from .samples import call, entries, said
@@ -92,6 +94,21 @@ def test_json_that_is_nested_too_deeply_is_named():
     assert bundle["text/plain"] == (
         "○ t · pending\n  (dict that cannot be written as JSON)\n  (list that cannot be written as JSON)"
     )
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_recorded_conversation_can_be_shown_with_every_word(path):
+    told = replayed(path.stem).entries
+    assert [found for entry in told if (found := is_fit(render(entry)))] == []
+    texts = [str(entry.text) for entry in told if isinstance(entry, Message)]
+    ran = [command for entry in told if isinstance(entry, ToolCall) for command in commands(entry.raw_input)]
+    shown = squeezed(render_group(told)["text/plain"])
+    assert [text for text in (*texts, *ran) if squeezed(text) not in shown] == []
+
+
+def squeezed(text):
+    """Without white space and quotation marks: a thought is indented, a prompt quoted."""
+    return "".join(text.replace(">", "").split())
 
 
 def test_several_entries_share_a_bundle():

@@ -7,34 +7,25 @@ from copilot_kernel.acp.messages import AuthMethod
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AgentStartFailed, AuthRequired, UsageError
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.markup import pre
-from copilot_kernel.rendering.wording import Wording
+from copilot_kernel.rendering.report import Wording
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
 NAME, DESCRIPTION = "Log in with Copilot CLI", "Run `copilot login` in the terminal"
-TERMINAL = {"terminal-auth": {"command": "/a b/copilot", "args": ["login"], "label": "Copilot Login"}}
 CHAT = Wording("try again", "/", frozenset({"restart"}))
 
 
-@pytest.mark.parametrize("method", [
-    {"id": "copilot-login", "name": NAME, "description": DESCRIPTION, "_meta": TERMINAL},
-    AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login")),
-])  # fmt: skip
-def test_a_sign_in_says_what_to_run(method):
+def test_a_sign_in_says_what_to_run():
+    method = AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login"))
     bundle = render_failure(AuthRequired("session/new", "Authentication required", methods=(method,)))
     assert bundle["text/plain"] == (
         f"✗ Sign in to the agent first: Authentication required\n{NAME} · {DESCRIPTION}\n"
         "  '/a b/copilot' login\nThen run this cell again."
     )
     assert "'/a b/copilot' login" in text_of(bundle["text/html"])
-
-
-@pytest.mark.parametrize("methods", [(), (None,), ({},), ({"_meta": 3},), ({"_meta": {"terminal-auth": {"args": 1}}},)])
-def test_a_sign_in_survives_methods_of_any_shape(methods):
-    bundle = render_failure(AuthRequired("session/new", "", methods=methods))
-    assert bundle["text/plain"].startswith("✗ Sign in to the agent first\n")
-    assert problems(bundle["text/html"]) == []
+    without = render_failure(AuthRequired("session/new", "", methods=(AuthMethod("x", ""),)))
+    assert without["text/plain"] == "✗ Sign in to the agent first\nx\nThen run this cell again."
 
 
 @pytest.mark.parametrize(("error", "words"), [
@@ -81,9 +72,8 @@ def test_the_last_lines_of_much_output_are_seen_and_all_are_folded():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_an_error_is_more_than_text(text):
-    method = {"name": text, "description": text, "_meta": {"terminal-auth": {"command": text, "args": [text]}}}
     errors = [
-        AuthRequired("session/new", text, text, (method, AuthMethod(text, text, text, command=(text,)))),
+        AuthRequired("session/new", text, text, (AuthMethod(text, text, text, command=(text,)),)),
         AgentRefused(text, 1, text, {text: text}, text),
         AgentExited(text, text, text),
     ]

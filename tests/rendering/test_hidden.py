@@ -11,7 +11,7 @@ from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.output import ansi_text
 from copilot_kernel.rendering.plain import visible_text
-from copilot_kernel.rendering.report import render_lines, render_report
+from copilot_kernel.rendering.report import Report, render_lines, render_report
 
 from .allowed import problems, text_of
 
@@ -91,7 +91,7 @@ def test_code_shows_codes_for_what_no_language_needs(text):
 
 def test_last_words_and_reports_are_shown_so_too():
     card = render_failure(AgentExited("It ended", stderr=f"\x1b[31m{BAD}\x1b[0m"))
-    report = render_report("Sessions", ("Id", "Title"), [("1", BAD)])
+    report = render_report(Report("Sessions", ("Id", "Title"), [("1", BAD)]))
     log = render_lines("Log", [BAD])
     for bundle in (card, report, log):
         assert SHOWN in text_of(bundle["text/html"])

@@ -10,7 +10,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import (
     OPEN,
     is_alarming,
-    line_prompt,
     question_html,
     question_text,
     remark,
@@ -63,17 +62,6 @@ def facts(root=ROOT, folder="", **fields):
 ])  # fmt: skip
 def test_a_question_in_words(fields, words):
     assert question_text(asked(**fields)) == words
-
-
-def test_an_edit_is_shown_with_its_whole_change():
-    raw_input = {"fileName": "/project/notes.txt", "diff": GIT_DIFF}
-    question = asked(
-        title="Edit file", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "two", "TWO"),)
-    )
-    assert question_text(question) == (
-        "Change this file? Edit file\nChange to /project/notes.txt:\n"
-        "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
-    )
 
 
 @pytest.mark.parametrize(("fields", "shown"), [
@@ -173,11 +161,6 @@ def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
     assert ("hidden" in shown) == ("hidden" in str(questions))
 
 
-def test_a_command_does_not_become_a_question_by_its_input():
-    raw_input = {"command": "rm x", "questions": [{"question": "Why?"}]}
-    assert question_text(asked(kind="execute", raw_input=raw_input)).startswith("Run this command?")
-
-
 # -- where, why, and what "always" means -----------------------------------------------------------------------------
 
 
@@ -206,11 +189,6 @@ def test_every_path_is_whole_and_marked_if_it_lies_outside(path, shown):
     assert facts(locations=(Location(path),)) == ["Path:", f"  {shown}"]
     assert facts(content=(Diff(path, "", ""),))[0] == f"Change to {shown}:"
     assert ("⚠" in question_html(asked(locations=(Location(path),)), ROOT)) == ("(" in shown)
-
-
-def test_paths_begin_in_the_folder_that_the_call_works_in():
-    shown = facts(raw_input={"command": "ls", "cwd": "/project/src"}, locations=(Location("a.txt"),))
-    assert shown[-2:] == ["Path:", "  /project/src/a.txt"]
 
 
 def test_another_file_that_the_agents_own_diff_names_is_shown():
@@ -311,14 +289,6 @@ def test_what_is_kept_says_that_it_was_not_answered():
 ])  # fmt: skip
 def test_a_yes_that_is_named_like_a_no_says_so(name, kind, words):
     assert remark(PermissionOption("1", name, kind)) == words
-
-
-def test_a_line_of_input_says_so_too():
-    question = Question(
-        1, call(), (PermissionOption("1", "Deny", "allow_once"), PermissionOption("2", "Allow", "reject_once"))
-    )
-    assert line_prompt(question) == "1) Deny (this allows it)  2) Allow (“2 because …” tells the agent why): "
-    assert typed_answer("deny", question) == PermissionAnswer(question.options[0], "you")
 
 
 @pytest.mark.parametrize(("line", "answer"), [

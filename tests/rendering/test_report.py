@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.rendering.markup import RED, Bundle
-from copilot_kernel.rendering.report import Footer, render_done, render_footer, render_lines, render_report
-from copilot_kernel.rendering.wording import Wording
+from copilot_kernel.rendering.report import (
+    Footer,
+    Report,
+    Wording,
+    render_done,
+    render_footer,
+    render_lines,
+    render_report,
+)
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -14,7 +21,7 @@ HEAD, ROWS = ("", "Type", "Name", "About"), (("•", "plan", "Plan\nahead", ""),
 
 
 def test_a_table_is_aligned_and_has_no_empty_columns() -> None:
-    bundle = render_report("Mode", HEAD, ROWS, "Choose one.")
+    bundle = render_report(Report("Mode", HEAD, ROWS, "Choose one."))
     lines = ["Mode", "   Type  Name", "•  plan  Plan ahead", "   go    Go", "Choose one."]
     assert bundle["text/plain"].split("\n") == lines
     assert (bundle["text/html"].count("<th "), bundle["text/html"].count("<td ")) == (3, 6)
@@ -22,22 +29,22 @@ def test_a_table_is_aligned_and_has_no_empty_columns() -> None:
 
 
 def test_facts_need_no_head_and_what_is_empty_is_left_out() -> None:
-    bundle = render_report("Status", rows=(("Agent", "demo"), ("Permissions", "default")))
+    bundle = render_report(Report("Status", rows=(("Agent", "demo"), ("Permissions", "default"))))
     assert bundle["text/plain"] == "Status\nAgent        demo\nPermissions  default"
     assert "<thead>" not in bundle["text/html"]
-    assert render_report("Nothing", HEAD)["text/plain"] == "Nothing"
+    assert render_report(Report("Nothing", HEAD))["text/plain"] == "Nothing"
 
 
 def test_warnings_are_marked_and_dangers_red() -> None:
-    warning = render_report("P", note="Everything is allowed.", warns=True)
-    danger = render_report("P", note="Everything is allowed.", alarms=True)
+    warning = render_report(Report("P", note="Everything is allowed.", warns=True))
+    danger = render_report(Report("P", note="Everything is allowed.", alarms=True))
     assert warning["text/plain"] == danger["text/plain"] == "P\n⚠ Everything is allowed."
     assert (RED in warning["text/html"], RED in danger["text/html"]) == (False, True)
 
 
 def test_each_front_end_has_its_own_commands() -> None:
     chat = Wording("try again", "/", frozenset({"mode"}))
-    shown = render_report("%mode", ("a",), (("%mode x %model",),), "See %mode.", wording=chat)
+    shown = render_report(Report("%mode", ("a",), (("%mode x %model",),), "See %mode."), chat)
     assert shown["text/plain"] == "/mode\na\n/mode x %model\nSee /mode."
     assert render_done("%mode", chat)["text/plain"] == "✓ /mode"
 
@@ -52,7 +59,7 @@ def test_lines_are_shown_as_they_are_and_folded_if_they_are_many() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_agents_words_stay_text(text: str) -> None:
     shown: list[Bundle] = [
-        render_report(text, (text, text), ((text, text),), text, True),
+        render_report(Report(text, (text, text), ((text, text),), text, True)),
         render_lines(text, [text] * 20),
         render_done(text),
     ]

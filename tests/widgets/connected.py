@@ -13,9 +13,9 @@ from ipywidgets import Widget
 from .front_end import FrontEnd
 
 
-def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[FrontEnd]:
+def connected(monkeypatch: pytest.MonkeyPatch, front_end: FrontEnd | None = None) -> Iterator[FrontEnd]:
     """Make a fixture of it: the widgets talk to this front end as long as the test runs."""
-    front_end = FrontEnd()
+    front_end = front_end or FrontEnd()
 
     class Comm(BaseComm):
         def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:

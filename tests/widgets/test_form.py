@@ -37,12 +37,6 @@ def made(inputs: Sequence[FormInput] = INPUTS) -> tuple[FormWidget, list[list[En
     return FormWidget(inputs, outcome.append, lambda: outcome.append(None)), outcome
 
 
-def test_what_stands_there_at_first_is_submitted(front_end: FrontEnd) -> None:
-    _, outcome = made()
-    click(front_end, "Submit")
-    assert outcome == [["Ada", True, (), (0, 2)]]
-
-
 def test_what_was_entered_is_submitted(front_end: FrontEnd) -> None:
     _, outcome = made()
     enter(front_end, "Name", value="Grace")
@@ -60,12 +54,7 @@ def test_each_input_has_its_label_its_hint_and_its_choices(front_end: FrontEnd) 
     made()
     assert [
         front_end.models[front_end.described(label)]["_model_name"] for label in ("Name", "Gift", "Colour", "Extras")
-    ] == [
-        "TextModel",
-        "CheckboxModel",
-        "DropdownModel",
-        "SelectMultipleModel",
-    ]
+    ] == ["TextModel", "CheckboxModel", "DropdownModel", "SelectMultipleModel"]
     assert front_end.models[front_end.described("Colour")]["_options_labels"] == ("(choose)", "Red", "Blue")
     assert any("required" in html for html in said(front_end))
 

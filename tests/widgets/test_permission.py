@@ -6,8 +6,7 @@ import warnings
 
 import pytest
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
-from copilot_widgets.button import AnswerButton
-from copilot_widgets.permission import PermissionQuestion
+from copilot_widgets.permission import AnswerButton, PermissionQuestion, TextEntry
 from ipywidgets import Widget
 
 from .front_end import FrontEnd
@@ -77,14 +76,6 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
     assert len(shown) <= MAX_NAME_CHARS
 
 
-def test_a_long_name_is_whole_in_the_tooltip(front_end: FrontEnd) -> None:
-    name = "Yes, and don't ask again for commands like " + "x" * 500
-    question = ask([], name)
-    state = front_end.models[front_end.described(shortened(name))]
-    question.close()
-    assert state["tooltip"] == name
-
-
 # -- answers that are guarded, and answers that stand back -----------------------------------------------------------
 
 GUARDED = (
@@ -114,9 +105,27 @@ def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontE
     assert chosen == [2, -1, 0, 1, 2, -1, 2, -1]
 
 
-def test_what_stands_back_has_a_row_of_its_own(front_end: FrontEnd) -> None:
-    question = PermissionQuestion(GUARDED, lambda _: None)
-    _, *rows = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
-    names = [[front_end.models[key]["description"] for key in front_end.children(row)] for row in rows]
+# -- an answer that takes text (what is submitted: tests/frontend/test_card.py) ---------------------------------------
+
+
+def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: FrontEnd) -> None:
+    moves: list[str] = []
+    entry = TextEntry(
+        AnswerButton("Rule…"), "Rule", AnswerButton("Save"), lambda text, place: "<b>no</b>", places=("here", "there")
+    )
+    question = PermissionQuestion([AnswerButton("Reject")], lambda _: None, [entry], lambda: moves.append("moved"))
+    _, answers, openers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
+
+    def shown() -> list[bool]:
+        layouts = (
+            str(front_end.models[box]["layout"]).removeprefix("IPY_MODEL_") for box in (answers, openers, editor)
+        )
+        return [front_end.models[layout].get("display") != "none" for layout in layouts]
+
+    seen = [shown()]
+    for name in ("Rule…", "Save", "Back"):
+        front_end.click(front_end.described(name))
+        seen.append(shown())
     question.close()
-    assert names == [["Allow", "Reject"], ["Always (kept)"]]
+    assert seen == [[True, True, False], [False, False, True], [False, False, True], [True, True, False]]
+    assert len(moves) == 2

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import pytest
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField, Picks
 from copilot_widgets.picker import MAX_ROWS, Picker
-from ipywidgets import Widget
 
 from .front_end import FrontEnd
 
@@ -92,14 +90,3 @@ def test_a_front_end_that_sends_nonsense_chooses_nothing_that_is_not_there(front
     front_end.click(front_end.described("Apply"))
     picker.close()
     assert done in ([(0,)], [(None,)])
-
-
-def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_end: FrontEnd) -> None:
-    picker = pick([], MODE, MODEL, SESSION)
-    button = front_end.described("Apply")
-    assert len(front_end.models) > 10
-    picker.close()
-    picker.close()
-    front_end.click(button)
-    with warnings.catch_warnings(action="ignore"):
-        assert (front_end.models, front_end.manager.comms, dict(Widget.widgets)) == ({}, {}, {})

@@ -11,6 +11,58 @@ from ipywidgets import Box, Layout, VBox, Widget  # type: ignore[attr-defined]
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 MAX_NAME_CHARS = 200
 
+CLASS = "copilot-question"
+ASKED = "copilot-asked"
+"""Class of the display above the buttons that says what is asked."""
+
+OVER = "The kernel that asked this has stopped. The question can no longer be answered."
+"""Shown in place of the buttons by front ends that mark widgets without a kernel."""
+
+STYLE = f"""<style>
+.{CLASS} {{ overflow: visible; border-left: 3px solid #9f7010 }}
+.{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
+.{CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; overflow-wrap: anywhere }}
+.{CLASS} .widget-html {{ height: auto; min-height: 0 }}
+.{CLASS} .jupyter-button {{ white-space: normal; height: auto; min-height: 30px; line-height: 1.4; padding: 4px 14px;
+  text-align: left; overflow-wrap: anywhere }}
+.{CLASS} .jupyter-button.copilot-quiet {{ background: none; border: 1px solid #8886; font-size: 12px; min-height: 26px;
+  padding: 2px 10px }}
+.{CLASS} .jupyter-button.copilot-quiet:hover {{ background: #8882 }}
+.{CLASS} .jupyter-button:disabled {{ cursor: default }}
+@keyframes copilot-appear {{ from {{ pointer-events: none }} }}
+.{CLASS} .copilot-guarded {{ animation: copilot-appear 1s step-end }}
+.{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{ASKED} pre:focus-visible,
+.{CLASS} input:focus-visible, .{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
+.{CLASS} .copilot-entry {{ border-left: 3px solid #8886; padding-left: 10px }}
+.{CLASS} .copilot-entry .widget-text, .{CLASS} .copilot-entry .widget-textarea {{ flex-flow: row wrap; height: auto }}
+.{CLASS} .copilot-entry .widget-label {{ height: auto; white-space: normal; overflow-wrap: anywhere; width: 100%;
+  text-align: left; font-weight: bold }}
+.{CLASS} .copilot-entry input[type=text], .{CLASS} .copilot-entry textarea {{ flex: 1 1 100%; font-size: 13px;
+  font-family: Menlo, Consolas, monospace }}
+.{CLASS} .copilot-entry .widget-radio-box label {{ width: auto; margin-right: 16px }}
+.{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
+.{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
+.{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
+.{ASKED} {{ container-type: inline-size }}
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open {{ display: none }}
+@container (min-width: 760px) {{
+  .{ASKED} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
+  .{ASKED} .cq-side {{ display: contents !important }}
+  .{ASKED} .cq-old > * {{ grid-column: 1 }}
+  .{ASKED} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
+  .{ASKED} .cq-new .cq-number-old {{ display: none }}
+}}
+@media (prefers-reduced-motion: no-preference) {{
+  .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
+}}
+</style>"""
+"""Long names wrap, text is as large as in other outputs, and the keyboard focus is visible.
+
+Where there is room, a change has two columns with level lines. Above buttons, remarks for saved notebooks are hidden. A
+page that lags behind the kernel must not accept a click on a guarded answer that it has just drawn: the animation lasts
+longer than the kernel's own guard, since a slow page dates it back to before it drew.
+"""
+
 _log = logging.getLogger(__name__)
 
 

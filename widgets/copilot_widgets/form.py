@@ -23,8 +23,7 @@ from ipywidgets import (  # type: ignore[attr-defined]
     Widget,
 )
 
-from .base import Interactive, log_errors, shortened
-from .card_style import CLASS, STYLE
+from .base import CLASS, STYLE, Interactive, log_errors, shortened
 from .picker import distinct
 
 Entered = str | bool | tuple[int, ...]
@@ -34,6 +33,8 @@ MAX_ROWS = 8
 _NONE = -1
 _BESIDE_LABEL = "0 0 0 calc(8em + 8px)"
 _CLASS = "copilot-form"
+# Labels are never cut off, the keyboard focus is visible, and inputs without a kernel disappear. The rest is as with
+# other questions.
 _STYLE = f"""<style>
 .{_CLASS} .widget-html-content {{ white-space: normal }}
 .{_CLASS} .widget-html {{ margin-top: 0; margin-bottom: 0 }}
@@ -41,10 +42,6 @@ _STYLE = f"""<style>
 .{_CLASS} :focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 .{_CLASS}.jupyter-widgets-disconnected > * {{ display: none }}
 </style>"""
-"""Labels are never cut off, the keyboard focus is visible, and inputs without a kernel disappear.
-
-The rest is as with other questions.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,10 @@ class FormWidget(Interactive):
     ) -> None:
         self._inputs = [_widget(field) for field in fields]
         self._complaints = [HTML("", layout=_below(field)) for field in fields]
-        hints = [HTML(_hint(field.hint), layout=_below(field)) for field in fields]
+        grey = '<span style="opacity:0.75">{}</span>'
+        hints = [
+            HTML(grey.format(html.escape(field.hint)) if field.hint else "", layout=_below(field)) for field in fields
+        ]
         submit, decline = Button(description="Submit", button_style="primary"), Button(description="Decline")
         submit.on_click(lambda _: log_errors(lambda: on_submit([_entered(each) for each in self._inputs])))
         decline.on_click(lambda _: log_errors(on_decline))
@@ -123,7 +123,3 @@ def _entered(widget: Widget) -> Entered:
 
 def _below(field: FormInput) -> Layout:
     return Layout(margin="0" if field.kind == "tick" else _BESIDE_LABEL)
-
-
-def _hint(text: str) -> str:
-    return f'<span style="opacity:0.75">{html.escape(text)}</span>' if text else ""

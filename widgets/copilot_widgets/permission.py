@@ -7,14 +7,29 @@ still counts, and what replaces it afterwards are the caller's business.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ipywidgets import HTML, Button, HBox, Layout, RadioButtons, Text, Textarea, VBox  # type: ignore[attr-defined]
 
-from .base import Interactive, log_errors, shortened
-from .button import AnswerButton, button
-from .card_style import CLASS, STYLE
+from .base import CLASS, STYLE, Interactive, log_errors, shortened
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerButton:
+    """One answer: `name` is the button's label, `hint` its tooltip.
+
+    `style` is a button style of ipywidgets: primary, success, info, warning, danger or empty. `guarded`: clicks count
+    only while the question is released. `quiet`: shown behind the others. `remark` follows the name.
+    """
+
+    name: str
+    hint: str = ""
+    style: str = ""
+    guarded: bool = False
+    quiet: bool = False
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +51,40 @@ class TextEntry:
 
 
 class Editor:
-    """The widgets of a text entry, hidden at first."""
+    """The widgets of a text entry: the button that opens it, and its box, hidden at first.
 
-    def __init__(self, entry: TextEntry, on_submit: Callable[[], None], on_back: Callable[[], None]) -> None:
-        self._entry = entry
+    `on_toggle` is told whether the box is open now.
+    """
+
+    def __init__(self, entry: TextEntry, on_toggle: Callable[[bool], None]) -> None:
+        self._entry, self._on_toggle = entry, on_toggle
         self._field = _field(entry)
         self._places = None
         if entry.places:
             options = [(shortened(name), number) for number, name in enumerate(entry.places)]
             self._places = RadioButtons(options=options, layout=Layout(width="auto", margin="0"))
         self._complaint = HTML("", layout=Layout(margin="0"))
-        self.submit = button(entry.submit, on_submit)
-        row = HBox(
-            [self.submit, button(AnswerButton("Back"), on_back)], layout=Layout(flex_flow="row wrap", margin="0")
-        )
+        self.opener = _button(entry.opens, self._open)
+        self.submit = _button(entry.submit, self._submit)
+        back = _button(AnswerButton("Back"), self._close)
+        row = HBox([self.submit, back], layout=Layout(flex_flow="row wrap", margin="0"))
         hint = HTML(f'<div style="opacity:0.75">{html.escape(entry.hint)}</div>', layout=Layout(margin="0"))
         parts = [self._field, hint, *filter(None, [self._places]), self._complaint, row]
         self.box = VBox(parts, layout=Layout(display="none", margin="2px 0 6px 11px"))
         self.box.add_class("copilot-entry")
 
-    def open(self) -> None:
-        """Show it and focus the field."""
+    def _open(self) -> None:
         self.box.layout.display = None
+        self._on_toggle(True)
         self._field.focus()
 
-    def close(self) -> None:
-        """Hide it; the text stays."""
+    def _close(self) -> None:
         self.box.layout.display = "none"
         self._complaint.value = ""
+        self._on_toggle(False)
+        self.opener.focus()
 
-    def take(self) -> None:
-        """Submit the text, and show what is wrong with it."""
+    def _submit(self) -> None:
         place = self._places.index if self._places else 0
         complaint = self._entry.on_submit(self._field.value, place or 0)
         self._complaint.value = f'<b role="alert">⚠ {html.escape(complaint)}</b>' if complaint else ""
@@ -86,69 +104,58 @@ class PermissionQuestion(Interactive):
         entries: Sequence[TextEntry] = (),
         on_move: Callable[[], None] = lambda: None,
     ) -> None:
-        self._on_choice, self._on_move = on_choice, on_move
-        self._held = True
-        self._answers = [(answer, self._button(number, answer)) for number, answer in enumerate(answers)]
-        self._entries = [self._editor(number, entry) for number, entry in enumerate(entries)]
-        self._rows = list(self._made_rows())
+        self._on_move = on_move
+        editors = [Editor(entry, self._toggled) for entry in entries]
+        made = [_button(answer, partial(on_choice, number)) for number, answer in enumerate(answers)]
+        self._guarded = [widget for widget in (*made, *(editor.submit for editor in editors)) if widget.disabled]
+        quiet = [widget for answer, widget in zip(answers, made, strict=True) if answer.quiet]
+        first = [widget for widget in made if widget not in quiet]
+        self._rows = [
+            HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
+            for row, margin in (
+                (first, "4px 0 2px 9px"),
+                ([*quiet, *(editor.opener for editor in editors)], "0 0 6px 9px"),
+            )
+            if row
+        ]
         flush = Layout(width="auto", max_width="100%", margin="0")
-        editors = (editor.box for _, editor, _ in self._entries)
-        super().__init__(VBox([HTML(STYLE, layout=flush), *self._rows, *editors], layout=flush))
+        boxes = (editor.box for editor in editors)
+        super().__init__(VBox([HTML(STYLE, layout=flush), *self._rows, *boxes], layout=flush))
         self._box.add_class(CLASS)
 
     def hold(self) -> None:
         """Disable the guarded answers."""
-        self._set_held(True)
+        for widget in self._guarded:
+            widget.disabled = True
 
     def release(self) -> None:
         """Enable the guarded answers."""
-        self._set_held(False)
+        for widget in self._guarded:
+            widget.disabled = False
 
-    def _set_held(self, held: bool) -> None:
-        self._held = held
-        submits = [(entry.submit, editor.submit) for entry, editor, _ in self._entries]
-        for answer, widget in (*self._answers, *submits):
-            if answer.guarded:
-                widget.disabled = held
-
-    def _made_rows(self) -> Iterable[HBox]:
-        """The answers, and below them the quiet ones and those that take text."""
-        first = [widget for answer, widget in self._answers if not answer.quiet]
-        second = [widget for answer, widget in self._answers if answer.quiet]
-        second += [opener for _, _, opener in self._entries]
-        for row, margin in ((first, "4px 0 2px 9px"), (second, "0 0 6px 9px")):
-            if row:
-                yield HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
-
-    def _button(self, number: int, answer: AnswerButton) -> Button:
-        return button(answer, lambda: self._do(answer, lambda: self._on_choice(number)))
-
-    def _editor(self, number: int, entry: TextEntry) -> tuple[TextEntry, Editor, Button]:
-        def submit() -> None:
-            self._do(entry.submit, editor.take)
-
-        editor = Editor(entry, submit, lambda: self._do(entry.opens, lambda: self._back(number)))
-        return entry, editor, button(entry.opens, lambda: self._do(entry.opens, lambda: self._open(number)))
-
-    def _open(self, number: int) -> None:
-        self._show_rows(False)
-        self._entries[number][1].open()
-        self._on_move()
-
-    def _back(self, number: int) -> None:
-        _, editor, opener = self._entries[number]
-        editor.close()
-        self._show_rows(True)
-        opener.focus()
-        self._on_move()
-
-    def _show_rows(self, shown: bool) -> None:
+    def _toggled(self, is_open: bool) -> None:
+        """An open editor stands in place of the answers."""
         for row in self._rows:
-            row.layout.display = None if shown else "none"
+            row.layout.display = "none" if is_open else None
+        self._on_move()
 
-    def _do(self, answer: AnswerButton, act: Callable[[], None]) -> None:
-        if not (answer.guarded and self._held):
-            log_errors(act)
+
+def _button(answer: AnswerButton, on_click: Callable[[], None]) -> Button:
+    """The widget for `answer`; a guarded one starts disabled. A click that was on its way by then is ignored."""
+    name = shortened(answer.name)
+    made = Button(
+        description=f"{name} ({answer.remark})" if answer.remark else name,
+        tooltip=f"{answer.name}: {answer.hint}" if answer.hint else answer.name,
+        button_style=answer.style,
+        disabled=answer.guarded,
+        layout=Layout(width="auto", max_width="100%"),
+    )
+    made.on_click(lambda _: None if made.disabled else log_errors(on_click))
+    if answer.quiet:
+        made.add_class("copilot-quiet")
+    if answer.guarded:
+        made.add_class("copilot-guarded")
+    return made
 
 
 def _field(entry: TextEntry) -> Text | Textarea:

@@ -39,17 +39,14 @@ class Picker(Interactive):
     """Calls `on_done(picks)` for every click on a button, with None for Cancel."""
 
     def __init__(self, fields: Sequence[PickerField], apply: str, on_done: Callable[[Picks | None], None]) -> None:
-        self._fields = [_control(field) for field in fields]
+        controls = [_control(field) for field in fields]
         apply_button = Button(description=apply, button_style="primary", layout=Layout(width="auto"))
         cancel_button = Button(description="Cancel", layout=Layout(width="auto"))
-        apply_button.on_click(lambda _: log_errors(lambda: on_done(self._picks())))
+        apply_button.on_click(lambda _: log_errors(lambda: on_done(tuple(control.index for control in controls))))
         cancel_button.on_click(lambda _: log_errors(lambda: on_done(None)))
         row = HBox([apply_button, cancel_button], layout=Layout(flex_flow="row wrap", margin="2px 0 6px 0"))
-        super().__init__(VBox([HTML(_STYLE), *self._fields, row], layout=Layout(width="auto", max_width="100%")))
+        super().__init__(VBox([HTML(_STYLE), *controls, row], layout=Layout(width="auto", max_width="100%")))
         self._box.add_class(_CLASS)
-
-    def _picks(self) -> Picks:
-        return tuple(field.index for field in self._fields)
 
 
 def _control(field: PickerField) -> Widget:

@@ -22,11 +22,11 @@ MAX_TERMINAL_CHARS = 200_000
 
 _ORDER = {"pending": 0, "in_progress": 1}
 _LAST = len(_ORDER)
+# Of an input, searched for what a title may name.
 _MAX_TEXTS = 100
-"""Of an input, searched for what a title may name."""
 _COMMANDS = frozenset({"command", "cmd"})
+# In paths and command lines, but not in a word that a title may hold by chance.
 _SPECIFIC = re.compile(r"[/\\.\s]")
-"""In paths and command lines, but not in a word that a title may hold by chance."""
 _PLAIN = ("title", "name", "kind", "content", "locations", "raw_input", "raw_output")
 _VERDICTS: dict[bool | None, Any] = {True: "", False: "rejected", None: "cancelled"}
 

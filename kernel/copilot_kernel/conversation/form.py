@@ -60,10 +60,7 @@ def looks_secret(field: FormField) -> bool:
 
 def _text(field: FormField, entered: Entered) -> Value:
     typed = str(entered)
-    if field.least is not None and len(typed) < field.least:
-        raise InputError(f"Enter at least {_characters(field.least)} (now {len(typed)}).")
-    if field.most is not None and len(typed) > field.most:
-        raise InputError(f"Enter at most {_characters(field.most)} (now {len(typed)}).")
+    _check_bounds(field, len(typed), unit=lambda bound: f" character{'s' * (bound != 1)} (now {len(typed)})")
     if field.format in _FORMATS:
         pattern, parse, words = _FORMATS[field.format]
         if not _has_format(typed, pattern, parse):
@@ -75,22 +72,27 @@ def _integer(field: FormField, entered: Entered) -> Value:
     typed = str(entered).strip()
     if not _WHOLE.fullmatch(typed) or abs(int(typed)) > _MAX_INTEGER:
         raise InputError("Enter a whole number, such as 3.")
-    return int(_bounded(field, int(typed)))
+    _check_bounds(field, int(typed))
+    return int(typed)
 
 
 def _number(field: FormField, entered: Entered) -> Value:
     typed = str(entered).strip()
     if not _NUMBER.fullmatch(typed) or abs(float(typed)) == float("inf"):
         raise InputError("Enter a number, such as 3 or 2.5.")
-    return _bounded(field, int(typed) if _WHOLE.fullmatch(typed) else float(typed))
-
-
-def _bounded(field: FormField, value: float) -> float:
-    if field.least is not None and value < field.least:
-        raise InputError(f"Enter at least {field.least}.")
-    if field.most is not None and value > field.most:
-        raise InputError(f"Enter at most {field.most}.")
+    value = int(typed) if _WHOLE.fullmatch(typed) else float(typed)
+    _check_bounds(field, value)
     return value
+
+
+def _check_bounds(
+    field: FormField, amount: float, verb: str = "Enter", unit: Callable[[float], str] = lambda bound: ""
+) -> None:
+    least, most = field.least, field.most
+    if least is not None and amount < least:
+        raise InputError(f"{verb} at least {least}{unit(least)}.")
+    if most is not None and amount > most:
+        raise InputError(f"{verb} at most {most}{unit(most)}.")
 
 
 def _choice(field: FormField, entered: Entered) -> Value:
@@ -102,10 +104,7 @@ def _choice(field: FormField, entered: Entered) -> Value:
 
 def _choices(field: FormField, entered: Entered) -> Value:
     values = _chosen(field, entered)
-    if field.least is not None and len(values) < field.least:
-        raise InputError(f"Choose at least {field.least}.")
-    if field.most is not None and len(values) > field.most:
-        raise InputError(f"Choose at most {field.most}.")
+    _check_bounds(field, len(values), "Choose")
     return values
 
 
@@ -121,10 +120,6 @@ def _has_format(typed: str, pattern: re.Pattern[str], parse: Callable[[str], obj
         return pattern.fullmatch(typed) is not None and parse(typed) is not None
     except ValueError:
         return False
-
-
-def _characters(count: float) -> str:
-    return f"{count} character{'s' * (count != 1)}"
 
 
 _CHECKS: dict[str, Callable[[FormField, Entered], Value]] = {

@@ -39,25 +39,27 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a tool call's status is computed from."""
+    """What a tool call's status is computed from.
+
+    `reported` is the agent's own status, `questions` counts the open permission requests, `asked` is the state of the
+    newest one. `verdict` overrides the report: it was rejected or cancelled, or the turn ended without a final status.
+    """
 
     reported: str = "pending"
-    """The status that the agent reported."""
     questions: int = 0
-    """Number of open permission requests."""
     asked: Literal["", "open", "allowed", "refused"] = ""
-    """State of the newest permission request; empty if there was none."""
     verdict: Literal["", "rejected", "cancelled", "closed"] = ""
-    """What overrides the report: it was rejected or cancelled, or the turn ended without a final status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """A call ran without a question, or against the answer. `words` say so, or name the user's rule that covers it."""
+    """A call ran without a question, or against the answer. `words` say so, or name the user's rule that covers it.
+
+    `covered`: the user's own rule, mode or earlier "always" allows it, so it is not a warning.
+    """
 
     words: str
     covered: bool = False
-    """The user's own rule, mode or earlier "always" allows it: not a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class ToolCall:
 
     `decision` says what was decided about it and by whom ("Allowed: Allow once (you)"); empty if never asked about.
     `unasked` is None as long as the call did nothing that it should have asked about.
+    `fuller_title`, for display only, is an earlier title that names the file, command or server, if `title` does not.
     """
 
     id: int
@@ -84,7 +87,6 @@ class ToolCall:
     unasked: Unasked | None = None
     standing: Standing = Standing()
     fuller_title: str = ""
-    """An earlier title that names the file, command or server of the call, where `title` does not; for display only."""
 
     @property
     def best_title(self) -> str:
@@ -124,12 +126,14 @@ Entry = Message | Attachment | ToolCall | Plan | Notice
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All entries of one session, and the session's current state."""
+    """All entries of one session, and the session's current state.
+
+    `live`: a turn is running; text from the user is then an echo of the prompt and not shown.
+    """
 
     entries: tuple[Entry, ...] = ()
     turn: int = 0
     live: bool = False
-    """A turn is running; text from the user is then an echo of the prompt and not shown."""
     state: SessionState | None = None
     commands: tuple[AvailableCommand, ...] = ()
     title: str = ""

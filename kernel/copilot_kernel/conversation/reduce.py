@@ -7,10 +7,11 @@ turn; everything else belongs to the current or last turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import is_not
+from typing import Any
 
 from ..acp.messages import (
     Block,
@@ -32,7 +33,7 @@ from ..acp.messages import (
     UsageUpdate,
 )
 from ..acp.results import short_name, with_mode, with_options
-from . import calls, notices
+from . import calls
 from .model import FINAL, Attachment, Conversation, Entry, Message, Notice, Plan, ToolCall, Unasked
 from .text import GrowingText
 
@@ -43,23 +44,20 @@ FRESH = re.compile(r"[^\Wa-z\d_]|[#*>`|\[]")
 """How text begins that does not continue a sentence: with a capital letter or markup."""
 
 
+MAX_SUMMARY_CHARS = 20_000
+"""Of a compaction's summary, the first ones are kept."""
+MAX_KIND_CHARS = 60
+_COMPACTION = {
+    "in_progress": "Compacting the context …",
+    "completed": "Context compacted",
+    "failed": "Could not compact the context",
+    "cancelled": "Context compaction cancelled",
+}
+
+
 def reduce(before: Conversation, update: Update) -> Conversation:
     """The conversation after `update`; the same object if nothing visible changed."""
-    match update:
-        case Chunk():
-            return _chunk(before, update)
-        case ToolCallUpdate():
-            return _call(before, update)
-        case PlanUpdate():
-            return _plan(before, update)
-        case NoticeUpdate():
-            return notices.agent_notice(before, update)
-        case CompactionUpdate() | CompactionChunk():
-            return notices.compaction(before, update)
-        case UnknownUpdate():
-            return notices.unsupported(before, update)
-        case _:
-            return _state(before, update)
+    return _REDUCERS.get(type(update), _state)(before, update)
 
 
 def begin_turn(before: Conversation, blocks: Sequence[Block]) -> Conversation:
@@ -169,7 +167,7 @@ def _call(before: Conversation, update: ToolCallUpdate) -> Conversation:
     if after is call and call.id < len(before.entries):
         return before
     conversation = before.with_entry(after)
-    return notices.completed_anyway(conversation, after) if calls.completed_anyway(call, after) else conversation
+    return _completed_anyway(conversation, after) if calls.completed_anyway(call, after) else conversation
 
 
 def _new_call(before: Conversation, update: ToolCallUpdate) -> ToolCall:
@@ -188,6 +186,54 @@ def _plan(before: Conversation, update: PlanUpdate) -> Conversation:
     empty = Plan(len(before.entries), before.turn, ())
     after = replace(plan or empty, entries=update.entries, description=update.description)
     return before if after == (plan or empty) else before.with_entry(after)
+
+
+# -- notices: from the agent, or about it ----------------------------------------------------------------------------
+
+
+def _agent_notice(before: Conversation, update: NoticeUpdate) -> Conversation:
+    """The agent's own notice; an unknown severity is shown like `info`."""
+    severity = update.severity if update.severity in ("info", "warning", "error") else "info"
+    return before.with_entry(Notice(len(before.entries), before.turn, severity, update.title, update.description))
+
+
+def _unsupported(before: Conversation, update: UnknownUpdate) -> Conversation:
+    """An update of an unknown kind: one notice for each kind and turn, with the first one's JSON and a count."""
+    about = f"update {update.kind}"
+    notice = _newest_notice(before, about)
+    if notice is not None and notice.turn == before.turn:
+        count = notice.count + 1
+        return before.with_entry(replace(notice, count=count, description=f"{count} times"))
+    kind = f"“{update.kind[:MAX_KIND_CHARS]}”" if update.kind else "without a kind"
+    return before.with_entry(
+        Notice(len(before.entries), before.turn, "unknown", f"Unsupported update {kind}", raw=update.raw, about=about)
+    )
+
+
+def _compaction(before: Conversation, update: CompactionUpdate | CompactionChunk) -> Conversation:
+    """The agent shortens its context: one notice for each compaction, updated until it ends."""
+    about = f"compaction {update.id}"
+    found = _newest_notice(before, about)
+    after = found or Notice(len(before.entries), before.turn, "info", _COMPACTION["in_progress"], about=about)
+    if isinstance(update, CompactionChunk):
+        after = replace(after, description=(after.description + update.text)[:MAX_SUMMARY_CHARS])
+    else:
+        if update.status:
+            title = _COMPACTION.get(update.status, f"Context compaction: {update.status}")
+            after = replace(after, title=title, severity="error" if update.status == "failed" else after.severity)
+        text = update.summary if update.error is None else update.error
+        after = replace(after, description=after.description if text is None else text[:MAX_SUMMARY_CHARS])
+    return before if after == found else before.with_entry(after)
+
+
+def _completed_anyway(before: Conversation, call: ToolCall) -> Conversation:
+    """The agent reports as completed what was refused: the user must know that the refusal may not have held."""
+    title = f"The agent says it completed a call that was {call.status}: {call.best_title or 'a tool call'}"
+    return before.with_entry(Notice(len(before.entries), call.turn, "warning", title, about=f"refused {call.id}"))
+
+
+def _newest_notice(before: Conversation, about: str) -> Notice | None:
+    return next((e for e in reversed(before.entries) if isinstance(e, Notice) and e.about == about), None)
 
 
 # -- the session's state --------------------------------------------------------------------------------------------
@@ -217,3 +263,15 @@ def _with_state(before: Conversation, state: SessionState) -> Conversation:
     if not before.live or not mode or not state.mode or state.mode == mode:
         return after
     return after.with_entry(Notice(len(after.entries), after.turn, "info", f"Mode: {short_name(state.mode)}"))
+
+
+# By the kind of the update; the others are about the session's state.
+_REDUCERS: dict[type[Update], Callable[[Conversation, Any], Conversation]] = {
+    Chunk: _chunk,
+    ToolCallUpdate: _call,
+    PlanUpdate: _plan,
+    NoticeUpdate: _agent_notice,
+    CompactionUpdate: _compaction,
+    CompactionChunk: _compaction,
+    UnknownUpdate: _unsupported,
+}

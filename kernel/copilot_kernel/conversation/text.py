@@ -51,8 +51,5 @@ class GrowingText:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowingText | str) and str(self) == str(other)
 
-    def __hash__(self) -> int:
-        return hash(str(self))
-
     def __repr__(self) -> str:
         return f"GrowingText({str(self)!r})"

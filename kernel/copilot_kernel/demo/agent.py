@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -22,7 +21,7 @@ from . import session as saved
 from .directives import DIRECTIVES, ScriptError, find_script, perform
 from .scenes import play
 from .session import Json, Menu, Past, Session, usual_menu
-from .stage import Client, Directive, Rejected, Stage, TurnEnded
+from .stage import Directive, Rejected, Stage, TurnEnded
 
 AFTERWARDS_SECONDS = 0.05
 """From a prompt's answer until what comes after it is sent."""
@@ -38,7 +37,6 @@ INITIALIZED: Json = {
     },
     "authMethods": [],
 }
-"""The answer to `initialize`."""
 
 COMMANDS: Json = {
     "sessionUpdate": "available_commands_update",
@@ -51,20 +49,8 @@ COMMANDS: Json = {
         },
     ],
 }
-"""The update with the slash commands."""
 
 Answer = Coroutine[Any, Any, Any]
-Method = Callable[[Json], Answer]
-
-
-class Handler(Protocol):
-    """An agent for one connection, as `serve` runs it."""
-
-    def on_notification(self, method: str, params: Any) -> None: ...
-
-    def on_request(self, method: str, params: Any) -> Answer: ...
-
-    def close(self) -> None: ...
 
 
 class Agent:
@@ -76,7 +62,7 @@ class Agent:
 
     def __init__(
         self,
-        client: Client,
+        client: RpcConnection,
         tasks: TaskGroup,
         *,
         directives: Mapping[str, Directive] = DIRECTIVES,
@@ -86,7 +72,7 @@ class Agent:
         self._client, self._tasks = client, tasks
         self._directives, self._menu = directives, menu
         self._running: dict[str, anyio.CancelScope] = {}
-        self._methods: dict[str, Method] = {
+        self._methods: dict[str, Callable[[Json], Answer]] = {
             "initialize": self._initialize,
             "session/new": self._new,
             "session/load": self._load,
@@ -108,14 +94,7 @@ class Agent:
         """A request of the client's. Raises RequestFailed."""
         if method not in self._methods:
             raise method_not_found(method)
-        if not isinstance(params, dict):
-            raise _invalid("params must be an object")
         return self._methods[method](params)
-
-    def close(self) -> None:
-        """The connection has ended."""
-        for session in self.sessions.values():
-            session.close()
 
     async def _initialize(self, params: Json) -> Json:
         return INITIALIZED
@@ -123,30 +102,26 @@ class Agent:
     # -- sessions -------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Json) -> Json:
-        session = Session(str(uuid4()), _folder(params), self._menu, servers=_servers(params))
+        session = Session(str(uuid4()), Path(params["cwd"]), self._menu, servers=params["mcpServers"])
         self.sessions[session.id] = session
         await self._send(session, COMMANDS)
         return {"sessionId": session.id, **session.described()}
 
     async def _load(self, params: Json) -> Json:
-        past, session = self._restore(params, _servers(params))
-        for update in past.replay():
-            await self._send(session, update)
-        await self._send(session, session.mode_update())
-        await self._send(session, COMMANDS)
+        past, session = self._restore(params)
+        await self._send(session, *past.replay(), session.mode_update(), COMMANDS)
         return session.described()
 
     async def _resume(self, params: Json) -> Json:
-        _, session = self._restore(params, params.get("mcpServers") or [])
+        _, session = self._restore(params)
         await self._send(session, COMMANDS)
         return session.described()
 
-    def _restore(self, params: Json, servers: list[Any]) -> tuple[Past, Session]:
-        cwd = _folder(params)
+    def _restore(self, params: Json) -> tuple[Past, Session]:
         past = saved.load(params.get("sessionId")) or Past(self._find(params).id)
         self._leave(past.id)
-        session = self.sessions[past.id] = Session.restored(past, cwd, self._menu)
-        session.servers = servers
+        session = self.sessions[past.id] = Session.restored(past, Path(params["cwd"]), self._menu)
+        session.servers = params.get("mcpServers") or []
         return past, session
 
     async def _list(self, params: Json) -> Json:
@@ -159,10 +134,8 @@ class Agent:
         return {}
 
     async def _delete(self, params: Json) -> Json:
-        """Deleting what is not there is no mistake."""
-        if isinstance(id := params.get("sessionId"), str):
-            self._leave(id)
-            saved.delete(id)
+        self._leave(str(params.get("sessionId")))
+        saved.delete(params.get("sessionId"))
         return {}
 
     async def _set_mode(self, params: Json) -> Json:
@@ -178,9 +151,8 @@ class Agent:
         try:
             updates = session.choose(id, value)
         except ValueError as error:
-            raise _invalid(str(error)) from None
-        for update in updates:
-            await self._send(session, update)
+            raise RequestFailed(INVALID_PARAMS, str(error)) from None
+        await self._send(session, *updates)
 
     def _find(self, params: Json, code: int = NOT_FOUND) -> Session:
         """The open session that `params` names. Raises RequestFailed with `code`."""
@@ -194,18 +166,17 @@ class Agent:
         if id in self.sessions:
             self.sessions.pop(id).close()
 
-    async def _send(self, session: Session, update: Json) -> None:
-        """An update that is no part of a turn."""
+    async def _send(self, session: Session, *updates: Json) -> None:
+        """Updates that are no part of a turn."""
         with suppress(AgentExited):
-            await self._client.notify("session/update", {"sessionId": session.id, "update": update})
+            for update in updates:
+                await self._client.notify("session/update", {"sessionId": session.id, "update": update})
 
     # -- prompts --------------------------------------------------------------------------------------------------
 
     def _prompt(self, params: Json) -> Answer:
         """A plain function, so that a cancel that follows at once finds the prompt. A second prompt ends the first."""
-        session, blocks = self._find(params, INVALID_PARAMS), params.get("prompt")
-        if not isinstance(blocks, list):
-            raise _invalid("prompt must be a list of content blocks")
+        session, blocks = self._find(params, INVALID_PARAMS), params["prompt"]
         self._cancel(session.id)
         session.add_prompt(blocks)
         scope = self._running[session.id] = anyio.CancelScope()
@@ -230,7 +201,7 @@ class Agent:
             self._running.pop(session_id).cancel()
 
 
-async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup], Handler] = Agent) -> None:
+async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup], Agent] = Agent) -> None:
     """Be the agent of one client until it closes the connection. `build` makes the agent."""
     async with anyio.create_task_group() as tasks:
         connection = RpcConnection(
@@ -239,11 +210,8 @@ async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup]
             on_request=lambda method, params: agent.on_request(method, params),
         )
         agent = build(connection, tasks)
-        try:
-            async with connection:
-                await connection.closed.wait()
-        finally:
-            agent.close()
+        async with connection:
+            await connection.closed.wait()
         tasks.cancel_scope.cancel()
 
 
@@ -258,7 +226,7 @@ async def _act(stage: Stage) -> str:
     except TurnEnded as end:
         return end.stop_reason
     except ScriptError as error:
-        raise _invalid(str(error)) from None
+        raise RequestFailed(INVALID_PARAMS, str(error)) from None
     return "end_turn"
 
 
@@ -267,21 +235,3 @@ async def _send_afterwards(stage: Stage) -> None:
     with suppress(AgentExited):
         for update in stage.afterwards:
             await stage.send(update)
-
-
-def _folder(params: Json) -> Path:
-    cwd = params.get("cwd")
-    if not isinstance(cwd, str) or not os.path.isabs(cwd):
-        raise _invalid("cwd must be an absolute path")
-    return Path(cwd)
-
-
-def _servers(params: Json) -> list[Any]:
-    servers = params.get("mcpServers")
-    if not isinstance(servers, list):
-        raise _invalid("mcpServers must be a list")
-    return servers
-
-
-def _invalid(message: str) -> RequestFailed:
-    return RequestFailed(INVALID_PARAMS, message)

@@ -36,21 +36,9 @@ async def read(stage: Stage, name: str) -> None:
     """`read PATH`: reads a file, without a question."""
     path = stage.session.cwd / name
     id = await stage.begin("read", f"Read {name}", {"path": str(path)}, locations=[{"path": str(path)}])
-    try:
+    async with _failing(stage, id, name):
         text = inside(stage.session.cwd, name).read_text(errors="replace")
-    except (OSError, ValueError) as error:
-        return await _fail(stage, id, error, name)
-    await stage.change(id, status="completed", rawOutput={"content": text})
-
-
-async def edit(stage: Stage, name: str, old: str, new: str) -> None:
-    """Replace the first `old` in a file by `new`, after a question; the diff holds these fragments only."""
-    await _change(stage, "Edit", name, old, new)
-
-
-async def create(stage: Stage, name: str, text: str) -> None:
-    """Write a new file, or replace a file, after a question."""
-    await _change(stage, "Create", name, None, text)
+        await stage.change(id, status="completed", rawOutput={"content": text})
 
 
 async def delete(stage: Stage, name: str) -> None:
@@ -59,70 +47,58 @@ async def delete(stage: Stage, name: str) -> None:
     where: dict[str, Any] = {"locations": [{"path": str(path)}]}
     id = await stage.begin("delete", f"Delete {name}", {"path": str(path)}, **where)
     await stage.ask(id, ("delete", str(path)), {"title": "Delete file", "kind": "delete", **where})
-    try:
+    async with _failing(stage, id, name):
         inside(stage.session.cwd, name).unlink()
-    except (OSError, ValueError) as error:
-        return await _fail(stage, id, error, name)
-    await stage.change(id, status="completed", rawOutput={"content": f"{name} is deleted."})
+        await stage.change(id, status="completed", rawOutput={"content": f"{name} is deleted."})
 
 
-async def _change(stage: Stage, verb: str, name: str, old: str | None, new: str) -> None:
+async def edit(stage: Stage, name: str, old: str, new: str) -> None:
+    """Replace the first `old` in a file by `new`, after a question. The diff holds these fragments only."""
     path = stage.session.cwd / name
     where: dict[str, Any] = {"locations": [{"path": str(path)}]}
-    before = _content(path)
-    diff = [{"type": "diff", "path": str(path), "oldText": before if old is None else old, "newText": new}]
-    id = await stage.begin("edit", f"{verb} {name}", {"path": str(path)}, content=diff, **where)
-    try:
+    diff = [{"type": "diff", "path": str(path), "oldText": old, "newText": new}]
+    id = await stage.begin("edit", f"Edit {name}", {"path": str(path)}, content=diff, **where)
+    async with _failing(stage, id, name):
         path = inside(stage.session.cwd, name)
-        after = new if old is None else _replace(before or "", old, new)
-        raw_input = {"fileName": str(path), "diff": _unified(name, before or "", after)}
-        await stage.ask(id, ("edit", ""), {"title": f"{verb} file", "kind": "edit", "rawInput": raw_input, **where})
-        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_text()
+        if old not in before:
+            raise ValueError(f"the text to replace is not in the file: {old!r}")
+        after = before.replace(old, new, 1)
+        raw_input = {"fileName": str(path), "diff": unified(name, before, after)}
+        await stage.ask(id, ("edit", ""), {"title": "Edit file", "kind": "edit", "rawInput": raw_input, **where})
         path.write_text(after)
-    except (OSError, ValueError) as error:
-        return await _fail(stage, id, error, name)
-    await stage.change(id, status="completed", content=diff, rawOutput={"content": f"{name} is changed."})
+        await stage.change(id, status="completed", content=diff, rawOutput={"content": f"{name} is changed."})
 
 
-def _content(path: Path) -> str | None:
-    """The content of a file that is about to be written; None if it is new, or cannot be read."""
-    with suppress(OSError, ValueError):
-        return path.read_text()
-    return None
-
-
-def _replace(text: str, old: str, new: str) -> str:
-    if old not in text:
-        raise ValueError(f"the text to replace is not in the file: {old!r}")
-    return text.replace(old, new, 1)
-
-
-def _unified(name: str, before: str, after: str) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"a/{name}" if before else "/dev/null", f"b/{name}", lineterm=""
-    )
+def unified(name: str, before: str, after: str) -> str:
+    """The whole change of a file as a unified diff."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
     return "\n".join(lines) + "\n"
 
 
-async def _fail(stage: Stage, id: str, error: Exception, name: str) -> None:
-    reason = f"{name}: {error.strerror}" if isinstance(error, OSError) else str(error)
-    await stage.change(id, status="failed", content=content(reason))
+@asynccontextmanager
+async def _failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
+    """What goes wrong with the file `name` is the end of the tool call `id`, not of the turn."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = f"{name}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        await stage.change(id, status="failed", content=content(reason))
 
 
 # -- commands -------------------------------------------------------------------------------------------------------
 
 
-async def shell(stage: Stage, command: str, title: str = "", *, asks: bool = True) -> int:
+async def shell(stage: Stage, command: str, title: str = "") -> int:
     """`shell CMD`: runs a command, after a question.
 
-    With /bin/sh; without a question unless it `asks`. Returns the exit code; 128 + n for signal n.
+    With /bin/sh. Returns the exit code; 128 + n for signal n.
     """
     first_line, *_ = command.split("\n")
     title = title or f"Run {first_line[:60]}"
     id = await stage.begin("execute", title, {"command": command})
-    if asks:
-        question = {"title": title, "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
-        await stage.ask(id, ("execute", command), question)
+    question = {"title": title, "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
+    await stage.ask(id, ("execute", command), question)
     async with running(command, stage.session.cwd) as process:
         output = await _follow(stage, id, process)
         code = await process.wait()

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ Json = dict[str, Any]
 
 REPLAYED = frozenset({"agent_message_chunk", "tool_call", "tool_call_update"})
 """The updates that a loaded session shows again; neither thoughts nor plans, as with Copilot."""
-TAIL_BYTES = 65_536
-"""Bytes at the end of a journal in which the time of its last record is looked for."""
 _ID = re.compile(r"[0-9a-f-]{36}")
 
 
@@ -83,7 +80,7 @@ class Session:
     allowed: set[tuple[str, str]] = field(default_factory=set)
     uses_new_project: bool = True
     """The scratch project has to be made, or reset, before the first scene that uses it."""
-    _journal: FileIO | None = None
+    _journal: Path | None = None
 
     def __post_init__(self) -> None:
         self.chosen = self._valid(self.chosen)
@@ -91,12 +88,11 @@ class Session:
     @classmethod
     def restored(cls, past: Past, cwd: Path, menu: Menu) -> Session:
         """A session that continues `past`."""
-        session = cls(past.id, cwd, menu, past.chosen, prompts=past.prompts)
-        if past.prompts:
-            begun = sum(update.get("sessionUpdate") == "tool_call" for update in past.updates())
-            session.calls = count(begun + 1)
+        session = cls(past.id, cwd, menu, past.newest("chosen", {}), prompts=past.prompts)
+        if session.prompts:
+            session.calls = count(1 + sum(update["sessionUpdate"] == "tool_call" for update in past.replay()))
             session.uses_new_project = not (cwd / FOLDER).exists()
-            session.open_journal()
+            session._open_journal()
         return session
 
     # -- what is chosen -------------------------------------------------------------------------------------------
@@ -138,40 +134,35 @@ class Session:
     # -- the journal ----------------------------------------------------------------------------------------------
 
     def add_prompt(self, blocks: Sequence[Any]) -> None:
-        if self._journal is None and not self.prompts:
-            self.open_journal()
+        if not self.prompts:
+            self._open_journal()
         self.prompts.append("\n".join(texts(blocks)))
         self.record(prompt=blocks)
 
-    def open_journal(self) -> None:
-        """Keep from now on what happens. Where nothing can be written, such as in a read-only home, nothing is kept."""
-        try:
-            path = _path(self.id)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._journal = FileIO(path, "ab", opener=_open_private)
-            if path.stat().st_size:
-                self._journal.write(b"\n")  # the line before this may have been cut off
-        except OSError as error:
-            return self._stop_recording(error)
+    def _open_journal(self) -> None:
+        self._journal = _path(self.id)
+        with suppress(OSError):
+            self._journal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.record(session=self.id, cwd=str(self.cwd), chosen=self.chosen)
 
     def record(self, **event: Any) -> None:
-        """Write to the journal, if there is one."""
-        if self._journal is not None:
-            line = json.dumps({"at": datetime.now(UTC).isoformat(), **event}) + "\n"
-            try:
-                self._journal.write(line.encode())
-            except OSError as error:
-                self._stop_recording(error)
+        """Write to the journal, if there is one. Where nothing can be written (a read-only home), nothing is kept.
+
+        The line break comes first: the line before this may have been cut off.
+        """
+        if self._journal is None:
+            return
+        line = "\n" + json.dumps({"at": datetime.now(UTC).isoformat(), **event})
+        try:
+            with open(self._journal, "a", opener=_open_private) as journal:
+                journal.write(line)
+        except OSError as error:
+            self.close()
+            sys.stderr.write(f"demo agent: sessions are not kept: {error}\n")
 
     def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
+        """Keep nothing any more."""
         self._journal = None
-
-    def _stop_recording(self, error: OSError) -> None:
-        self.close()
-        sys.stderr.write(f"demo agent: sessions are not kept: {error}\n")
 
 
 def texts(blocks: Sequence[Any]) -> list[str]:
@@ -182,33 +173,26 @@ def texts(blocks: Sequence[Any]) -> list[str]:
 # -- saved sessions -------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Past:
     """A saved session; `records` are the lines of its journal."""
 
     id: str
-    cwd: str = ""
-    chosen: Json = field(default_factory=dict)
-    prompts: list[str] = field(default_factory=list)
-    records: list[Json] = field(default_factory=list)
+    records: Sequence[Json] = ()
 
-    def add(self, record: Json) -> None:
-        self.cwd = record.get("cwd", self.cwd)
-        self.chosen |= record.get("chosen", {})
-        if "prompt" in record:
-            self.prompts.append("\n".join(texts(record["prompt"])))
-        self.records.append(record)
+    @property
+    def prompts(self) -> list[str]:
+        return ["\n".join(texts(record["prompt"])) for record in self.records if "prompt" in record]
 
-    def updates(self) -> Iterator[Json]:
-        for record in self.records:
-            if isinstance(update := record.get("update"), dict):
-                yield update
+    def newest(self, name: str, default: Any = None) -> Any:
+        """What the last record with that member says."""
+        return next((record[name] for record in reversed(self.records) if name in record), default)
 
     def replay(self) -> Iterator[Json]:
         """The updates that show the conversation again."""
         for record in self.records:
             for block in record.get("prompt", ()):
-                if isinstance(block, dict) and block.get("type") not in ("image", "audio"):
+                if block["type"] not in ("image", "audio"):
                     yield {"sessionUpdate": "user_message_chunk", "content": block}
             update = record.get("update")
             if isinstance(update, dict) and update.get("sessionUpdate") in REPLAYED:
@@ -225,16 +209,25 @@ def load(id: Any) -> Past | None:
     """The saved session `id`; None if there is none with a prompt."""
     if not isinstance(id, str) or not _ID.fullmatch(id):
         return None
-    past = Past(id)
     with suppress(FileNotFoundError, NotADirectoryError), _path(id).open("rb") as lines:
-        for record in _records(lines):
-            past.add(record)
-    return past if past.prompts else None
+        past = Past(id, list(_records(lines)))
+        return past if past.prompts else None
+    return None
 
 
 def list_saved() -> list[Json]:
     """All saved sessions, the newest first, as `session/list` describes them."""
-    found = filter(None, map(_summary, _folder().glob("*.jsonl")))
+    saved = filter(None, (load(path.stem) for path in (home() / "sessions").glob("*.jsonl")))
+    found = [
+        {
+            "sessionId": past.id,
+            "cwd": past.newest("cwd", ""),
+            "title": title(past.prompts),
+            # Of the last prompt: what follows its answer must not change the order between two pages.
+            "updatedAt": next(record["at"] for record in reversed(past.records) if "prompt" in record),
+        }
+        for past in saved
+    ]
     return sorted(found, key=lambda session: (session["updatedAt"], session["sessionId"]), reverse=True)
 
 
@@ -253,25 +246,7 @@ def home() -> Path:
     return Path(state) / "copilot-kernel-demo"
 
 
-def _summary(path: Path) -> Json | None:
-    """Reads only the two ends of the file. None if there is no prompt in it."""
-    past = Past(path.stem)
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        for record in _records(file):
-            past.add(record)
-            if past.prompts:
-                updated = _last_time(file) or record["at"]
-                return {"sessionId": past.id, "cwd": past.cwd, "title": title(past.prompts), "updatedAt": updated}
-    return None
-
-
-def _last_time(file: Any) -> str:
-    file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-    return max((record["at"] for record in _records(file)), default="")
-
-
 def _records(lines: Iterable[bytes]) -> Iterator[Json]:
-    """The records of a journal, without lines that were cut off."""
     for line in lines:
         with suppress(ValueError):
             record = json.loads(line)
@@ -280,11 +255,7 @@ def _records(lines: Iterable[bytes]) -> Iterator[Json]:
 
 
 def _path(id: str) -> Path:
-    return _folder() / f"{id}.jsonl"
-
-
-def _folder() -> Path:
-    return home() / "sessions"
+    return home() / "sessions" / f"{id}.jsonl"
 
 
 def _open_private(path: str, flags: int) -> int:

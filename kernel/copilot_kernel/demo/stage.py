@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 
+from ..acp.connection import RpcConnection
 from ..errors import AgentRefused
 from .session import Json, Session
 
@@ -17,22 +18,10 @@ WORD_SECONDS = 0.012
 """Seconds between two words of a streamed text; the environment variable `COPILOT_DEMO_PACE` overrides it."""
 CONTEXT_TOKENS = 32_000
 
-OPTION_NAMES = {
-    "allow_once": "Allow once",
-    "allow_always": "Always allow",
-    "reject_once": "Deny",
-    "reject_always": "Always deny",
-}
-
-
-class Client(Protocol):
-    """What an agent needs of its connection to the client; an `acp.connection.Connection` has it."""
-
-    async def notify(self, method: str, params: Json) -> None:
-        """Send a notification. Raises AgentExited."""
-
-    async def request(self, method: str, params: Json, *, cancel: bool = True) -> Any:
-        """Send a request; its result. `cancel`: tell the client if this call is cancelled. Raises AgentRefused."""
+OPTIONS: list[Json] = [
+    {"optionId": kind, "kind": kind, "name": name}
+    for kind, name in (("allow_once", "Allow once"), ("allow_always", "Always allow"), ("reject_once", "Deny"))
+]
 
 
 class TurnEnded(Exception):
@@ -45,9 +34,6 @@ class TurnEnded(Exception):
 
 class Rejected(TurnEnded):
     """The user said no: the tool call has failed, and the turn ends."""
-
-    def __init__(self) -> None:
-        super().__init__("end_turn")
 
 
 def text_block(text: str) -> Json:
@@ -64,16 +50,6 @@ def content(text: str) -> list[Json]:
     return [{"type": "content", "content": text_block(text)}]
 
 
-def options(kinds: Sequence[str]) -> list[Json]:
-    """Permission options from `kind` or `kind=Name`; a kind that comes again gets an id of its own (`allow_once_2`)."""
-    made: list[Json] = []
-    for kind, _, name in (item.strip().partition("=") for item in kinds):
-        times = 1 + sum(option["kind"] == kind for option in made)
-        id = kind if times == 1 else f"{kind}_{times}"
-        made.append({"optionId": id, "kind": kind, "name": name or OPTION_NAMES.get(kind, kind)})
-    return made
-
-
 def chosen(answer: Any, offered: Sequence[Json]) -> tuple[str, str]:
     """Id and kind of the option that was chosen; the kind may be `cancelled`, or `invalid` for what was not offered."""
     match answer:
@@ -88,11 +64,11 @@ def chosen(answer: Any, offered: Sequence[Json]) -> tuple[str, str]:
 class Stage:
     """One running prompt. Questions offer `options`; the updates in `afterwards` are sent after the prompt's answer."""
 
-    client: Client
+    client: RpcConnection
     session: Session
     blocks: Sequence[Any]
     directives: Mapping[str, Directive]
-    options: list[Json] = field(default_factory=lambda: options(["allow_once", "allow_always", "reject_once"]))
+    options: list[Json] = field(default_factory=lambda: OPTIONS)
     afterwards: list[Json] = field(default_factory=list)
 
     async def send(self, update: Any) -> None:
@@ -124,9 +100,9 @@ class Stage:
         ]
         await self.send({"sessionUpdate": "plan", "entries": entries})
 
-    async def usage(self, used: int, size: int = CONTEXT_TOKENS) -> None:
+    async def usage(self, used: int) -> None:
         """Send how much of the context is used, in tokens."""
-        await self.send({"sessionUpdate": "usage_update", "used": used, "size": size})
+        await self.send({"sessionUpdate": "usage_update", "used": used, "size": CONTEXT_TOKENS})
 
     async def begin(self, kind: str, title: str, raw_input: Any, **more: Any) -> str:
         """Begin a tool call; `more` are other members of it. Returns its id."""
@@ -161,7 +137,7 @@ class Stage:
         elif kind != "allow_once":
             output = {"message": f"This was rejected ({option}).", "code": "rejected"}
             await self.change(id, status="failed", rawOutput=output)
-            raise Rejected
+            raise Rejected("end_turn")
         return option
 
 

@@ -13,6 +13,7 @@ from .rulebook import NAME_OF, Rule
 
 ACCEPT_EDITS = "acceptEdits"
 BYPASS = "bypassPermissions"
+_HTTP = re.compile(r"https?://[!-~]+\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +103,7 @@ def _address_grant(request: PolicyRequest) -> Grant:
 
 
 def _covers_addresses(rule: Rule, urls: Iterable[str]) -> bool:
-    return rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _is_http, urls))
-
-
-def _is_http(url: str) -> bool:
-    return bool(re.fullmatch(r"https?://[!-~]+", url, re.IGNORECASE))
+    return rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _HTTP.match, urls))
 
 
 def _file_grant(request: PolicyRequest) -> Grant:

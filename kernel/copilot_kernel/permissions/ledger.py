@@ -51,7 +51,7 @@ class Ledger:
 
     def acted(self, call: ToolCall, outcome: LedgerOutcome, reason: str) -> Ledger:
         """With something that the agent did without a question, or against the answer."""
-        return self._with(call, outcome, "nobody", "", reason)
+        return self._with(call, outcome, "none", "", reason)
 
     def _with(self, call: ToolCall, outcome: LedgerOutcome, by: AnsweredBy, rule: str, reason: str) -> Ledger:
         entry = LedgerEntry(self.count + 1, call.turn, subject_of(call), outcome, by, rule, reason)

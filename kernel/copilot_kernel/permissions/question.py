@@ -8,7 +8,7 @@ from typing import Literal
 from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 
-AnsweredBy = Literal["you", "rule", "mode", "nobody", "cancel"]
+AnsweredBy = Literal["you", "rule", "mode", "none", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from .raw import as_json
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DRAWING = "image/svg+xml"
-_SOUNDS = frozenset(f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4"))
+IMAGES = _PICTURES | {_DRAWING}
+SOUNDS = frozenset(f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4"))
 MAX_SHOWN_CHARS = 20_000_000
 """Of base64; larger data is named, not shown."""
 MAX_SAVED_CHARS = 7_000_000
@@ -40,10 +41,10 @@ def attachment_html(block: Block) -> str:
     match _as_media(block):
         case TextBlock(text=text):
             return to_html(text)
-        case ImageBlock() as image:
-            return image_html(image)
-        case AudioBlock(data=data, mime_type=mime_type):
-            return _sound_html(data, mime_type)
+        case ImageBlock(data="", uri=uri, mime_type=mime_type) if uri:
+            return card(row("▨", _link_html(ResourceLink(uri, "image")), muted(mime_type)))
+        case ImageBlock() | AudioBlock() as media:
+            return _media_html(media)
         case ResourceLink() as link:
             return card(row("⇗", _link_html(link), muted(_remarks(link))))
         case EmbeddedResource() as resource:
@@ -71,23 +72,20 @@ def attachment_text(block: Block) -> str:
             return f"[unsupported content]\n{visible_text(shortened(as_json(raw)))}"
 
 
-def image_html(image: ImageBlock) -> str:
-    """The image itself from its data; SVG too, since an `img` runs no script."""
-    if image.uri and not image.data:
-        return card(row("▨", _link_html(ResourceLink(image.uri, "image")), muted(image.mime_type)))
-    data = _valid(image.data) if image.mime_type in _PICTURES | {_DRAWING} else ""
+def _media_html(media: ImageBlock | AudioBlock) -> str:
+    """The image or sound itself from its data; SVG too, since an `img` runs no script."""
+    is_image, mime_type = isinstance(media, ImageBlock), media.mime_type
+    data = _valid(media.data) if mime_type in (IMAGES if is_image else SOUNDS) else ""
     if not data:
-        saving = _save_html(image.data, image.uri, image.mime_type)
-        return card(row("▨", muted(f"{attachment_text(image)} cannot be shown"), saving))
-    return f'<img src="data:{image.mime_type};base64,{data}" alt="{escape(image.mime_type)}">'
-
-
-def _sound_html(data: str, mime_type: str) -> str:
-    valid = _valid(data) if mime_type in _SOUNDS else ""
-    if not valid:
-        remark = muted(f"[{one_line(mime_type)}, {_size(data)}] cannot be played")
-        return card(row("♪", remark, _save_html(data, "", mime_type)))
-    return f'<audio controls="controls" src="data:{mime_type};base64,{valid}"></audio>'
+        mark, verb = ("▨", "shown") if is_image else ("♪", "played")
+        saving = _save_html(media.data, getattr(media, "uri", ""), mime_type)
+        return card(row(mark, muted(f"{attachment_text(media)} cannot be {verb}"), saving))
+    source = f"data:{mime_type};base64,{data}"
+    return (
+        f'<img src="{source}" alt="{escape(mime_type)}">'
+        if is_image
+        else f'<audio controls="controls" src="{source}"></audio>'
+    )
 
 
 def _resource_html(resource: EmbeddedResource) -> str:
@@ -105,9 +103,9 @@ def _as_media(block: Block) -> Block:
     data = block.blob
     if data is None and block.mime_type == _DRAWING:
         data = base64.b64encode(clean(block.text or "").encode()).decode("ascii")
-    if data and block.mime_type in _PICTURES | {_DRAWING}:
+    if data and block.mime_type in IMAGES:
         return ImageBlock(data, block.mime_type, block.uri)
-    return AudioBlock(data, block.mime_type) if data and block.mime_type in _SOUNDS else block
+    return AudioBlock(data, block.mime_type) if data and block.mime_type in SOUNDS else block
 
 
 def _save_html(data: str, uri: str, mime_type: str) -> str:

@@ -8,14 +8,14 @@ the next piece. Without a line end within eight times the size, it ends at a spa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .markdown import to_html
 from .plain import split_lines
 
 KIB = 1024
+# (number of the first piece beyond, characters).
 _SIZES = ((16, 16 * KIB), (29, 64 * KIB), (33, 256 * KIB))
-"""(number of the first piece beyond, characters)."""
 _LAST_SIZE = KIB * KIB
 _PARAGRAPH_SIZE = 2 * KIB
 _FENCE = re.compile(r"(?P<lead>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)")
@@ -32,48 +32,43 @@ class Blocks:
     def __init__(self, size: Callable[[int], int] = piece_size) -> None:
         self._size = size
         self._number = 0
+        # The line that opened the current fence; empty outside a fence.
         self._fence = ""
-        """The line that opened the current fence; empty outside a fence."""
-        self._start(())
+        self._start()
 
     def feed(self, text: str) -> list[str]:
         """Add `text` and return the pieces that it finished. Linear in the text, whatever the chunks."""
-        pieces: list[str] = []
-        for part in split_lines(text):
-            self._take(part, pieces)
-        return pieces
+        return [piece for part in split_lines(text) for piece in self._take(part)]
 
     @property
     def tail(self) -> str:
         """The text after the last finished piece."""
         return "".join((*self._lines, *self._line))
 
-    def _start(self, lines: tuple[str, ...]) -> None:
-        self._lines = list(lines)
-        """Whole lines, each with its end."""
+    def _start(self) -> None:
+        # Whole lines, each with its end, and the parts of the unfinished last one.
+        self._lines = [self._fence] if self._fence else []
         self._line: list[str] = []
-        """Parts of the unfinished last line."""
+        # Characters of the piece, without a reopened fence.
         self._length = 0
-        """Characters of the piece, without a reopened fence."""
         self._after_blank = False
 
-    def _take(self, part: str, pieces: list[str]) -> None:
-        """Add `part` of one line, perhaps with its end."""
+    def _take(self, part: str) -> Iterator[str]:
+        """`part` belongs to one line, and perhaps has its end."""
         if not self._line and self._ends_before(part):
-            pieces.append(self._cut())
-        size = 8 * self._size(self._number)
-        while self._length + len(part) > size:
-            free = size - self._length
-            self._add(part[:free])
-            pieces.append(self._cut_line())
-            part, size = part[free:], 8 * self._size(self._number)
-        self._add(part)
-        if part.endswith("\n"):
-            self._end_line()
-
-    def _add(self, part: str) -> None:
+            yield self._cut()
+        while self._length + len(part) > (limit := 8 * self._size(self._number)):
+            free = limit - self._length
+            yield self._cut_line("".join((*self._line, part[:free])))
+            part = part[free:]
         self._line.append(part)
         self._length += len(part)
+        if part.endswith("\n"):
+            line = "".join(self._line)
+            self._lines.append(line)
+            self._line = []
+            self._after_blank = not line.strip()
+            self._fence = _fence_after(line, self._fence)
 
     def _ends_before(self, part: str) -> bool:
         size = self._size(self._number)
@@ -81,32 +76,19 @@ class Blocks:
             return True
         return self._length >= size and self._after_blank and not self._fence and not part[0].isspace()
 
-    def _end_line(self) -> None:
-        line = "".join(self._line)
-        self._lines.append(line)
-        self._line = []
-        self._after_blank = not line.strip()
-        self._fence = _fence_after(line, self._fence)
-
     def _cut(self) -> str:
-        """The whole lines as a piece."""
         piece = "".join(self._lines) + _closing(self._fence)
         self._number += 1
-        self._start((self._fence,) if self._fence else ())
+        self._start()
         return piece
 
-    def _cut_line(self) -> str:
-        """Everything so far as a piece, although its last line is unfinished."""
-        line = "".join(self._line)
+    def _cut_line(self, line: str) -> str:
+        """Everything so far as a piece, with the unfinished last `line` up to a space."""
         space = line.rfind(" ", len(line) // 2) + 1 or len(line)
         self._lines.append(line[:space] + ("\n" if self._fence else ""))
         piece = self._cut()
-        self._add(line[space:])
+        self._line, self._length = [line[space:]], len(line) - space
         return piece
-
-
-def _paragraphs() -> Blocks:
-    return Blocks(lambda number: _PARAGRAPH_SIZE)
 
 
 class StreamedHtml:
@@ -114,7 +96,10 @@ class StreamedHtml:
 
     def __init__(self) -> None:
         self._pieces = Blocks()
-        self._paragraphs = _paragraphs()
+        self._start()
+
+    def _start(self) -> None:
+        self._paragraphs = Blocks(lambda number: _PARAGRAPH_SIZE)
         self._waiting: list[str] = []
         self._finished: list[str] = []
 
@@ -122,7 +107,7 @@ class StreamedHtml:
         """Add `text` and return the markdown of the pieces that it finished, each to be rendered as a whole."""
         pieces = self._pieces.feed(text)
         if pieces:
-            self._paragraphs, self._waiting, self._finished = _paragraphs(), [], []
+            self._start()
             text = self._pieces.tail
         self._waiting += self._paragraphs.feed(text)
         return pieces

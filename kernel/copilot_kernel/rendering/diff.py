@@ -11,18 +11,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Literal, cast
 
-from ..acp.messages import Diff
 from .markup import ADDED, FONT, GREY, REMOVED, TINT, escape, exposed, fold, lines, muted, named, pre
 from .plain import split_lines, visible_line, visible_text
 
 Mark = Literal["+", "-", " ", "@"]
-Group = Sequence[tuple[str, int, int, int, int]]
-"""Opcodes of difflib."""
+Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
 
 CONTEXT = 3
 MAX_LINES, MAX_CHARS = 5_000, 400_000
@@ -44,41 +42,34 @@ _BOX = (
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a change. `old` and `new` count from 1; mark @ starts a hunk and holds its heading."""
+    """One line of a change. `old` and `new` count from 1; mark @ starts a hunk and holds its heading.
+
+    `ends`: a newline follows.
+    """
 
     mark: Mark
     text: str
     old: int | None = None
     new: int | None = None
     ends: bool = True
-    """Whether a newline follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one file."""
+    """What happens to one file.
+
+    `is_excerpt`: line numbers start at the text that the agent sent, which may be only part of the file. `is_rough`: it
+    was too long to match line by line.
+    """
 
     lines: tuple[DiffLine, ...]
     what: Literal["new file", "deleted", "changed"] = "changed"
-    is_whole: bool = False
-    """Line numbers are those of the file; otherwise they count within the text that the agent sent."""
+    is_excerpt: bool = False
     is_rough: bool = False
-    """Too long to match line by line."""
 
-    @property
-    def added(self) -> int:
-        """Number of new lines."""
-        return sum(line.mark == "+" for line in self.lines)
-
-    @property
-    def removed(self) -> int:
-        """Number of removed lines."""
-        return sum(line.mark == "-" for line in self.lines)
-
-    @property
-    def is_excerpt(self) -> bool:
-        """The line numbers may not be those of the file."""
-        return not self.is_whole and bool(self.lines)
+    def count(self, mark: Mark) -> int:
+        """Number of lines with that mark."""
+        return sum(line.mark == mark for line in self.lines)
 
     def same_edit(self, other: Change) -> bool:
         """Both add and remove the same lines, whatever the context."""
@@ -91,36 +82,34 @@ class Change:
 # -- reading and computing ---------------------------------------------------------------------------------------------
 
 
-def change_of(diff: Diff) -> Change:
-    """The change that the agent described by two texts."""
-    return between(diff.old_text, diff.new_text)
-
-
 @lru_cache(maxsize=32)
 def between(old: str | None, new: str) -> Change:
     """The change from `old` (None or empty: a new file) to `new`."""
     if not old:
-        added = tuple(_numbered("+", split_lines(new)))
-        return Change((DiffLine("@", ""), *added) if added else (), "new file", is_whole=True)
+        added = tuple(_hunk((("+", line) for line in split_lines(new)), 1, 1)) if new else ()
+        return Change(added, "new file")
     open_end = "" if old.endswith("\n") or new.endswith("\n") or not new else "\n"
     before, after = split_lines(old + open_end), split_lines(new + open_end)
     start, end = _common_ends(before, after)
-    first, last_old, last_new = max(start - CONTEXT, 0), len(before) - end, len(after) - end
-    is_rough = _is_too_long(before[start:last_old], after[start:last_new])
-    shorter_old, shorter_new = before[first : last_old + CONTEXT], after[first : last_new + CONTEXT]
-    groups: Iterable[Group]
+    differing = [*before[start : len(before) - end], *after[start : len(after) - end]]
+    is_rough = len(differing) > MAX_LINES or sum(map(len, differing)) > MAX_CHARS
+    first, tail = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
+    before, after = before[first : len(before) - tail], after[first : len(after) - tail]
+    groups: Iterable[Opcodes]
     if is_rough:
-        groups = [_replaced(shorter_old, shorter_new, start - first)]
+        groups = [_replaced(before, after, start - first, end - tail)]
     else:
-        groups = difflib.SequenceMatcher(None, shorter_old, shorter_new).get_grouped_opcodes(CONTEXT)
-    return Change(
-        tuple(line for group in groups for line in _hunk_lines(before, after, first, group)), is_rough=is_rough
-    )
+        groups = difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
+    changed: list[DiffLine] = []
+    for group in groups:
+        _, old_start, _, new_start, _ = group[0]
+        changed += _hunk(_marked(before, after, group), first + old_start + 1, first + new_start + 1)
+    return Change(tuple(changed), is_excerpt=bool(changed), is_rough=is_rough)
 
 
 def parse_unified(text: str) -> Change | None:
     """The change in a unified diff (plain or of git); None if `text` is not one, or is about several files."""
-    head, *hunks = re.split(r"^(?=@@ )", text, flags=re.MULTILINE)
+    head, *hunks = re.split(r"^(?=@@ )", text.strip("\n"), flags=re.MULTILINE)
     if not hunks or any(line and not _HEADER.match(line) for line in head.splitlines()):
         return None
     parsed: list[DiffLine] = []
@@ -129,7 +118,7 @@ def parse_unified(text: str) -> Change | None:
         if found is None:
             return None
         parsed += found
-    return Change(tuple(parsed), _fate(head, hunks[0].startswith("@@ -0,0 ")), is_whole=True)
+    return Change(tuple(parsed), _fate(head, hunks[0].startswith("@@ -0,0 ")))
 
 
 def unified(change: Change, path: str) -> str:
@@ -139,9 +128,8 @@ def unified(change: Change, path: str) -> str:
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change.lines)))
 
 
-def _replaced(before: list[str], after: list[str], start: int) -> Group:
-    """Everything between the `start` common lines and the common end is replaced."""
-    end = _common_ends(before[start:], after[start:])[1]
+def _replaced(before: list[str], after: list[str], start: int, end: int) -> Opcodes:
+    """Everything between the first `start` and the last `end` lines is replaced."""
     old, new = len(before) - end, len(after) - end
     return [
         ("equal", 0, start, 0, start),
@@ -150,57 +138,45 @@ def _replaced(before: list[str], after: list[str], start: int) -> Group:
     ]
 
 
-def _hunk_lines(before: list[str], after: list[str], first: int, group: Group) -> Iterator[DiffLine]:
-    yield DiffLine("@", "", group[0][1] + first + 1, group[0][3] + first + 1)
-    for tag, *places in group:
-        a, b, c, d = (place + first for place in places)
-        if tag == "equal":
-            yield from _numbered(" ", before[a:b], a, c)
-        else:
-            yield from _numbered("-", before[a:b], a, c)
-            yield from _numbered("+", after[c:d], a, c)
+def _marked(before: list[str], after: list[str], opcodes: Opcodes) -> Iterator[tuple[Mark, str]]:
+    for tag, old, old_end, new, new_end in opcodes:
+        yield from ((" " if tag == "equal" else "-", line) for line in before[old:old_end])
+        if tag != "equal":
+            yield from (("+", line) for line in after[new:new_end])
 
 
-def _numbered(mark: Mark, texts: Iterable[str], old: int = 0, new: int = 0) -> Iterator[DiffLine]:
-    for offset, text in enumerate(texts, 1):
+def _hunk(marked: Iterable[tuple[Mark, str]], old: int, new: int, heading: str = "") -> Iterator[DiffLine]:
+    """Lines (with their ends) and their marks, numbered from `old` and `new` on."""
+    yield DiffLine("@", heading, old, new)
+    for mark, text in marked:
+        is_old, is_new = mark != "+", mark != "-"
         yield DiffLine(
-            mark,
-            text.removesuffix("\n"),
-            old + offset if mark != "+" else None,
-            new + offset if mark != "-" else None,
-            text.endswith("\n"),
+            mark, text.removesuffix("\n"), old if is_old else None, new if is_new else None, text.endswith("\n")
         )
+        old, new = old + is_old, new + is_new
 
 
 def _common_ends(before: list[str], after: list[str]) -> tuple[int, int]:
-    """How many lines are equal at the start and at the end."""
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
     return start, end
 
 
-def _is_too_long(before: list[str], after: list[str]) -> bool:
-    return len(before) + len(after) > MAX_LINES or sum(map(len, before)) + sum(map(len, after)) > MAX_CHARS
-
-
 def _parse_hunk(hunk: str) -> list[DiffLine] | None:
     found = _HUNK.match(hunk)
     if found is None:
         return None
-    old, new = int(found[1][:12]), int(found[3][:12])
-    parsed = [DiffLine("@", found[5].strip(), old, new)]
+    marked: list[tuple[Mark, str]] = []
     for text in hunk.removesuffix("\n").split("\n")[1:]:
         mark = text[:1] or " "
-        if mark == "\\":
-            parsed[-1] = replace(parsed[-1], ends=False)
+        if mark == "\\" and marked:
+            marked[-1] = marked[-1][0], marked[-1][1].removesuffix("\n")
         elif mark in "+- ":
-            numbers = old if mark != "+" else None, new if mark != "-" else None
-            parsed.append(DiffLine(cast(Mark, mark), text[1:], *numbers))
-            old, new = old + (mark != "+"), new + (mark != "-")
+            marked.append((cast(Mark, mark), f"{text[1:]}\n"))
         else:
             return None
-    return parsed
+    return list(_hunk(marked, int(found[1][:12]), int(found[3][:12]), found[5].strip()))
 
 
 def _fate(head: str, starts_empty: bool) -> Literal["new file", "deleted", "changed"]:
@@ -234,7 +210,7 @@ def _range(numbers: list[int], first: int | None) -> str:
 
 def diff_html(change: Change, path: str, is_named: bool = False) -> str:
     """The change of a tool call, folded when long. `is_named`: path and remarks stand above it already."""
-    body = change_html(change)
+    body = _change_html(change)
     summary = muted("change") if is_named else f"{named(path, 'font-weight:bold')} {remarks(change)}"
     if len(change.lines) > FOLD_LINES:
         return fold(summary, body)
@@ -265,12 +241,11 @@ def amount(change: Change) -> str:
     """`+2 −1`; `no difference` if nothing changes."""
     if not change.lines:
         return "empty" if change.what == "new file" else "no difference"
-    counts = (("+", change.added), ("−", change.removed))
+    counts = (("+", change.count("+")), ("−", change.count("-")))
     return " ".join(f"{sign}{count}" for sign, count in counts if count)
 
 
-def change_html(change: Change) -> str:
-    """The lines of a tool call's change."""
+def _change_html(change: Change) -> str:
     if not change.lines:
         return ""
     width, left_out = _number_width(change), len(change.lines) - MAX_SHOWN_LINES
@@ -297,7 +272,6 @@ def _rows(change: Change, width: int) -> Iterator[str]:
 
 
 def _blocks(changed: Iterable[DiffLine]) -> Iterator[list[DiffLine]]:
-    """Each: what is removed, then what is added in its place."""
     block: list[DiffLine] = []
     for line in changed:
         if line.mark == "-" and block and block[-1].mark == "+":
@@ -336,5 +310,4 @@ def _number_width(change: Change) -> int:
 
 
 def _with_return(text: str) -> str:
-    """A carriage return at the end of a line, made visible."""
     return f"{text[:-1]}⟨CR⟩" if text.endswith("\r") else text

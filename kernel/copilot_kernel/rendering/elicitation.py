@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField, Value
@@ -27,7 +29,9 @@ from .markup import (
     without_buttons,
 )
 from .plain import one_line, visible_text
-from .question import OPEN
+from .question import OPEN, find_index
+
+T = TypeVar("T")
 
 SECRET = "This seems to ask for a password or key. Don't enter one: the agent and this notebook would keep it."
 NOT_OPENED = "Nothing opens by itself: open the link if you trust it, then say here whether you agreed."
@@ -39,6 +43,10 @@ MAX_ATTEMPTS = 10
 _MAX_VALUE_CHARS = 80
 _WEB = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
 _BEGIN = {"form": "1) Answer  2) Decline: ", "url": "1) Agree  2) Decline: "}
+_BEGIN_ANSWERS = {
+    **dict.fromkeys(("1", "answer", "agree", "yes", "y"), True),
+    **dict.fromkeys(("2", "decline", "no", "n"), False),
+}
 _FORMATS = {
     "email": "an e-mail address",
     "uri": "a URL with its scheme, such as https://example.org",
@@ -52,7 +60,10 @@ _YES, _NO = frozenset({"y", "yes", "true", "1"}), frozenset({"n", "no", "false",
 
 def render_elicitation(request: Elicitation) -> Bundle:
     """The request without its inputs and buttons, as it is kept in a notebook; the fields show only without inputs."""
-    fields = "".join(map(_field_html, request.fields))
+    fields = ""
+    for field in request.fields:
+        fields += row(f'<span style="font-weight:bold">{exposed(one_line(field.label))}</span>', muted(hint(field)))
+        fields += "".join(f'<div style="margin-left:20px">{exposed(choice_text(each))}</div>' for each in field.choices)
     body = "".join(_parts_html(request)) + without_buttons(fields + muted(OPEN))
     return bundle(card(body, AMBER, ASKED), f"{elicitation_text(request)}\n{OPEN}")
 
@@ -148,11 +159,6 @@ def _host(url: str) -> str:
     return host if host == ascii_host else f"{host} ({ascii_host})"
 
 
-def _field_html(field: FormField) -> str:
-    head = row(f'<span style="font-weight:bold">{exposed(one_line(field.label))}</span>', muted(hint(field)))
-    return head + "".join(f'<div style="margin-left:20px">{exposed(choice_text(each))}</div>' for each in field.choices)
-
-
 def _warnings(request: Elicitation) -> Iterator[str]:
     if request.mode == "url" and not _WEB.match(request.url):
         yield UNSAFE
@@ -191,53 +197,44 @@ def _value_text(field: FormField, value: Value) -> str:
 # -- line by line ----------------------------------------------------------------------------------------------------
 
 
-class Interview:
-    """Asks for one request line by line, where there are no widgets; the caller shows `prompt` and reads the lines."""
+async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer | None:
+    """Ask for one request line by line, where there are no widgets; None at the end of input (`ask`: EOFError)."""
+    values: dict[str, Value] = {}
+    try:
+        if not await _asked(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
+            return ElicitationAnswer("decline")
+        for field in request.fields:
+            value = await _asked(ask, _field_prompt(field), partial(_value, field))
+            if value is not None:
+                values[field.name] = value
+    except EOFError:
+        return None
+    return ElicitationAnswer("accept", values)
 
-    def __init__(self, request: Elicitation) -> None:
-        self._request = request
-        self._left = list(request.fields)
-        self._values: dict[str, Value] = {}
-        self._begun = False
-        self._mistake = ""
-        self._attempts = 0
 
-    @property
-    def prompt(self) -> str:
-        """What to ask next, after what was wrong with the last line."""
-        question = _field_prompt(self._left[0]) if self._begun else _BEGIN.get(self._request.mode, _BEGIN["form"])
-        return f"{self._mistake} {question}" if self._mistake else question
-
-    def take(self, line: str) -> ElicitationAnswer | None:
-        """Take `line` as the answer to `prompt`. Returns None while there is more to ask."""
+async def _asked(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
+    """The first line that `read` takes; before the next one, what was wrong with the last."""
+    mistake = ""
+    for _ in range(MAX_ATTEMPTS):
+        line = await ask(mistake + prompt)
         try:
-            answer = self._next(line) if self._begun else self._begin(line)
-        except InputError as mistake:
-            self._mistake = str(mistake)
-            self._attempts += 1
-            return NOT_ANSWERED if self._attempts >= MAX_ATTEMPTS else None
-        self._mistake, self._attempts = "", 0
-        return answer
+            return read(line)
+        except InputError as error:
+            mistake = f"{error} "
+    raise EOFError("no valid line was typed")
 
-    def _begin(self, line: str) -> ElicitationAnswer | None:
-        match line.strip().casefold():
-            case "2" | "decline" | "no" | "n":
-                return ElicitationAnswer("decline")
-            case "1" | "answer" | "agree" | "yes" | "y":
-                self._begun = True
-                return self._end()
+
+def _agrees(line: str) -> bool:
+    word = line.strip().casefold()
+    if word not in _BEGIN_ANSWERS:
         raise InputError("Type 1 or 2.")
+    return _BEGIN_ANSWERS[word]
 
-    def _next(self, line: str) -> ElicitationAnswer | None:
-        field = self._left[0]
-        value = field.default if not line.strip() and field.default is not None else check(field, _read(field, line))
-        if value is not None:
-            self._values[field.name] = value
-        del self._left[0]
-        return self._end()
 
-    def _end(self) -> ElicitationAnswer | None:
-        return None if self._left else ElicitationAnswer("accept", dict(self._values))
+def _value(field: FormField, line: str) -> Value | None:
+    if not line.strip() and field.default is not None:
+        return field.default
+    return check(field, _read(field, line))
 
 
 def _field_prompt(field: FormField) -> str:
@@ -275,16 +272,9 @@ def _read(field: FormField, line: str) -> Entered:
 
 
 def _choice_index(field: FormField, typed: str) -> int:
-    """By number, or by a title or value that only one choice has."""
-    numbers = [str(number) for number in range(1, len(field.choices) + 1)]
-    if typed in numbers:
-        return numbers.index(typed)
-    word = typed.casefold()
-    found = [
-        index
-        for index, choice in enumerate(field.choices)
-        if word in (choice.value.casefold(), one_line(choice.title).casefold())
-    ]
-    if len(found) != 1:
+    """By number, or by a value or title that only one choice has."""
+    values, titles = [choice.value for choice in field.choices], [one_line(choice.title) for choice in field.choices]
+    index = find_index(typed, values, titles)
+    if index is None:
         raise InputError(f"Type a number from 1 to {len(field.choices)}.")
-    return found[0]
+    return index

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
 
-from ..acp.messages import PlanEntry, Speaker
+from ..acp.messages import Speaker
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from .attachment import attachment_html, render_attachment
 from .markdown import to_html
@@ -52,8 +51,6 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
             return render_plan(entry)
         case Notice():
             return render_notice(entry)
-        case _:
-            assert_never(entry)
 
 
 def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
@@ -61,10 +58,7 @@ def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
     html, text = [], []
     for entry in entries:
         rendered = render(entry, cwd)
-        if "text/html" not in rendered and isinstance(entry, Attachment):
-            html.append(attachment_html(entry.block))
-        else:
-            html.append(str(rendered["text/html"]))
+        html.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
         text.append(rendered["text/plain"])
     return bundle(lines(html), lines(text))
 
@@ -110,13 +104,9 @@ def render_plan(plan: Plan) -> Bundle:
     text = [" ".join(filter(None, (f"Plan ({count})", one_line(plan.description))))]
     for step in plan.entries:
         box, colour = _BOXES.get(step.status, ("☐", GREY))
-        html += _step_html(step, box, colour)
+        status = escape(step.status)
+        words = muted(step.content) if step.status == "completed" else escape(step.content)
+        high = span("high priority", f"color:{AMBER}") if step.priority == "high" else ""
+        html += row(f'<span style="color:{colour}" title="{status}" aria-label="{status}">{box}</span>', words, high)
         text.append(f"{box} {one_line(step.content)}{' (high priority)' * (step.priority == 'high')}")
     return bundle(card(html), lines(text))
-
-
-def _step_html(step: PlanEntry, box: str, colour: str) -> str:
-    status = escape(step.status)
-    words = muted(step.content) if step.status == "completed" else escape(step.content)
-    high = span("high priority", f"color:{AMBER}") if step.priority == "high" else ""
-    return row(f'<span style="color:{colour}" title="{status}" aria-label="{status}">{box}</span>', words, high)

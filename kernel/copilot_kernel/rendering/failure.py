@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from textwrap import dedent
-from typing import Any
 
 from ..acp.messages import AuthMethod
 from ..errors import AgentRefused, AuthRequired, CopilotError
@@ -15,57 +12,35 @@ from .markup import GREY, RED, Bundle, bundle, card, code, escape, fold, lines, 
 from .output import SHORT, ansi_text, shortened
 from .plain import clean, one_line
 from .raw import as_json
-from .wording import CELL, Wording
+from .report import CELL, Wording
 
 
 def render_failure(error: CopilotError, wording: Wording = CELL) -> Bundle:
     """The card for `error`, in the words of the front end that shows it."""
     title, hint = _title(error), wording.adapt(error.hint)
-    methods, again = [], ""
-    if isinstance(error, AuthRequired):
-        methods = [_sign_in_method(each) for each in error.methods if isinstance(each, AuthMethod | Mapping)]
-        again = f"Then {wording.retry}."
+    methods: tuple[AuthMethod, ...] = error.methods if isinstance(error, AuthRequired) else ()
+    again = f"Then {wording.retry}." if isinstance(error, AuthRequired) else ""
     details = ansi_text(_details(error))
     html = lines((
         row(span("✗", f"color:{RED}"), span(title, "font-weight:bold")),
         _hint_html(hint),
-        *(method.html() for method in methods),
+        *map(_sign_in_html, methods),
         row(escape(again)) if again else "",
         _details_html(details),
     ))  # fmt: skip
-    text = (f"✗ {clean(title)}", clean(hint), *(method.text() for method in methods), again, clean(details))
+    text = (f"✗ {clean(title)}", clean(hint), *map(_sign_in_text, methods), again, clean(details))
     return bundle(card(html, RED), lines(text))
 
 
-@dataclass(frozen=True, slots=True)
-class _SignInMethod:
-    name: str
-    description: str
-    command: str
-
-    def html(self) -> str:
-        """Name and description, and the command as a block that is easy to copy."""
-        words = row(_with_code(self.name), f'<span style="color:{GREY}">{_with_code(self.description)}</span>')
-        return words + (pre(escape(self.command)) if self.command else "")
-
-    def text(self) -> str:
-        """The same for a terminal."""
-        words = " · ".join(filter(None, (one_line(self.name), one_line(self.description))))
-        return lines((words, f"  {clean(self.command)}" if self.command else ""))
+def _sign_in_html(method: AuthMethod) -> str:
+    description = f'<span style="color:{GREY}">{_with_code(method.description)}</span>'
+    command = pre(escape(shlex.join(method.command))) if method.command else ""
+    return row(_with_code(method.name or method.id), description) + command
 
 
-def _sign_in_method(method: AuthMethod | Mapping[Any, Any]) -> _SignInMethod:
-    """Of what the agent offers; `_meta.terminal-auth` holds the command of agents that predate the specification's."""
-    if isinstance(method, AuthMethod):
-        return _SignInMethod(method.name or method.id, method.description, shlex.join(method.command))
-    name = str(method.get("name") or method.get("id") or "Sign in")
-    meta = method.get("_meta")
-    terminal = meta.get("terminal-auth") if isinstance(meta, Mapping) else None
-    command = ""
-    if isinstance(terminal, Mapping) and isinstance(terminal.get("command"), str):
-        args = terminal.get("args")
-        command = shlex.join([terminal["command"], *(map(str, args) if isinstance(args, list) else ())])
-    return _SignInMethod(name, str(method.get("description") or ""), command)
+def _sign_in_text(method: AuthMethod) -> str:
+    words = " · ".join(filter(None, (one_line(method.name or method.id), one_line(method.description))))
+    return lines((words, f"  {clean(shlex.join(method.command))}" if method.command else ""))
 
 
 def _title(error: CopilotError) -> str:
@@ -87,7 +62,6 @@ def _hint_html(hint: str) -> str:
 
 
 def _with_code(hint: str) -> str:
-    """What stands between backticks becomes code."""
     return "".join(code(part) if index % 2 else escape(part) for index, part in enumerate(hint.split("`")))
 
 
@@ -101,7 +75,6 @@ def _details(error: CopilotError) -> str:
 
 
 def _details_html(details: str) -> str:
-    """The last lines are shown without a click."""
     last = details.splitlines()[-SHORT:]
     whole = details.count("\n") < SHORT
     folded = "" if whole else fold(muted("the agent's last output"), pre(escape(details)))

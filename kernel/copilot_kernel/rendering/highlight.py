@@ -13,8 +13,8 @@ from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
+# Shown as a number of lines, across tokens.
 _LONG_GAP = re.compile(r"\n(?:[ \t\r]*\n){3}")
-"""Shown as a number of lines, across tokens."""
 _OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
 _WHOLE = "display:inline-block"
 MAX_CHARS = 50_000
@@ -95,13 +95,12 @@ def _in_colour(colour: str, body: str) -> str:
 
 def diff_lines(source: str) -> str:
     """Escaped lines of a unified diff, coloured by their first character."""
-    return "".join(_diff_line(line) for line in source.splitlines(keepends=True))
-
-
-def _diff_line(line: str) -> str:
-    style = "" if line.startswith(("+++", "---")) else _DIFF.get(line[:1], "")
-    text = exposed(line, gaps=False)
-    return f'<span style="{style}">{text}</span>' if style else text
+    shown = []
+    for line in source.splitlines(keepends=True):
+        style = "" if line.startswith(("+++", "---")) else _DIFF.get(line[:1], "")
+        text = exposed(line, gaps=False)
+        shown.append(f'<span style="{style}">{text}</span>' if style else text)
+    return "".join(shown)
 
 
 @lru_cache(maxsize=64)

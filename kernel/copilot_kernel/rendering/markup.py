@@ -48,9 +48,9 @@ def muted(text: object, title: object = "") -> str:
     return span(text, f"color:{GREY}", title) if text else ""
 
 
-def code(text: object, title: object = "") -> str:
+def code(text: object) -> str:
     """Exposed `text` as inline code."""
-    return f'<code style="{CODE}"{_title(title)}>{exposed(text)}</code>'
+    return f'<code style="{CODE}">{exposed(text)}</code>'
 
 
 def pre(body: str, style: str = "", name: str = "") -> str:

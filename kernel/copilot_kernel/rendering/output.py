@@ -7,7 +7,6 @@ are shown as codes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from .markup import AMBER, BLUE, GREEN, GREY, RED, exposed, fold, muted, pre
 from .plain import ESCAPE, visible_text, whole
@@ -70,7 +69,15 @@ def ansi_text(text: str) -> str:
 
 def ansi_html(text: str) -> str:
     """`text` as escaped HTML with coloured spans."""
-    return "".join(_spans(_final_lines(text)))
+    spans, style = "", dict[str, str]()
+    for index, part in enumerate(_SGR.split(_final_lines(text))):
+        if index % 2:
+            style = _styled(style, [int(code[:3] or 0) for code in part.split(";")])
+            continue
+        shown = exposed(ESCAPE.sub("", part), gaps=False)
+        written = ";".join(f"{name}:{value}" for name, value in style.items() if value)
+        spans += f'<span style="{written}">{shown}</span>' if shown and written else shown
+    return spans
 
 
 def _clipped(text: str, first: int, last: int) -> str:
@@ -108,17 +115,6 @@ def _without_backspaces(text: str) -> str:
         elif kept and len(kept[-1]) == 1 and kept[-1] != "\n":
             kept.pop()
     return "".join(kept)
-
-
-def _spans(text: str) -> Iterator[str]:
-    style: dict[str, str] = {}
-    for index, part in enumerate(_SGR.split(text)):
-        if index % 2:
-            style = _styled(style, [int(code[:3] or 0) for code in part.split(";")])
-            continue
-        shown = exposed(ESCAPE.sub("", part), gaps=False)
-        written = ";".join(f"{name}:{value}" for name, value in style.items() if value)
-        yield f'<span style="{written}">{shown}</span>' if shown and written else shown
 
 
 def _styled(style: dict[str, str], codes: list[int]) -> dict[str, str]:

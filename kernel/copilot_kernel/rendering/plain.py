@@ -16,17 +16,16 @@ _STRING_SEQUENCE = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"
 ESCAPE = re.compile(rf"{_STRING_SEQUENCE}|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
 """A terminal escape sequence: a string such as a window title, a CSI sequence, or a short one."""
 _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Hidden, although Python calls it printable.
 _UNPRINTED = re.compile(f"[{''.join(_BLANK)}\ufe00-\ufe0e\U000e0100-\U000e01ef]")
-"""Hidden, although Python calls it printable."""
 _HARMLESS = frozenset(" \t\n")
+# Spaces that French, Chinese and Japanese text contains.
 _SPACES = frozenset("\u00a0\u202f\u3000")
-"""Spaces that French, Chinese and Japanese text contains."""
+# Part of emoji and of words in Persian and Indic scripts.
 _JOINERS = frozenset("\u200c\u200d")
-"""Part of emoji and of words in Persian and Indic scripts."""
+# Code points that fonts draw as nothing even while they are unassigned.
 _IGNORABLE = re.compile("[\u2065\ufff0-\ufff8\U000e0000-\U000e0fff]")
-"""Code points that fonts draw as nothing even while they are unassigned."""
-_MAX_NAMED = 6
-"""Kinds of hidden characters that a warning names."""
+_MAX_NAMED = 6  # kinds of hidden characters, in a warning
 _WHITE = re.compile(r"[ \t\r\n]+")
 _MAX_EMPTY_LINES = 3
 _RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_MAX_EMPTY_LINES},}}|[ -~]+)")

@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
@@ -38,8 +37,6 @@ from .markup import (
 )
 from .plain import hidden_warning, one_line, visible_text
 from .subject import LocatedPath, Subject, subject
-
-T = TypeVar("T")
 
 OPEN = "Waiting for your answer. (Saved notebook: this was never answered and no longer can be.)"
 """Shown while the question is open, and to readers of a saved notebook, without its buttons."""
@@ -180,7 +177,6 @@ def _reasons(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:
-    """One below the other, beside the name where there is room."""
     inner = f' style="{font}"' if font else ""
     shown = "".join(f"<div><span{inner}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
     return f'<div style="{_FACT}"><div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div></div>'
@@ -239,27 +235,26 @@ def reason_hint(question: Question) -> str:
 
 def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
     """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
-    names = _names(question)
-    if (option := find_option(line, names, question.options)) is not None:
-        return PermissionAnswer(option, "you")
+    names, options = _names(question), question.options
+    if (index := find_index(line, names)) is not None:
+        return PermissionAnswer(options[index], "you")
     for found in _BECAUSE.finditer(line):
-        option = find_option(line[: found.start()], names, question.options)
-        if (
-            option is not None
-            and (answer := PermissionAnswer(option, "you", feedback=one_line(line[found.end() :]))).rejects
-        ):
-            return answer
+        if (index := find_index(line[: found.start()], names)) is not None:
+            answer = PermissionAnswer(options[index], "you", feedback=one_line(line[found.end() :]))
+            if answer.rejects:
+                return answer
     return None
 
 
-def find_option(typed: str, names: Sequence[str], options: Sequence[T]) -> T | None:
-    """The option whose number or unambiguous name was typed."""
+def find_index(typed: str, *names: Sequence[str]) -> int | None:
+    """The index whose number was typed, or else a name that no other has; several `names` are tried in turn."""
     word = " ".join(typed.split()).casefold()
-    numbers = [str(number) for number in range(1, len(options) + 1)]
-    if word in numbers:
-        return options[numbers.index(word)]
-    found = [option for name, option in zip(names, options, strict=True) if name.casefold() == word]
-    return found[0] if len(found) == 1 else None
+    numbers = [str(number) for number in range(1, len(names[0]) + 1)]
+    for known in (numbers, *names):
+        found = [index for index, name in enumerate(known) if name.casefold() == word]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 def _names(question: Question) -> list[str]:

@@ -1,7 +1,7 @@
 """Readers of `rawInput`, `rawOutput` and `_meta`, in the shapes that agents were seen to send. Nothing here raises.
 
-Output: text, exit code, attachments. Inputs (commands, their folder, paths) are read by the policy's functions, so
-that what is shown is what is judged.
+Commands, their folder and paths are read by the policy's functions (`permissions.inputs`), so that what is shown is
+what is judged.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ from typing import Any
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink
 from ..acp.parse import parse_block
 from ..conversation.model import ToolCall
-from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, lines_under
-from ..permissions.inputs import commands as commands
-from ..permissions.inputs import folder as folder
-from ..permissions.inputs import paths as paths
+from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, folder, lines_under, member
 
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
@@ -38,11 +35,8 @@ def as_json(value: Any) -> str:
 
 def unified_diff(raw: Any) -> str:
     """The unified diff in `raw`; empty if there is none."""
-    for name in _DIFF_NAMES:
-        value = _member(raw, name)
-        if isinstance(value, str) and re.search(r"^@@ ", value, re.MULTILINE):
-            return value
-    return ""
+    texts = (value for name in _DIFF_NAMES if isinstance(value := member(raw, name), str))
+    return next((text for text in texts if re.search(r"^@@ ", text, re.MULTILINE)), "")
 
 
 def rest(raw_input: Any, seen: Collection[str] = ()) -> Any:
@@ -61,11 +55,11 @@ def rest(raw_input: Any, seen: Collection[str] = ()) -> Any:
 def exit_code(call: ToolCall, text: str) -> int | None:
     """The command's exit code, from the places where agents report it, or None."""
     raw = call.raw_output
-    for part in _sequence(_member(raw, "contents")):
-        if _member(part, "type") == "shell_exit":
-            return _integer(_member(part, "exitCode"))
-    places = (_member(call.meta, "terminal_exit"), raw, _member(raw, "metadata"))
-    codes = (_integer(_member(place, name)) for place in places for name in _CODE_NAMES)
+    for part in _sequence(member(raw, "contents")):
+        if member(part, "type") == "shell_exit":
+            return _integer(member(part, "exitCode"))
+    places = (member(call.meta, "terminal_exit"), raw, member(raw, "metadata"))
+    codes = (_integer(member(place, name)) for place in places for name in _CODE_NAMES)
     if (code := next((code for code in codes if code is not None), None)) is not None:
         return code
     found = _SHELL_EXIT.search(text) or _EXIT_LINE.match(text)
@@ -81,9 +75,9 @@ def output_text(raw_output: Any) -> str:
     """The text in `raw_output`, or its JSON; empty if it holds only what is shown elsewhere."""
     if isinstance(raw_output, str):
         return raw_output
-    texts = [value for name in _TEXT_NAMES if (value := _readable(_member(raw_output, name)))]
+    texts = [value for name in _TEXT_NAMES if (value := _readable(member(raw_output, name)))]
     if texts:
-        streams = (_readable(_member(raw_output, name)) for name in ("stdout", "stderr"))
+        streams = (_readable(member(raw_output, name)) for name in ("stdout", "stderr"))
         others = (text for text in streams if text and text not in texts[0])
         return "\n".join(text.rstrip("\n") for text in (texts[0], *others))
     return "" if raw_output in (None, {}, []) or _is_shown_elsewhere(raw_output) else as_json(raw_output)
@@ -92,9 +86,9 @@ def output_text(raw_output: Any) -> str:
 def terminal_text(meta: Any, terminal_id: str = "") -> str:
     """Terminal output in `_meta`, where some agents send it (not in the specification)."""
     for name in ("terminal_output", "terminal_output_delta"):
-        value = _member(meta, name)
-        text = value if isinstance(value, str) else _member(value, "data")
-        is_other = terminal_id and _member(value, "terminal_id") not in (None, terminal_id)
+        value = member(meta, name)
+        text = value if isinstance(value, str) else member(value, "data")
+        is_other = terminal_id and member(value, "terminal_id") not in (None, terminal_id)
         if isinstance(text, str) and text and not is_other:
             return text
     return ""
@@ -102,13 +96,9 @@ def terminal_text(meta: Any, terminal_id: str = "") -> str:
 
 def attachments(call: ToolCall) -> tuple[Block, ...]:
     """Images, sounds, links and resources in `rawOutput` alone, where Copilot puts those of MCP tools."""
-    parts = (part for name in _CONTENT_NAMES for part in _sequence(_member(call.raw_output, name)))
+    parts = (part for name in _CONTENT_NAMES for part in _sequence(member(call.raw_output, name)))
     found = map(parse_block, parts)
     return tuple(block for block in found if isinstance(block, _ATTACHED) and block not in call.content)
-
-
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _sequence(value: Any) -> Sequence[Any]:
@@ -127,15 +117,13 @@ def _integer(value: Any) -> int | None:
 
 
 def _readable(value: Any) -> str:
-    """A string, or the texts of a list of content blocks."""
     if isinstance(value, str):
         return value
-    texts = [_member(part, "text") or _member(_member(part, "content"), "text") for part in _sequence(value)]
+    texts = [member(part, "text") or member(member(part, "content"), "text") for part in _sequence(value)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _is_shown_elsewhere(raw_output: Any) -> bool:
-    """It holds nothing but an exit code and attachments."""
     if not isinstance(raw_output, Mapping):
         return False
     content = _sequence(raw_output.get("content"))

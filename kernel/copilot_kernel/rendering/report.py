@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
 from .plain import clean, one_line, visible_line, visible_text
-from .wording import CELL, Wording
 
+_RETRY = "run this cell again"
 _CELL = "text-align:left;padding:1px 16px 1px 0"
 _STOP_REASONS = {
     "end_turn": "",
@@ -20,29 +21,60 @@ _STOP_REASONS = {
 }
 
 
-def render_report(
-    title: str = "",
-    head: Sequence[str] = (),
-    rows: Sequence[Sequence[str]] = (),
-    note: str = "",
-    warns: bool = False,
-    alarms: bool = False,
-    wording: Wording = CELL,
-) -> Bundle:
-    """A table with a title and a note; what is empty is left out, whole columns too.
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Hints and reports are written for notebook cells; `adapt` puts them into the words of another front end.
 
-    `alarms` is for a note about a lasting danger.
+    `retry` says in the imperative how the user retries; `prefix` is what the `commands` begin with.
     """
-    title, note = wording.adapt(title), wording.adapt(note)
-    shown = _columns([head, *rows] if head else rows, bool(head), wording) if rows else []
-    colour = RED if alarms else AMBER if warns else ""
+
+    retry: str = _RETRY
+    prefix: str = "%"
+    commands: frozenset[str] = frozenset()
+
+    def adapt(self, text: str) -> str:
+        """Plain `text` with this front end's commands and way to retry."""
+        text = text.replace(_RETRY, self.retry)
+        if not self.commands:
+            return text
+        return re.sub(rf"%(?=(?:{'|'.join(map(re.escape, self.commands))})\b)", self.prefix, text)
+
+
+CELL = Wording()
+"""Notebook cells, where `%name` is a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command shows: a title, a table and a note after it; what is empty is left out, whole columns too.
+
+    `warns`: the note is a warning; `alarms`: it is about a danger that lasts.
+    """
+
+    title: str = ""
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    note: str = ""
+    warns: bool = False
+    alarms: bool = False
+
+
+def render_report(report: Report, wording: Wording = CELL) -> Bundle:
+    """A table with a title and a note."""
+    title, note = wording.adapt(report.title), wording.adapt(report.note)
+    headed = bool(report.head)
+    table = [report.head, *report.rows] if headed else report.rows
+    shown = _columns(table, headed, wording) if report.rows else []
+    colour = RED if report.alarms else AMBER if report.warns else ""
     remark = span(f"⚠ {note}", f"color:{colour}") if colour else muted(note)
     html = lines((
         row(span(title, "font-weight:bold")) if title else "",
-        _table(shown, bool(head)) if shown else "",
+        _table(shown, headed) if shown else "",
         row(remark) if note else "",
     ))  # fmt: skip
-    text = lines((one_line(title), *_aligned(shown), ("⚠ " if colour else "") + clean(note)))
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    aligned = ("  ".join(map(str.ljust, each, widths)).rstrip() for each in shown)
+    text = lines((one_line(title), *aligned, ("⚠ " if colour else "") + clean(note)))
     return bundle(card(html, colour or LINE), text.rstrip("\n"))
 
 
@@ -63,22 +95,22 @@ def render_lines(title: str, shown: Sequence[str]) -> Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What is known at the end of a turn."""
+    """What is known at the end of a turn.
+
+    `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` counts the actions that the
+    agent took without asking. `used` tokens of `size` are the context. `seconds` is None in batch runs, whose output is
+    compared.
+    """
 
     agent: str
     model: str = ""
     mode: str = ""
-    """The agent's."""
     permission_mode: str = "default"
-    """Ours; shown if it is not the default."""
     unasked: int = 0
-    """Actions that the agent took without asking."""
     stop_reason: str = "end_turn"
     used: int | None = None
     size: int | None = None
-    """Context: tokens in use, of how many."""
     seconds: float | None = None
-    """None in batch runs, whose output is compared."""
 
 
 def render_footer(footer: Footer) -> Bundle | None:
@@ -112,13 +144,7 @@ def _table(shown: Sequence[Sequence[str]], headed: bool) -> str:
     return f'<table style="margin:2px 0">{head}<tbody>{body}</tbody></table>'
 
 
-def _aligned(shown: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in shown]
-
-
 def _remarks(footer: Footer) -> list[tuple[str, str]]:
-    """What the user should notice, each with its colour."""
     remarks = []
     if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
         remarks.append((reason, AMBER))

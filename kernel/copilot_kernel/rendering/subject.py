@@ -12,10 +12,11 @@ from typing import Any
 
 from ..acp.messages import Diff, TerminalContent, TextBlock
 from ..conversation.model import ToolCall
+from ..permissions import inputs
 from ..permissions.question import Question
 from . import raw
 from .attachment import attachment_text
-from .diff import Change, change_of, parse_unified
+from .diff import Change, between, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
 _OUTSIDE = "outside the project"
@@ -36,17 +37,18 @@ class LocatedPath:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The parts of a question; texts as the agent sent them, hidden characters included."""
+    """The parts of a question; texts as the agent sent them, hidden characters included.
+
+    A command runs in `folder`; `paths` are all that are named, except those that head a change; `rest` holds name and
+    text of everything else.
+    """
 
     title: str
     commands: tuple[str, ...]
     changes: tuple[tuple[LocatedPath, Change], ...]
     folder: LocatedPath | None
-    """Where a command runs."""
     paths: tuple[LocatedPath, ...]
-    """All that are named, except those that head a change."""
     rest: tuple[tuple[str, str], ...]
-    """Name and text of everything else."""
 
     @property
     def texts(self) -> Iterator[str]:
@@ -61,9 +63,10 @@ class Subject:
 
 def subject(question: Question, root: str) -> Subject:
     """`root` is the project's folder; if it is empty, no path is called outside."""
-    call, named = question.call, raw.folder(question.call.raw_input)
+    call, named = question.call, inputs.folder(question.call.raw_input)
     folder = question.folder or named
-    commands, theirs, paths = raw.commands(call.raw_input), _their_change(call), raw.paths(call)
+    commands, paths = inputs.commands(call.raw_input), inputs.paths(call)
+    theirs = parse_unified(raw.unified_diff(call.raw_input))
     return Subject(
         title=call.best_title or call.name or "no title",
         commands=commands,
@@ -101,18 +104,13 @@ def _working_folder(folder: str, root: str) -> LocatedPath:
     return LocatedPath(place.path, "a subfolder of the project")
 
 
-def _their_change(call: ToolCall) -> Change | None:
-    """The agent's own unified diff."""
-    return parse_unified(raw.unified_diff(call.raw_input).strip("\n"))
-
-
 def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
     """Each change once: the agent's unified diff stands for the texts that say the same."""
     if theirs is not None:
         yield (paths[0] if len(paths) == 1 else ""), theirs
     for diff in call.content:
-        if isinstance(diff, Diff) and not (theirs and theirs.same_edit(change_of(diff))):
-            yield diff.path, change_of(diff)
+        if isinstance(diff, Diff) and not (theirs and theirs.same_edit(between(diff.old_text, diff.new_text))):
+            yield diff.path, between(diff.old_text, diff.new_text)
 
 
 def _other_paths(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> list[str]:

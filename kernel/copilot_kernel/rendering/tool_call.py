@@ -9,9 +9,10 @@ from posixpath import normpath
 
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
+from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, change_of, diff_html, diff_text, parse_unified, remarks
+from .diff import Change, between, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
 from .markup import (
     AMBER,
@@ -36,10 +37,10 @@ from .markup import (
 from .output import LONG, SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
 
+# Their output is for the agent: folded even when it is short.
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
-"""Their output is for the agent: folded even when it is short."""
+# A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
-"""A longer title is folded in HTML."""
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _WORDS = re.compile(r"[^\s`'\":,()]+")
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -75,81 +76,52 @@ _STATUSES = {
     "rejected": StatusLook("⊘", "rejected", RED, RED),
     "cancelled": StatusLook("■", "cancelled", GREY, LINE),
 }
-_SYNONYMS = {"rejected": ("rejected", "denied"), "cancelled": ("cancelled", "not run")}
-"""How a decision begins that says the same as the status."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSummary:
-    """A call for a terminal: its title, the commands and files that the title does not name, how it ended."""
+    """A call for a terminal: its title, the commands and files that the title does not name, how it ended.
+
+    `output` holds the last lines, unless they are for the agent alone.
+    """
 
     names: tuple[str, ...]
     exit_code: int | None
     output: str
-    """The last lines, unless they are for the agent alone."""
 
 
-@dataclass(frozen=True, slots=True)
 class _CallView:
-    """A call and what was found in it."""
+    """A call and what was found in it; paths inside `cwd` are relative to it."""
 
-    call: ToolCall
-    cwd: str
-    exit_code: int | None
-    output: str
-    commands: tuple[str, ...]
-    """Without one that is the title."""
-    title_is_command: bool
-    changes: tuple[tuple[str, Change], ...]
-    """Path and change of each diff."""
-    title: str
-    words: tuple[str, ...]
-    """Of the title, with paths as they are shown."""
-
-    @property
-    def names_change(self) -> bool:
-        """The title names the only file that changes: its counts stand beside it."""
-        return len(self.changes) == 1 and self.changes[0][0] in self.words
-
-    @property
-    def is_quiet(self) -> bool:
-        return self.call.kind in _QUIET_KINDS and self.call.status == "completed"
-
-    @property
-    def is_accused(self) -> bool:
-        """It went on without a question, and nothing of the user's covers it."""
-        return self.call.unasked is not None and not self.call.unasked.covered
-
-    @property
-    def decision(self) -> str:
-        """Nothing if the status says it already."""
-        decision = unbroken(self.call.decision)
-        return "" if self.look.words == decision else decision
-
-    @property
-    def unasked(self) -> str:
-        if self.call.unasked is None:
-            return ""
-        return f"⚠ {self.call.unasked.words}" if self.is_accused else self.call.unasked.words
-
-    @property
-    def look(self) -> StatusLook:
-        """Some agents call a command completed that failed: its exit code decides what it looks like."""
-        status = self.call.status
-        look = _STATUSES.get(status, StatusLook("•", unbroken(status), GREY, LINE))
-        decision = unbroken(self.call.decision)
-        if decision.lower().startswith(_SYNONYMS.get(status, look.words)):
-            return replace(look, words=decision)
-        if self.exit_code is None or (status == "completed" and self.exit_code == 0):
-            return look
-        words = f"exit {self.exit_code}" if status == "completed" else f"{look.words}, exit {self.exit_code}"
-        return StatusLook("✗", words, RED, RED) if self.exit_code else replace(look, words=words)
+    def __init__(self, call: ToolCall, cwd: str) -> None:
+        self.call, self.cwd = call, cwd
+        output, title, commands = output_of(call), unbroken(call.best_title), inputs.commands(call.raw_input)
+        self.exit_code = raw.exit_code(call, output)
+        self.output = output if self.exit_code is None else raw.without_exit_line(output)
+        self.title = title or unbroken(call.name) or unbroken(call.kind) or "tool call"
+        self.title_is_command = commands == (call.best_title,) == (title,)
+        # Without the one that is the title.
+        self.commands = () if self.title_is_command else commands
+        self.changes = tuple(_changes(call, cwd))
+        # Of the title, with paths as they are shown.
+        self.words = [_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
+        # The title names the only file that changes: its counts stand beside it.
+        self.names_change = len(self.changes) == 1 and self.changes[0][0] in self.words
+        self.is_quiet = call.kind in _QUIET_KINDS and call.status == "completed"
+        self.look = _look(call, self.exit_code)
+        # Nothing if the status says it already.
+        decision = unbroken(call.decision)
+        self.decision = "" if self.look.words == decision else decision
+        # It went on without a question, and nothing of the user's covers it.
+        self.is_accused = call.unasked is not None and not call.unasked.covered
+        unasked = call.unasked.words if call.unasked else ""
+        self.unasked = f"⚠ {unasked}" if self.is_accused else unasked
 
     def unnamed_places(self) -> Iterator[Location]:
         """Places that neither the title nor the changes name."""
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
-        for path in raw.paths(self.call):
+        for path in inputs.paths(self.call):
             location = known.get(path, Location(path))
             is_named = path in named_paths or _shown_path(path, self.cwd) in self.words
             if not (is_named and location.line in (None, 0, 1)):
@@ -158,14 +130,14 @@ class _CallView:
 
 def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
-    view = _view(call, cwd)
+    view = _CallView(call, cwd)
     html = card(lines((_headline(view), *_details(view))), RED if view.is_accused else view.look.edge)
     return bundle(html, lines(_plain(view)))
 
 
 def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
     """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
-    view = _view(call, cwd)
+    view = _CallView(call, cwd)
     title = visible_line(view.title)
     commands = (f"$ {command}" for command in map(visible_line, view.commands) if command not in title)
     places = (_place(location, cwd) for location in view.unnamed_places())
@@ -184,21 +156,16 @@ def output_of(call: ToolCall) -> str:
     return "\n".join(texts) or raw.terminal_text(call.meta)
 
 
-def _view(call: ToolCall, cwd: str) -> _CallView:
-    output, title = output_of(call), unbroken(call.best_title)
-    exit_code, commands = raw.exit_code(call, output), raw.commands(call.raw_input)
-    title_is_command = commands == (call.best_title,) == (title,)
-    return _CallView(
-        call=call,
-        cwd=cwd,
-        exit_code=exit_code,
-        output=output if exit_code is None else raw.without_exit_line(output),
-        commands=() if title_is_command else commands,
-        title_is_command=title_is_command,
-        changes=tuple(_changes(call, cwd)),
-        title=title or unbroken(call.name) or unbroken(call.kind) or "tool call",
-        words=tuple(_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)),
-    )
+def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
+    """Some agents call a command completed that failed: its exit code decides what it looks like."""
+    look = _STATUSES.get(call.status, StatusLook("•", unbroken(call.status), GREY, LINE))
+    decision, is_completed = unbroken(call.decision), call.status == "completed"
+    if decision.lower().startswith(look.words):  # it says more than the status
+        return replace(look, words=decision)
+    if exit_code is None or (is_completed and exit_code == 0):
+        return look
+    words = f"exit {exit_code}" if is_completed else f"{look.words}, exit {exit_code}"
+    return StatusLook("✗", words, RED, RED) if exit_code else replace(look, words=words)
 
 
 def _content_text(call: ToolCall, part: ToolContent) -> str:
@@ -221,15 +188,15 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     diffs = _diffs(call)
     for diff in diffs:
         yield _shown_path(diff.path, cwd), _best_change(call, diff)
-    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input).strip("\n"))):
-        yield ", ".join(_shown_path(path, cwd) for path in raw.paths(call)) or "a file", change
+    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
+        yield ", ".join(_shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
 
 
 def _best_change(call: ToolCall, diff: Diff) -> Change:
     """The agent's own unified diff if it says the same, since it has the line numbers of the file."""
-    change = change_of(diff)
+    change = between(diff.old_text, diff.new_text)
     for text in (raw.unified_diff(call.raw_input), raw.unified_diff(call.raw_output)):
-        theirs = parse_unified(text.strip("\n"))
+        theirs = parse_unified(text)
         if theirs is not None and theirs.same_edit(change):
             return theirs
     return change
