@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from tests.agent.command import COMMAND
 
-from . import latency, permissions, serving, startup, streaming
+from . import latency, notebook, permissions, serving, startup, streaming
 from .report import Report
 
 BENCHMARKS: dict[str, Callable[[float], Report]] = {
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "streaming": streaming.run,
     "latency": latency.run,
     "permissions": permissions.run,
+    "notebook": notebook.run,
     "server": serving.run,
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-NEVER_SKIPPED_IN_CI = ("browser", "real_agent")
+NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine")
 PLAYED = "tests/real/"
 
 # A busy machine is no fault of what is tested.
@@ -45,7 +45,7 @@ def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[No
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--all`, which lifts the selection by markers in `pyproject.toml`."""
-    parser.addoption("--all", action="store_true", help="also run the tests that need a browser or real agents")
+    parser.addoption("--all", action="store_true", help="also run tests with a browser, real agents or engines")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,7 +83,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI, where everything is installed, a test that needs a browser or a real agent must not be skipped."""
+    """In CI, where everything is installed, a test that needs a browser, an agent or an engine must not be skipped."""
     report = yield
     if os.environ.get("CI") and report.skipped and any(map(item.get_closest_marker, NEVER_SKIPPED_IN_CI)):
         report.outcome = "failed"

@@ -41,13 +41,16 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_ANSWER_FORM": "flat",
             "COPILOT_KERNEL_OPTION_MEMBER": "optionId",
             "COPILOT_KERNEL_STATE": "/state",
+            "COPILOT_KERNEL_NOTEBOOK_TOOLS": "off",
+            "COPILOT_KERNEL_ERROR_CONTEXT": "off",
+            "COPILOT_KERNEL_CONTEXT_CHARS": "5000",
             "PATH": "/bin",
         },
         [],
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
-    more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state")
+    more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state", False, False, 5000)
     assert settings == Settings("demo", "/project", "bypassPermissions", *lists, *more)
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
 
@@ -91,6 +94,7 @@ NO_RULES = "must be a JSON array of strings, such as "
         ("ACTIVITY_TIMEOUT", "-1", "must be a number of seconds between 0 and 604800"),
         ("ON_UNASKED", "kill", "'kill' is not one of badge, cancel"),
         ("ANSWER_FORM", "round", "'round' is not one of nested, flat"),
+        ("CONTEXT_CHARS", "10", "must be a number of characters between 1000 and 1000000"),
         ("FS", "perhaps", "must be on or off, not 'perhaps'"),
         ("MCP_SERVERS", "npx server", "must be JSON: "),
     ],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -41,23 +43,40 @@ def names_under(folder: Path, pattern: str = "*") -> set[str]:
     return {path.relative_to(folder).as_posix() for path in files if "__pycache__" not in path.parts}
 
 
-def test_the_wheel_holds_the_packages_the_kernelspec_and_the_tour_and_nothing_else(tmp_path):
+def test_the_wheel_holds_the_packages_the_kernelspec_the_front_end_extension_and_the_tour_and_nothing_else(tmp_path):
     done = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path))
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if not name.endswith("/")}
+        (package,) = (json.loads(wheel.read(name)) for name in names if name.endswith("/copilot-kernel/package.json"))
     stem = f"copilot_kernel-{copilot_kernel.__version__}"
     share = f"{stem}.data/data/share"
+    extension = f"{share}/jupyter/labextensions/copilot-kernel"
+    static = package["jupyterlab"]["_build"]["load"].removesuffix("/remoteEntry.js")
+    source = ROOT / "widgets" / "labextension"
+    assert package["version"] == copilot_kernel.__version__
     expected = {
         *(f"copilot_kernel/{name}" for name in names_under(ROOT / "kernel" / "copilot_kernel")),
         *(f"copilot_widgets/{name}" for name in names_under(ROOT / "widgets" / "copilot_widgets")),
         *(f"{share}/jupyter/kernels/copilot/{name}" for name in names_under(ROOT / "kernelspec")),
         *(f"{share}/copilot_kernel/notebooks/{name}" for name in names_under(ROOT / "notebooks")),
+        *(f"{extension}/{static}/{name}" for name in names_under(source / "static")),
+        *(f"{extension}/schemas/{name}" for name in names_under(source / "schemas")),
+        *(f"{extension}/{name}" for name in ("package.json", "install.json")),
         f"{stem}.data/data/etc/jupyter/jupyter_server_config.d/copilot_kernel.json",
         *(f"{stem}.dist-info/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")),
         f"{stem}.dist-info/licenses/LICENSE",
     }
     assert names == expected
+
+
+def test_the_address_of_the_front_end_extension_changes_with_its_content(tmp_path):
+    content_hash = runpy.run_path(str(ROOT / "hatch_build.py"))["content_hash"]
+    addresses = []
+    for content in ("one", "two", "one"):
+        (tmp_path / "plugin.js").write_text(content, "utf-8")
+        addresses.append(content_hash(tmp_path))
+    assert addresses[0] == addresses[2] != addresses[1]
 
 
 def test_the_change_notes_know_this_version():
@@ -141,6 +160,10 @@ def test_that_needs_a_browser(browser): ...
 def test_that_needs_an_agent():
     pytest.skip("install one")
 
+@pytest.mark.engine
+def test_that_needs_an_engine():
+    pytest.skip("install one")
+
 @pytest.mark.soak
 def test_that_needs_nothing():
     pytest.skip("another reason")
@@ -150,9 +173,9 @@ def test_quick(): ...
 
 
 @pytest.mark.parametrize(
-    ("options", "outcome"), [([], "1 passed, 3 deselected"), (["--all"], "1 failed, 1 passed, 1 skipped, 1 error")]
+    ("options", "outcome"), [([], "1 passed, 4 deselected"), (["--all"], "2 failed, 1 passed, 1 skipped, 1 error")]
 )
-def test_in_ci_all_tests_run_and_those_for_browsers_and_agents_are_not_skipped(tmp_path, options, outcome):
+def test_in_ci_all_tests_run_and_those_for_browsers_agents_and_engines_are_not_skipped(tmp_path, options, outcome):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
     (tmp_path / "test_it.py").write_text(SKIPPED, "utf-8")
     config = (

@@ -98,6 +98,15 @@ def test_a_secret_is_hidden_whole(text, hidden):
     assert redactor({}).text(text) == hidden
 
 
+@pytest.mark.parametrize(("given", "kept"), [
+    ({"DEPTH": "3"}, {"DEPTH": HIDDEN}),
+    ([{"name": "DEPTH", "value": "3"}, "DEPTH=3"], [{"name": "DEPTH", "value": HIDDEN}, HIDDEN]),
+    ("DEPTH=3", HIDDEN),
+])  # fmt: skip
+def test_an_mcp_server_s_variables_and_headers_lose_their_values(given, kept):
+    assert redactor({}).json({"env": given, "headers": given}) == {"env": kept, "headers": kept}
+
+
 def test_data_nested_beyond_measure_does_not_raise():
     data: object = "x"
     for _ in range(100_000):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .mcp_config import McpServer, parse_servers
+from .mcp_config import McpServer, parse_servers, without_own_name
 
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
@@ -61,6 +61,12 @@ class Settings:
     option_member: str = "configId"
     # Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder.
     state: str = ""
+    # Whether the agent gets tools for the notebook that it is in: its variables and cells.
+    notebook_tools: bool = True
+    # Whether the error of the notebook's last cell goes with the next prompt, unasked.
+    error_context: bool = True
+    # Characters of everything from the notebook that goes with one prompt.
+    context_chars: int = 32_000
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
     # A list of rules could not be read, so what it denies is not known.
@@ -70,6 +76,11 @@ class Settings:
     def folder(self) -> str:
         """The absolute path of the folder that the agent works in."""
         return str(Path(self.cwd or os.getcwd()).expanduser().absolute())
+
+    @property
+    def passed_servers(self) -> tuple[McpServer, ...]:
+        """`mcp_servers` under the names that the agent knows them by."""
+        return without_own_name(self.mcp_servers) if self.notebook_tools else self.mcp_servers
 
 
 def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None) -> Settings:
@@ -237,6 +248,13 @@ def _seconds(most: float, *, or_zero: bool = False) -> Callable[[Any], float]:
     return parse
 
 
+def _characters(raw: Any) -> int:
+    value = int(raw)
+    if not 1000 <= value <= 1_000_000:
+        raise ValueError("must be a number of characters between 1000 and 1000000")
+    return value
+
+
 _UNREAD = "while a list of rules cannot be read"
 
 _PARSERS: dict[str, Callable[[Any], Any]] = {
@@ -254,6 +272,9 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "answer_form": _one_of("nested", "flat"),
     "option_member": _one_of("configId", "optionId"),
     "state": _string,
+    "notebook_tools": _switch,
+    "error_context": _switch,
+    "context_chars": _characters,
 }
 
 assert set(_PARSERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "has_unread_rules"}

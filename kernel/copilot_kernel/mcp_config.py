@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from .redaction import HIDDEN, Redactor
+
+OWN_SERVER = "notebook"
+"""The name of the server with the notebook's own tools."""
 
 Kind = Literal["stdio", "http", "sse"]
 Pairs = tuple[tuple[str, str], ...]
@@ -24,7 +28,10 @@ _SECRET = re.compile(r"(?i)(.*(?:key|token|secret|passw|auth|credential)[^=:\s]*
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """One server: `command`, `args` and `env` where it is started, `url` and `headers` where it runs already."""
+    """One server: `command`, `args` and `env` where it is started, `url` and `headers` where it runs already.
+
+    `renamed_from` is its name in the settings, if it has another one for the agent.
+    """
 
     name: str
     type: Kind
@@ -33,6 +40,7 @@ class McpServer:
     env: Pairs = ()
     url: str = ""
     headers: Pairs = ()
+    renamed_from: str = ""
 
 
 def parse_servers(raw: Any) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:
@@ -52,6 +60,16 @@ def parse_servers(raw: Any) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:
         except ValueError as error:
             problems.append(f"{_name(each) or f'server {number}'}: {error}")
     return tuple(found.values()), tuple(problems)
+
+
+def without_own_name(servers: Sequence[McpServer]) -> tuple[McpServer, ...]:
+    """The servers, with a number after the name of one that is called like our own."""
+    names = {server.name for server in servers}
+    free = next(name for number in count(2) if (name := f"{OWN_SERVER}-{number}") not in names)
+    return tuple(
+        replace(server, name=free, renamed_from=OWN_SERVER) if server.name == OWN_SERVER else server
+        for server in servers
+    )
 
 
 def describe(server: McpServer) -> str:

@@ -1,5 +1,6 @@
 """What an agent is asked outside of turns: its sessions, and to sign in; each only when it offers it."""
 
+from dataclasses import replace
 from itertools import count
 
 import anyio
@@ -9,7 +10,7 @@ from copilot_kernel.acp.messages import AuthMethod, Chunk, Mode, TextBlock
 from copilot_kernel.errors import AgentRefused, AgentStartFailed, AuthRequired, UsageError
 
 from .scripted import OPTIONS as CHOICES
-from .scripted import Client, agent_text, met
+from .scripted import Client, agent_text, linked, listening, met
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
 
@@ -31,8 +32,13 @@ def asked(script):
 # -- lists --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cursors", "asked_for"), [(["1", "2", None], 3), (["a", "b", "a", "c"], 3)])
-async def test_all_pages_of_the_list_are_read_until_a_cursor_repeats(referee, cursors, asked_for):
+@pytest.mark.parametrize(
+    ("cursors", "asked_for"), [(["1", "2", None], 3), (["a", "b", "a", "c"], 3), (["1", "2", "3", "4", "5"], 4)]
+)
+async def test_all_pages_of_the_list_are_read_until_a_cursor_repeats_or_they_are_too_many(
+    referee, monkeypatch, cursors, asked_for
+):
+    monkeypatch.setattr("copilot_kernel.acp.agent_connection.MAX_PAGES", 4)
     numbers = count()
 
     async def answer(script, params):
@@ -42,7 +48,7 @@ async def test_all_pages_of_the_list_are_read_until_a_cursor_repeats(referee, cu
     signed_out = RequestFailed(-32000, "Authentication required")
     async with met(initialize=able(list=True), session_new=signed_out, session_list=answer) as (script, link, _):
         found = [(each.id, each.title) for each in await link.sessions("/here")]
-        assert found == [("s0", "T"), ("s1", "T"), ("s2", "T")]
+        assert found == [(f"s{n}", "T") for n in range(asked_for)]
         sent = [{"cwd": "/here"}, *({"cwd": "/here", "cursor": each} for each in cursors[: asked_for - 1])]
         assert asked(script) == [("session/list", params) for params in sent]
         assert referee(link.log.lines) == ["initialize", *["session/list"] * asked_for]
@@ -227,6 +233,15 @@ async def test_an_agent_that_refuses_a_value_gets_config_id_again_and_other_refu
         with pytest.raises(AgentRefused, match="optionId is missing"):
             await session.set_option("effort", "low")
         assert option_members(script) == ["configId", "optionId", "configId", "configId"]
+
+
+async def test_copilot_that_names_neither_itself_nor_a_way_to_sign_in_gets_the_documented_ways():
+    async with (
+        listening(initialize={"protocolVersion": 1}) as (_, launch),
+        linked(replace(launch, is_copilot=True)) as (link, _),
+    ):
+        commands = [method.command for method in link.info.auth_methods]
+        assert commands == [("copilot", "login"), ("gh", "auth", "login")]
 
 
 # -- what we serve beside updates and permissions -----------------------------------------------------------------

@@ -31,6 +31,7 @@ def test_every_code_of_the_specification_but_the_sign_in_has_a_hint():
 
 
 MEANINGS = [
+    (-32000, "Connection closed", None, ConnectionLost),
     (-32000, "Lost connection", None, ConnectionLost),
     (-32000, "Server error", "write: broken pipe", ConnectionLost),
     (-32000, "Unauthorized", None, AuthRequired),
@@ -47,3 +48,4 @@ def test_a_code_that_dialects_use_otherwise_means_what_its_message_says(code, me
     refused = error_from_answer("session/prompt", RpcError(code, message, data))
     assert (type(refused), refused.code, refused.data) == (kind, code, data)
     assert refused.hint or kind in (AuthRequired, AgentRefused)
+    assert ("no longer has" in refused.hint) == (kind is ResourceNotFound)

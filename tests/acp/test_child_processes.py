@@ -1,17 +1,32 @@
-"""What agents are started with keeps Git from running what a folder's settings say."""
+"""Agents as child processes: what a folder's Git settings say is not run, and no session outlives this process."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.child_processes import guarded
+from copilot_kernel.acp.child_processes import guarded, without_proxy_to_us
+from copilot_kernel.acp.posix_session import kill_at_eof
 from copilot_kernel.host.command import CommandSpec, environment
 
 KEY, VALUE = "GIT_CONFIG_KEY_{}", "GIT_CONFIG_VALUE_{}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}),
+        ({"no_proxy": "a"}, {"NO_PROXY": "a,127.0.0.1", "no_proxy": "a,127.0.0.1"}),
+        ({"NO_PROXY": "a", "no_proxy": "b"}, {"NO_PROXY": "a,127.0.0.1", "no_proxy": "b,127.0.0.1"}),
+        ({"NO_PROXY": "*"}, {"NO_PROXY": "*"}),
+    ],
+)
+def test_no_proxy_stands_between_an_agent_and_us(before: dict[str, str], after: dict[str, str]) -> None:
+    assert without_proxy_to_us(before) == after
 
 
 @pytest.mark.parametrize("count", ["x", "-1", "1 ", "²"])
@@ -46,3 +61,15 @@ def _runs(folder: Path, environ: dict[str, str]) -> bool:
     (folder / "config").write_text("\n".join(lines) + "\n")
     subprocess.run(["git", "status"], cwd=folder, env=environ, capture_output=True, check=False, timeout=20)
     return any(path.name == "ran" for path in (*folder.parent.iterdir(), *folder.iterdir()))
+
+
+def test_sessions_that_have_not_ended_at_the_end_of_the_lines_are_killed() -> None:
+    left, ended = (subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2))
+    try:
+        kill_at_eof([f"+{left.pid}\n", f"+{ended.pid}\n", f"-{ended.pid}\n"])
+        assert left.wait(10) == -signal.SIGKILL
+        assert ended.poll() is None
+    finally:
+        for process in (left, ended):
+            process.kill()
+            process.wait(10)

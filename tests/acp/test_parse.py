@@ -220,6 +220,7 @@ BLOCKS: list[tuple[Any, Any]] = [
     ("text alone", TextBlock("text alone")),
     ({"type": "text"}, UnknownBlock({"type": "text"})),
     ({"type": "image", "uri": "u"}, UnknownBlock({"type": "image", "uri": "u"})),
+    ({"type": "resource", "text": "t"}, UnknownBlock({"type": "resource", "text": "t"})),
     (3, UnknownBlock(3)),
 ]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from .lab import LIMIT, Lab, find_chromium, running_browser, running_lab
+from .lab import LIMIT, NOTIFICATIONS, Lab, find_chromium, running_browser, running_lab
 
 expect.set_options(timeout=LIMIT)
 
@@ -22,10 +23,16 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab whose Copilot kernels use the demo agent."""
-    with running_lab(tmp_path_factory.mktemp("lab")) as running:
+    with running_lab(tmp_path_factory.mktemp("lab"), COPILOT_KERNEL_DEMO="mcp-http") as running:
         yield running
+
+
+@pytest.fixture
+def lab(server: Lab, tmp_path: Path) -> Lab:
+    """The server, with a folder for this test."""
+    return server.of_test(tmp_path.name)
 
 
 @pytest.fixture
@@ -37,6 +44,13 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     yield context
     context.close()
     assert strays == []
+
+
+@pytest.fixture
+def loud(lab: Lab) -> Iterator[None]:
+    """Notifications are shown."""
+    with lab.setting(NOTIFICATIONS, doNotDisturbMode=False):
+        yield
 
 
 def is_local(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""A real JupyterHub on loopback: its proxy, one user, and her server with the extension."""
+"""A real JupyterHub on loopback: its proxy, its users, and their servers with JupyterLab and the extension."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from .lab import free_port, wait_for
+import pytest
+
+from .lab import Lab, free_port, quiet_lab, wait_for
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
 INSTALL = "npm install --prefix tests/peers"
-USER, PASSWORD, ADMIN = "ada", "secret", "admin-token"
-SECONDS = 60
+USER, OTHER, PASSWORD, ADMIN = "ada", "bob", "secret", "admin-token"
+SECONDS = 90
 """That a server may take to start or stop."""
 
 CONFIG = """
@@ -44,21 +46,26 @@ c.ConfigurableHTTPProxy.pid_file = "{root}/proxy.pid"
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = "{root}/home/{{username}}"
 c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
+c.Spawner.http_timeout = {seconds}
 c.Spawner.args = {options}
 c.Spawner.environment = {environment}
+{more}
 """
 
 
 class Hub:
-    """`url` has no slash at its end; `server` is the path of the user's server."""
+    """`url` has no slash at its end. `more` is added to its configuration."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, more: str = "") -> None:
         self.root, self.port = root, free_port()
-        self.url, self.server = f"http://127.0.0.1:{self.port}", f"/user/{USER}/"
+        self.url = f"http://127.0.0.1:{self.port}"
         self.config = root / "jupyterhub_config.py"
-        options = ["--allow-root", *(f"--ServerApp.jpserver_extensions={name}={on}" for name, on in EXTENSIONS.items())]
-        command = {name: os.environ[name] for name in ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")}
-        environment = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(root / "demo"), **command}
+        extensions = {**EXTENSIONS, "jupyterlab": True}
+        options = ["--allow-root", *(f"--ServerApp.jpserver_extensions={name}={on}" for name, on in extensions.items())]
+        options += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"]
+        quiet_lab(root / "settings")
+        environment = {"COPILOT_KERNEL_AGENT": "demo", "JUPYTERLAB_SETTINGS_DIR": str(root / "settings")}
+        environment |= {name: os.environ[name] for name in ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")}
         self.config.write_text(
             CONFIG.format(
                 root=root,
@@ -70,10 +77,23 @@ class Hub:
                 node=shutil.which("node"),
                 proxy=PROXY,
                 python=sys.executable,
+                seconds=SECONDS,
                 options=options,
                 environment=environment,
+                more=more,
             )
         )
+
+    def home(self, user: str = USER) -> Path:
+        return self.root / "home" / user
+
+    def server(self, user: str = USER) -> str:
+        """The address of the user's server, without a slash at its end."""
+        return f"{self.url}/user/{user}"
+
+    def lab(self, user: str = USER) -> Lab:
+        """For a browser that is signed in."""
+        return Lab(self.server(user), "", self.home(user))
 
     def ask(self, method: str, path: str, token: str = ADMIN, **headers: str) -> tuple[int, Any]:
         """Status and body, as JSON where it is JSON."""
@@ -91,35 +111,49 @@ class Hub:
         except ValueError:
             return status, text
 
-    def token(self, *scopes: str) -> str:
+    def token(self, *scopes: str, user: str = USER) -> str:
         """One of the user's, with these scopes alone."""
         body = json.dumps({"scopes": scopes}).encode()
         request = Request(
-            f"{self.url}/hub/api/users/{USER}/tokens", data=body, headers={"Authorization": f"token {ADMIN}"}
+            f"{self.url}/hub/api/users/{user}/tokens", data=body, headers={"Authorization": f"token {ADMIN}"}
         )
         with urlopen(request, timeout=SECONDS) as answer:
             return str(json.load(answer)["token"])
 
-    def start_server(self) -> None:
-        """Of the user, who is made here."""
-        self.ask("POST", f"/hub/api/users/{USER}")
-        self.ask("POST", f"/hub/api/users/{USER}/server")
-        self._until(lambda model: model.get("ready", False))
+    def start_servers(self, *users: str) -> None:
+        """Of these users, who are made here if they are new; all at once."""
+        for user in users:
+            self.ask("POST", f"/hub/api/users/{user}")
+            self.ask("POST", f"/hub/api/users/{user}/server")
+        for user in users:
+            self._await_server(user)
 
-    def _until(self, holds: Any) -> None:
+    def is_ready(self, user: str) -> bool:
+        """Whether the user's server runs."""
+        _, model = self.ask("GET", f"/hub/api/users/{user}")
+        return bool(model.get("servers", {}).get("", {}).get("ready"))
+
+    def _await_server(self, user: str) -> None:
         deadline = time.monotonic() + SECONDS
-        while time.monotonic() < deadline:
-            _, model = self.ask("GET", f"/hub/api/users/{USER}")
-            if holds(model.get("servers", {}).get("", {})):
-                return
+        while not self.is_ready(user):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the server of {user} does not start; see {self.root / 'hub.log'}")
             time.sleep(0.1)
-        raise TimeoutError(f"the server of {USER} does not start; see {self.root / 'hub.log'}")
+
+
+def require_proxy() -> None:
+    """Skip for a developer; fail in CI, where nothing may be skipped."""
+    if shutil.which("node") is None or not PROXY.is_file():
+        reason = f"Node.js or the package configurable-http-proxy is missing: {INSTALL}"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
 
 
 @contextmanager
-def running_hub(root: Path) -> Iterator[Hub]:
-    """Ended with the block, with its proxy and the user's server."""
-    hub = Hub(root)
+def running_hub(root: Path, more: str = "", users: Sequence[str] = (USER,)) -> Iterator[Hub]:
+    """With the servers of these users; ended with the block, with its proxy and all servers."""
+    hub = Hub(root, more)
     private = {f"JUPYTER{key}": str(root / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
     with (root / "hub.log").open("w") as log:
         command = [sys.executable, "-m", "jupyterhub", "-f", str(hub.config)]
@@ -127,7 +161,7 @@ def running_hub(root: Path) -> Iterator[Hub]:
         process = subprocess.Popen(command, start_new_session=True, **where)
         try:
             wait_for(f"{hub.url}/hub/api/", process)
-            hub.start_server()
+            hub.start_servers(*users)
             yield hub
         finally:
             process.terminate()

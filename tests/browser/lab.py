@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 import shutil
 import socket
@@ -13,7 +14,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ QUIET = (
     "--disable-dev-shm-usage",
 )
 
+NOTIFICATIONS = "@jupyterlab/apputils-extension/notification"
+"""A plugin whose settings may be changed."""
+
 KERNEL_STATUS = """() => {
   const widget = window.jupyterapp.shell.currentWidget;
   return widget?.sessionContext?.session?.kernel?.status ?? 'none';
@@ -48,24 +52,53 @@ def find_chromium() -> str | None:
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server; notebooks lie in `root`."""
+    """A running server; notebooks lie in `root`, which it calls `folder`."""
 
     url: str
     token: str
     root: Path
+    folder: str = ""
 
-    def address(self, notebook: str = "") -> str:
-        """Where the browser goes; a workspace that nobody used before."""
-        path = f"/lab/tree/{notebook}" if notebook else "/lab"
+    def of_test(self, folder: str) -> Lab:
+        """For one test: a notebook of the same name that another test had may still have its kernel."""
+        root = self.root / folder
+        root.mkdir()
+        return replace(self, root=root, folder=folder)
+
+    def path(self, notebook: str) -> str:
+        """What the server calls a notebook."""
+        return posixpath.join(self.folder, notebook)
+
+    def address(self, notebook: str = "", *, classic: bool = False) -> str:
+        """Where the browser goes: a workspace that nobody used before, or Notebook 7."""
+        if classic:
+            return f"{self.url}/notebooks/{self.path(notebook)}?token={self.token}"
+        path = f"/lab/tree/{self.path(notebook)}" if notebook else "/lab"
         return f"{self.url}{path}?token={self.token}&reset"
+
+    @contextmanager
+    def setting(self, plugin: str, **values: Any) -> Iterator[None]:
+        """These settings of the user's as well, for pages that are opened inside."""
+        path = self._private / "_settings_dir" / f"{plugin}.jupyterlab-settings"
+        before = path.read_text() if path.exists() else "{}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({**json.loads(before), **values}))
+        try:
+            yield
+        finally:
+            path.write_text(before)
 
     def add_kernel(self, name: str, argv: Sequence[str] = (), **environment: str) -> None:
         """One more kernel to choose: Copilot with these settings, started by `argv` if it is given."""
         spec = json.loads((Path(__file__).parents[2] / "kernelspec" / "kernel.json").read_text())
         spec |= {"display_name": name, "env": environment} | ({"argv": list(argv)} if argv else {})
-        folder = self.root.parent / "private" / "_data_dir" / "kernels" / name
+        folder = self._private / "_data_dir" / "kernels" / name
         folder.mkdir(parents=True)
         (folder / "kernel.json").write_text(json.dumps(spec))
+
+    @property
+    def _private(self) -> Path:
+        return (self.root.parent if self.folder else self.root).parent / "private"
 
     def write(self, name: str, *cells: str, kernel: str = "copilot") -> Path:
         """A notebook with these cells."""
@@ -84,7 +117,8 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     work, private = root / "work", root / "private"
     work.mkdir(parents=True)
     port, token = free_port(), "secret"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    python = os.environ.get("COPILOT_TEST_LAB_PYTHON", sys.executable)  # of an environment with another JupyterLab
+    command = [python, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
     command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}", "--ServerApp.allow_root=True"]
     command += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
     command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
@@ -104,12 +138,17 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
         log.close()
 
 
+def toasts(page: Page) -> Locator:
+    """The notifications that are shown."""
+    return page.locator(".Toastify__toast")
+
+
 def quiet_lab(settings: Path) -> None:
     """No question about news, which would cover the page."""
-    folder = settings / "@jupyterlab" / "apputils-extension"
-    folder.mkdir(parents=True)
     quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-    (folder / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
+    path = settings / f"{NOTIFICATIONS}.jupyterlab-settings"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(quiet))
 
 
 def free_port() -> int:
@@ -154,10 +193,10 @@ class Notebook:
         page.set_default_timeout(LIMIT)
 
     @classmethod
-    def open(cls, context: BrowserContext, lab: Lab, name: str) -> Notebook:
+    def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> Notebook:
         """Open an existing notebook and wait for its kernel."""
         notebook = cls(context.new_page())
-        notebook.page.goto(lab.address(name))
+        notebook.page.goto(lab.address(name, classic=classic))
         notebook.wait_ready()
         return notebook
 
@@ -219,6 +258,10 @@ class Notebook:
     def save(self) -> None:
         """Save, and wait until it is saved."""
         self.command("docmanager:save")
+
+    def wait_saved(self) -> None:
+        """Until the notebook was saved by itself, as it is when a question comes. Two saves at once conflict."""
+        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
     def theme(self, name: str) -> None:
         """`JupyterLab Light` or `JupyterLab Dark`."""

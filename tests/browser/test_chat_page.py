@@ -206,9 +206,9 @@ def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, co
 
 def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.send("demo: shell echo hi")
-    chat.button("Deny with feedback…").click()
+    chat.button("Deny and say why…").click()
     chat.page.get_by_label("Feedback for the agent").fill("demo: say another way")
-    chat.button("Deny and send").click()
+    chat.button("Send why").click()
     chat.expect("another way")
     chat.ready()
     expect(chat.log.locator(".question")).to_have_count(0)

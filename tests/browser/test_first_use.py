@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.locate import INSTALL
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
@@ -121,7 +122,7 @@ def test_a_reloaded_page_still_shows_the_open_question(context: BrowserContext, 
     notebook = Notebook.open(context, lab, "reload.ipynb")
     notebook.run(0, wait=False)
     expect(notebook.button(0, "Allow once")).to_be_visible()
-    notebook.save()
+    notebook.wait_saved()
     notebook.page.reload()
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
     button = notebook.button(0, "Allow once")
@@ -132,10 +133,17 @@ def test_a_reloaded_page_still_shows_the_open_question(context: BrowserContext, 
     expect(notebook.button(0, "Allow once")).to_be_visible()
 
 
-def test_a_missing_agent_is_a_card_and_no_traceback(context: BrowserContext, lab: Lab) -> None:
+def test_a_missing_agent_is_a_card_and_no_traceback_and_the_demo_agent_can_be_tried_at_once(
+    context: BrowserContext, lab: Lab
+) -> None:
     lab.add_kernel("agentless", COPILOT_KERNEL_AGENT="no-such-agent --acp")
-    lab.write("missing.ipynb", "Hello?", kernel="agentless")
+    lab.write("missing.ipynb", "Hello?", "%agent demo", "demo: say Here.", kernel="agentless")
     notebook = Notebook.open(context, lab, "missing.ipynb")
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("no-such-agent")
     expect(notebook.output(0)).not_to_contain_text("Traceback")
+    notebook.wait_status("idle")
+    assert "%agent demo" in INSTALL
+    for index in (1, 2):
+        notebook.run(index)
+    expect(notebook.output(2)).to_contain_text("Here.")

@@ -50,7 +50,7 @@ def test_a_form_that_was_open_when_its_notebook_was_saved_tells_what_was_asked(
     expect(notebook.output(0).get_by_label("Colour")).to_be_visible()
     told = "a whole number, 1 to 10"
     expect(notebook.question(0, told).get_by_text(told)).to_be_hidden()
-    notebook.save()
+    notebook.wait_saved()
     shutil.copy(lab.root / "open-form.ipynb", lab.root / "old-form.ipynb")
     old = Notebook.open(context, lab, "old-form.ipynb")
     expect(old.question(0, told).get_by_text(told)).to_be_visible()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from .hub import INSTALL, PASSWORD, PROXY, USER, Hub, running_hub
+from .hub import OTHER, PASSWORD, USER, Hub, require_proxy, running_hub
+from .lab import Notebook
 from .test_chat_page import Chat
+from .test_python_notebook import INTERRUPT, LOAD
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -20,21 +21,33 @@ STATUS = f"/user/{USER}/copilot/status"
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    if shutil.which("node") is None or not PROXY.is_file():
-        reason = f"Node.js or the package configurable-http-proxy is missing: {INSTALL}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with running_hub(tmp_path_factory.mktemp("hub")) as running:
+    require_proxy()
+    with running_hub(tmp_path_factory.mktemp("hub"), users=(USER, OTHER)) as running:
         yield running
 
 
-def test_question_click_and_answer(context: BrowserContext, hub: Hub) -> None:
+def sign_in(page: Page, user: str) -> None:
+    page.get_by_label("Username").fill(user)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def opened(context: BrowserContext, hub: Hub, user: str, kernel: str, *cells: str) -> Notebook:
+    """A notebook in JupyterLab, by a user who signs in."""
+    lab = hub.lab(user)
+    name = f"{kernel}.ipynb"
+    lab.write(name, *cells, kernel=kernel)
+    notebook = Notebook(context.new_page())
+    notebook.page.goto(lab.address(name))
+    sign_in(notebook.page, user)
+    notebook.wait_ready()
+    return notebook
+
+
+def test_on_the_chat_page_a_question_is_answered_by_a_click(context: BrowserContext, hub: Hub) -> None:
     chat = Chat(context)
-    chat.page.goto(f"{hub.url}{hub.server}copilot/chat")
-    chat.page.get_by_label("Username").fill(USER)
-    chat.page.get_by_label("Password").fill(PASSWORD)
-    chat.page.get_by_role("button", name="Sign in").click()
+    chat.page.goto(f"{hub.server()}/copilot/chat")
+    sign_in(chat.page, USER)
     expect(chat.page.locator("#agent")).to_have_text("demo agent")
     chat.page.get_by_role("button", name="Explain what this project does").click()
     chat.expect("What this project does")
@@ -51,6 +64,40 @@ def test_question_click_and_answer(context: BrowserContext, hub: Hub) -> None:
     dialog = chat.page.get_by_role("dialog", name="Recent conversations")
     expect(dialog.get_by_role("button", name=re.compile("Explain"))).to_be_visible()
     assert chat.faults == []
+
+
+def test_in_notebooks_of_two_users_one_allows_an_edit_while_the_other_stops_the_turn(
+    chromium: Browser, context: BrowserContext, hub: Hub
+) -> None:
+    cells = "demo: say I am {0}.\\n\\n\ncreate {0}.txt one", "demo: say Next."
+    with closing(chromium.new_context()) as other:
+        hers, his = (
+            opened(place, hub, user, "copilot", *(cell.format(user) for cell in cells))
+            for place, user in ((context, USER), (other, OTHER))
+        )
+        for notebook in (hers, his):
+            notebook.run(0, wait=False)
+            expect(notebook.button(0, "Allow once")).to_be_visible()
+        his.page.locator(INTERRUPT).first.click()
+        expect(his.output(0)).to_contain_text("Cancelled: the turn was cancelled")
+        hers.button(0, "Allow once").click()
+        expect(hers.output(0)).to_contain_text("Allowed: Allow once")
+        for notebook, user in ((hers, USER), (his, OTHER)):
+            expect(notebook.output(0)).to_contain_text(f"I am {user}.")
+            notebook.run(1)
+            expect(notebook.output(1)).to_contain_text("Next.")
+    assert [path.name for path in hub.root.glob("home/*/*.txt")] == [f"{USER}.txt"]
+
+
+def test_in_a_python_notebook_an_edit_is_allowed_while_the_cell_runs(context: BrowserContext, hub: Hub) -> None:
+    ask = "%%copilot\ndemo: create python.txt one\nsay Done."
+    notebook = opened(context, hub, USER, "python3", LOAD, ask, "_copilot.diffs[0].new_text")
+    notebook.run(0)
+    notebook.run(1, wait=False)
+    notebook.run(2, wait=False)
+    notebook.button(1, "Allow once").click()
+    expect(notebook.output(1)).to_contain_text("Done.")
+    expect(notebook.output(2)).to_contain_text("one")
 
 
 @pytest.mark.parametrize(

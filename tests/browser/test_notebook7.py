@@ -19,9 +19,7 @@ FITS = "shown => shown.scrollWidth <= shown.clientWidth"
 def opened(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Notebook:
     """A notebook with the stock Python kernel and the extension loaded; the cells begin with number 1."""
     lab.write(name, LOAD, *cells, kernel="python3")
-    notebook = Notebook(context.new_page())
-    notebook.page.goto(f"{lab.url}/notebooks/{name}?token={lab.token}")
-    notebook.wait_ready()
+    notebook = Notebook.open(context, lab, name, classic=True)
     notebook.run(0)
     return notebook
 
@@ -30,7 +28,7 @@ def test_from_the_list_of_files_to_an_answer_and_a_question_on_a_small_screen(
     context: BrowserContext, lab: Lab
 ) -> None:
     files = context.new_page()
-    files.goto(f"{lab.url}/tree?token={lab.token}")
+    files.goto(f"{lab.url}/tree/{lab.folder}?token={lab.token}")
     files.get_by_text("New", exact=True).first.click()
     with context.expect_page() as opening:
         files.get_by_role("menuitem", name="Copilot", exact=True).first.click()

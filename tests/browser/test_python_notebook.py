@@ -108,7 +108,7 @@ def test_a_page_that_is_loaded_again_still_has_the_buttons(context: BrowserConte
     notebook, _ = opened(context, lab, "python-reload.ipynb", "%copilot demo: ask", "_copilot.stop_reason")
     notebook.run(1, wait=False)
     expect(notebook.button(1, "Allow once")).to_be_visible()
-    notebook.save()
+    notebook.wait_saved()
     notebook.page.reload()
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
     notebook.button(1, "Allow once").click()

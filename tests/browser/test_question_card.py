@@ -36,7 +36,7 @@ from copilot_kernel.rendering.question import render_question
 from pickle import loads
 
 def show(question, root="/project"):
-    card = Card(SimpleNamespace(owning=nullcontext), question, root, set(), None)
+    card = Card(SimpleNamespace(owning=nullcontext), question, root, [], None)
     card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(render_question(question, root), raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)
@@ -56,7 +56,7 @@ def card(context: BrowserContext, lab: Lab, asked: Question, name: str) -> Noteb
     notebook = Notebook.open(context, lab, name)
     notebook.run(0)
     notebook.cell(0).evaluate("cell => cell.querySelector('.jp-Cell-inputWrapper').remove()")
-    expect(notebook.button(0, "Allow once")).to_be_enabled()
+    expect(notebook.button(0, re.compile("^Allow once"))).to_be_enabled()
     return notebook
 
 
@@ -76,7 +76,7 @@ def test_old_and_new_stand_side_by_side_where_there_is_room(
     notebook = card(context, lab, question(), f"card-live-{width}.ipynb")
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
-    box = notebook.output(0).get_by_role("region", name="Change to /project/a.py")
+    box = notebook.output(0).locator(".copilot-asked pre")
     expect(box.locator(".cq-new .cq-number-old").first).to_be_visible(visible=not beside)
     expect(notebook.output(0).get_by_text(OPEN)).to_be_hidden()
     old, new = tops(box.locator(".cq-old")), tops(box.locator(".cq-new"))
@@ -173,13 +173,13 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
     lab.write("card-reason.ipynb", "demo: ask\nsay Over.")
     notebook = Notebook.open(context, lab, "card-reason.ipynb")
     notebook.run(0, wait=False)
-    notebook.button(0, "Deny with feedback…").press("Enter")
-    field = notebook.output(0).get_by_label("Feedback for the agent")
+    notebook.button(0, "Deny and say why…").press("Enter")
+    field = notebook.output(0).get_by_label("Why", exact=True)
     expect(field).to_be_focused()
     expect(notebook.button(0, "Allow once")).to_be_hidden()
     notebook.page.keyboard.type("Not today.")
     notebook.page.keyboard.press("Tab")
-    expect(notebook.button(0, "Deny and send")).to_be_focused()
+    expect(notebook.button(0, "Send")).to_be_focused()
     notebook.page.keyboard.press("Enter")
     expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); sent to the agent: Not today.")
 
@@ -188,14 +188,14 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
     call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls -l"})
     notebook = card(context, lab, question(call, suggestion="Bash(ls -l)", folder="/project"), "card-rule.ipynb")
     output, save = notebook.output(0), notebook.button(0, "Save & allow")
-    notebook.button(0, "Always allow by a rule…").click()
+    notebook.button(0, "Always allow ▾").click()
     field = output.get_by_label("Rule", exact=True)
     expect(field).to_be_focused()
     expect(field).to_have_value("Bash(ls -l)")
     expect(save).to_be_disabled()
     notebook.button(0, "Back").click()
-    expect(notebook.button(0, "Always allow by a rule…")).to_be_focused()
-    notebook.button(0, "Always allow by a rule…").click()
+    expect(notebook.button(0, "Always allow ▾")).to_be_focused()
+    notebook.button(0, "Always allow ▾").click()
     for rule, words in (("Bash(", "is not a rule"), ("Bash(cat *)", "does not allow this call")):
         field.fill(rule)
         save.click()
@@ -207,23 +207,22 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
     expect(output).to_contain_text(re.compile("^(?!.*ANSWERED.*ANSWERED)", re.DOTALL))
 
 
-def test_the_end_of_a_long_command_is_reached_by_keyboard(context: BrowserContext, lab: Lab) -> None:
+def test_the_rest_of_a_long_command_is_unfolded_by_keyboard(context: BrowserContext, lab: Lab) -> None:
     command = "\n".join(f"echo {number}" for number in range(200)) + "\nrm -r build"
     call = ToolCall(1, 1, "x", "Count", kind="execute", raw_input={"command": command})
     notebook = card(context, lab, question(call), "card-end.ipynb")
-    box = notebook.output(0).get_by_role("region", name="Command, 201 lines")
-    box.focus()
-    notebook.page.keyboard.press("End")
-    notebook.page.wait_for_function(
-        "box => box.scrollTop + box.clientHeight >= box.scrollHeight - 2", arg=box.element_handle()
-    )
-    expect(box).to_be_focused()
+    expect(notebook.button(0, "Allow once (all 201 lines)")).to_be_visible()
+    end = notebook.output(0).locator("pre", has_text="rm -r build")
+    expect(end).to_be_hidden()
+    notebook.output(0).locator("summary", has_text="189 more lines").focus()
+    notebook.page.keyboard.press("Enter")
+    expect(end).to_be_visible()
 
 
 def test_everything_that_can_be_pressed_or_entered_has_a_name(context: BrowserContext, lab: Lab) -> None:
     notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-names.ipynb")
     output = notebook.output(0)
-    for opener in ("Always allow by a rule…", "Deny with feedback…"):
+    for opener in ("Always allow ▾", "Deny and say why…"):
         notebook.button(0, opener).click()
         expect(notebook.button(0, "Back")).to_be_visible()
         expect(notebook.button(0, opener)).to_be_hidden()
@@ -250,7 +249,7 @@ def hostile(text: str) -> Question:
     return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
 
 
-NEVER = "script, img, iframe, form, object, embed, link, video, a, svg, details"
+NEVER = "script, img, iframe, form, object, embed, link, video, a, svg"
 
 
 def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: BrowserContext, lab: Lab) -> None:
@@ -270,7 +269,7 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
             assert display.locator(NEVER).count() == 0
             assert "\u202e" not in display.inner_text()
         expect(standing.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
-        standing.get_by_role("button", name="Always allow by a rule…").click()
+        standing.get_by_role("button", name="Always allow ▾").click()
         save = standing.get_by_role("button", name="Save & allow")
         expect(save).to_be_enabled()
         save.click()

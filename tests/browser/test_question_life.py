@@ -35,9 +35,9 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
 
 def second_tab(context: BrowserContext, lab: Lab, notebook: Notebook, name: str) -> Notebook:
     """The same notebook in another tab: JupyterLab shows there what was saved, and the widgets that are open."""
-    notebook.save()
+    notebook.wait_saved()
     other = Notebook(context.new_page())
-    other.page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
+    other.page.goto(lab.address(name))
     expect(other.button(0, ALLOW)).to_be_enabled()
     return other
 
@@ -96,7 +96,7 @@ def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(cont
 
 def test_an_answer_after_a_reload_reaches_the_agent(context: BrowserContext, lab: Lab) -> None:
     notebook = asking(context, lab, "reloaded.ipynb", "demo: create reloaded.txt yes\nsay Done.", "demo: say Next.")
-    notebook.save()
+    notebook.wait_saved()
     notebook.page.reload()
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
     notebook.button(0, ALLOW).click()
@@ -170,14 +170,14 @@ def test_an_old_question_in_a_saved_notebook_says_what_was_asked_and_has_no_butt
 ) -> None:
     name = f"old-{change.__name__}.ipynb"
     notebook = asking(context, lab, f"open-{name}", "demo: create old.txt yes\nsay Done.")
-    notebook.save()
+    notebook.wait_saved()
     book = json.loads((lab.root / f"open-{name}").read_text())
     change(book)
     (lab.root / name).write_text(json.dumps(book))
     old = Notebook.open(context, lab, name)
     widgets = old.output(0).locator("button, .jupyter-button")
     expect(old.output(0)).to_contain_text(NO_BUTTONS if change is changed else "Error displaying widget")
-    expect(old.question(0, "old.txt")).to_contain_text("Change this file?")
+    expect(old.question(0, "old.txt")).to_contain_text("Create old.txt?")
     expect(old.output(0).get_by_text("this was never answered")).to_be_visible()
     expect(widgets).to_have_count(0)
     notebook.button(0, DENY).click()

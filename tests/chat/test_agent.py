@@ -27,8 +27,9 @@ from copilot_kernel.errors import (
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.redaction import HIDDEN, redactor
 
-from ..acp.scripted import listening
+from ..acp.scripted import Script, listening
 from .conftest import Open, Time
+from .loopback import met
 from .people import Person, ask
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -159,6 +160,27 @@ async def test_an_outage_is_no_crash(opened: Open, time: Time, free_port: int) -
         async with listening(port=free_port):
             turn = await ask(chat, "three", person := Person())
     assert (turn.stop_reason, person.notices, time.naps) == ("end_turn", [FORGOTTEN], 2 * [1.0, 2.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize("when", ["initialize", "session_prompt"])
+async def test_a_connection_that_is_closed_is_no_crash_either(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """A tunnel accepts connections, and closes them while what is behind it is away."""
+    monkeypatch.setattr(agent, "MAX_CRASHES", 2)
+    is_away = True
+
+    async def answer(script: Script, params: Any) -> Any:
+        if is_away:
+            await script.connections[-1]._transport.close()
+        return {"protocolVersion": 1, "stopReason": "end_turn"}
+
+    async with met(opened, **{when: answer}) as (_, chat):
+        for _ in range(3):
+            with pytest.raises((AgentExited, AgentStartFailed), match="closed the connection"):
+                await ask(chat, "one")
+        is_away = False
+        assert (await ask(chat, "two")).stop_reason == "end_turn"
 
 
 # -- MCP servers of the settings on their way to the demo agent, and what becomes of a session that they spoil.

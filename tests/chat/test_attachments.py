@@ -23,6 +23,7 @@ from copilot_kernel.chat.attachments import (
     is_text,
     media_type,
     mentions,
+    prepare,
     read,
 )
 from copilot_kernel.errors import UsageError
@@ -94,7 +95,9 @@ def test_text_from_elsewhere_goes_along_in_the_way_that_the_agent_takes(cwd: Pat
     path = write(cwd.parent / "notes.md", "# Ä\n```\ncode\n```\n")
     text = TextBlock(f"The file {path}:\n````\n# Ä\n```\ncode\n```\n````")
     embedded = EmbeddedResource(path.as_uri(), "# Ä\n```\ncode\n```\n", mime_type="text/markdown")
-    assert [read("../notes.md", agent, str(cwd)) for agent in (EVERYTHING, NOTHING, COPILOT)] == [embedded, text, text]
+    agents = (EVERYTHING, NOTHING, COPILOT)
+    assert [read("../notes.md", agent, str(cwd)) for agent in agents] == [embedded] * 3
+    assert [prepare([embedded], agent) for agent in agents] == [(embedded,), (text,), (text,)]
 
 
 def test_other_bytes_from_elsewhere_are_embedded_or_a_link(cwd: Path) -> None:
@@ -106,13 +109,14 @@ def test_other_bytes_from_elsewhere_are_embedded_or_a_link(cwd: Path) -> None:
 
 def test_what_a_link_of_the_project_leads_to_outside_goes_along(cwd: Path) -> None:
     (cwd / "alias.txt").symlink_to(write(cwd.parent / "outside.txt", "out"))
-    assert read("alias.txt", NOTHING, str(cwd)) == TextBlock(f"The file {cwd / 'alias.txt'}:\n```\nout\n```")
+    alias = (cwd / "alias.txt").as_uri()
+    assert read("alias.txt", NOTHING, str(cwd)) == EmbeddedResource(alias, "out", mime_type="text/plain")
 
 
 def test_a_drawing_is_text_where_no_images_are_taken(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(cwd.parent))
     path = write(cwd.parent / "a.svg", "<svg/>")
-    assert read("~/a.svg", NOTHING, str(cwd)) == TextBlock(f"The file {path}:\n```\n<svg/>\n```")
+    assert prepare([read("~/a.svg", NOTHING, str(cwd))], NOTHING) == (TextBlock(f"The file {path}:\n```\n<svg/>\n```"),)
 
 
 def refusal(path: str, info: AgentInfo, cwd: Path) -> tuple[str, bool]:
@@ -188,3 +192,10 @@ def test_a_file_elsewhere_can_be_mentioned_by_its_path_and_there_is_an_end_to_me
 
 
 # -- another agent than when it was attached ------------------------------------------------------------------------
+
+
+def test_another_agent_gets_a_text_as_text_and_refuses_what_it_cannot_take() -> None:
+    context = EmbeddedResource("notebook:cell/a", "x = 1", mime_type="text/plain")
+    assert prepare([context], NOTHING) == (TextBlock("notebook:cell/a:\n```\nx = 1\n```"),)
+    with pytest.raises(UsageError, match="embeddedContext"):
+        prepare([EmbeddedResource("file:///a.pdf", blob="aGk=")], NOTHING)

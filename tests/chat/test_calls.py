@@ -111,6 +111,7 @@ READING = [call("tc_0", title="Look", kind="read", rawInput={}), then("completed
         ([of_kind("execute", "Execute command"), LATE, DONE], 0),
         ([of_kind("edit", "Edit a.ts"), EDITING, DONE], 0),
         ([FORM, call(rawInput=OTHER), DONE], 1),
+        ([FORM, call(), DONE, call("tc_2"), then("completed", "tc_2")], 1),
         ([FORM, call(kind="delete", rawInput={"path": "/tmp/a"}), DONE], 1),
         ([FORM, call(), DONE, then("completed", rawInput=OTHER)], 1),
         ([of_kind("edit", "npm test"), LATE, DONE], 1),
@@ -121,6 +122,16 @@ READING = [call("tc_0", title="Look", kind="read", rawInput={}), then("completed
 async def test_a_yes_covers_one_call_that_fits_and_no_other(opened: Open, steps: list[Json], unasked: int) -> None:
     turn, answers = await played(opened, Person(), *steps)
     assert (turn.unasked, answers) == (unasked, [YES])
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "unasked"), [("allow_once", "completed", 0), ("reject_once", "rejected", 1)]
+)
+async def test_a_question_before_its_call_ends_as_it_was_answered(
+    opened: Open, kind: str, status: str, unasked: int
+) -> None:
+    turn, _ = await played(opened, person := Person(kind), FORM, call(), DONE)
+    assert (turn.unasked, shown(person)[0]) == (unasked, ("Execute command", status, ""))
 
 
 async def test_a_vague_yes_covers_nothing_that_a_rule_denies(opened: Open) -> None:

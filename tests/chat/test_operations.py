@@ -230,22 +230,27 @@ async def test_a_request_is_served_for_the_session_that_is_being_opened(opened: 
 
 async def test_a_wrong_type_is_refused(opened: Open, project: Path) -> None:
     (project / "note.txt").write_text("one\ntwo\n")
-    read = {"line": ("2", [2, 2.0, None]), "limit": (True, [1]), "path": (7, [])}
-    run = {"outputByteLimit": (-1, [2.0]), "args": ([1], [[], None]), "env": ("x", []), "command": (None, [])}
+    read = {"line": (["2", 1.5], [2, 2.0, None]), "limit": ([True, 0.5], [1]), "path": ([7], [])}
+    run = {
+        "outputByteLimit": ([-1, "2", True], [2.0]),
+        "args": ([[1]], [[], None]),
+        "env": (["x"], []),
+        "command": ([None], []),
+    }
     refused: list[object] = []
 
     async def prompt(script: Script, params: Json) -> object:
         does = {"path": str(project / "note.txt"), "command": "true", "sessionId": "s1"}
         for method, members in (("fs/read_text_file", read), ("terminal/create", run)):
-            for name, (wrong, rights) in members.items():
-                refused.append(await request(script, method, {**does, name: wrong}))
+            for name, (wrongs, rights) in members.items():
+                refused.extend([await request(script, method, {**does, name: wrong}) for wrong in wrongs])
                 for right in rights:
                     assert isinstance(await request(script, method, {**does, name: right}), dict)
         return {"stopReason": "end_turn"}
 
     async with met(opened, EVERYTHING, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", Person())
-    assert refused == [-32602] * 7
+    assert refused == [-32602] * 11
 
 
 # -- terminals ----------------------------------------------------------------------------------------------------

@@ -50,6 +50,14 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
         assert (chat.conversation.state.mode, turn.mode, person.notices) == (mode, "plan", [])
 
 
+@pytest.mark.parametrize(("setting", "members"), [("configId", ["configId", "optionId"]), ("optionId", ["optionId"])])
+async def test_the_setting_says_how_an_option_is_named_first(opened: Open, setting: str, members: list[str]) -> None:
+    async with opened(switches="option-id", option_member=setting) as chat:
+        await chat.options.set_mode("plan")
+        lines = [line for line in chat.log() if "session/set_config_option" in line]
+        assert [name for line in lines for name in ("configId", "optionId") if name in line] == members
+
+
 @pytest.mark.parametrize(
     ("switches", "method"), [("", "session/set_config_option"), ("no-options,models", "session/set_model")]
 )
@@ -103,6 +111,18 @@ async def test_modes_and_models_that_are_told_late_can_be_set(opened: Open, memb
         state = await chat.options.offered("modes")
         assert (state.model, state.mode) == ("model-2", "mode-2")
         assert [params["configId"] for method, params in script.heard if "set_" in method] == ["model", "mode"]
+
+
+@pytest.mark.usefixtures("patient")
+async def test_modes_that_are_only_named_one_by_one_can_be_set_again(opened: Open) -> None:
+    async with met(opened, session_set_mode={}) as (script, chat):
+        await told(chat, script, chat.options.offered("modes"), {**MODE, "modeId": "ask"}, {**MODE, "modeId": "plan"})
+        with anyio.fail_after(LIMIT):
+            while (await chat.options.offered("modes")).mode != "plan":
+                await anyio.lowlevel.checkpoint()
+        await chat.options.set_mode("ask")
+        state = await chat.options.offered("modes")
+        assert ([mode.id for mode in state.modes], state.mode) == (["ask", "plan"], "ask")
 
 
 async def test_an_agent_that_tells_nothing_is_waited_for_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.turn import DOUBLE_CLICK_SECONDS, HEARTBEAT_SECONDS, QUIET_SECONDS, Heartbeat, Stop
@@ -29,12 +33,19 @@ CALL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Count", "stat
     [([0.0, 0.1, DOUBLE_CLICK_SECONDS], False), ([0.0, 0.2, DOUBLE_CLICK_SECONDS + 0.01], True)],
 )
 async def test_a_double_click_is_one_press(presses: list[float], ends: bool) -> None:
-    stop = Stop()
+    stop, ended = Stop(), anyio.Event()
     for seconds in presses:
         stop.press(at=50.0 + seconds)
-    with anyio.move_on_after(LIMIT if ends else 0) as limit:
+
+    async def wait() -> None:
         await stop.wait_again()
-    assert (stop.pressed, limit.cancelled_caught) == (True, not ends)
+        ended.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert (stop.pressed, ended.is_set()) == (True, ends)
 
 
 def stopping(answer: Any, *steps: Any) -> Any:
@@ -96,6 +107,40 @@ async def test_a_press_that_comes_at_once_is_not_lost(opened: Open) -> None:
 
 
 # -- an agent that does not read ------------------------------------------------------------------------------------
+
+DEAF = """
+import json, signal, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {"protocolVersion": 1, "sessionId": "s1"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    if message["method"] == "session/new":
+        signal.pause()
+"""
+
+
+@pytest.mark.parametrize(("grace", "presses"), [(0.2, 1), (3600.0, 2)])
+async def test_an_agent_that_stops_reading_a_prompt_is_ended(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grace: float, presses: int
+) -> None:
+    """It would not see the end of its input either, so that is not waited for."""
+    monkeypatch.setattr("copilot_kernel.acp.process.Graces", partial(Graces, eof=2 * LIMIT))
+    (tmp_path / "deaf.py").write_text(DEAF)
+    async with opened(agent=f"{sys.executable} {tmp_path}/deaf.py", cancel_grace=grace) as chat:
+        await chat.ready()
+        transport: Any = chat.agent.link._rpc._transport  # type: ignore[union-attr]
+
+        async def press() -> None:
+            """When the pipe is full."""
+            while not (unsent := transport._pipe._unsent) or len(unsent[0]) == len(unsent[0].obj):
+                await anyio.lowlevel.checkpoint()
+            for number in range(presses):
+                chat.cancel(at=1_000.0 + number)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(press)
+            turn = await ask(chat, "x" * 20_000_000)
+        assert (turn.stop_reason, transport.process.returncode is None) == ("cancelled", False)
 
 
 # -- The line that says that a silent agent still works, by a clock of its own.

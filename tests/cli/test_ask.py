@@ -26,7 +26,7 @@ def test_the_answer_alone_goes_to_stdout(program):
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
     assert done.stderr == (
         "Hm.\n… Run echo out\n✓ Run echo out (exit code 0) (⚠ ran a command without asking)\n  out\n"
-        "⚠ 1 action ran without asking\n"
+        "⚠ 1 action wasn't asked about\n"
     )
 
 

@@ -1,11 +1,13 @@
 """What `install` writes, and that it never writes over somebody else's kernel."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
 
 import pytest
-from copilot_kernel.cli import main
+from copilot_kernel.cli import install, main
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
 
 def spec_of(prefix: Path, name: str) -> dict[str, object]:
@@ -81,4 +83,103 @@ def test_an_agent_that_is_not_here_yet_is_noted_but_installed(tmp_path, capsys):
 def test_a_place_that_cannot_be_written_is_an_error_with_a_way_out(tmp_path, capsys):
     (tmp_path / "share").write_text("in the way")
     assert main(["install", "--prefix", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.endswith("\nChoose another place with --user or --prefix.\n")
+    assert capsys.readouterr().err.endswith("\nChoose another place with --user, --prefix or --gateway.\n")
+
+
+# -- for a gateway -----------------------------------------------------------------------------------------------------
+
+
+def test_a_gateway_gets_a_kernelspec_for_kernels_beside_it_and_one_for_kernels_on_other_hosts(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(install, "find_spec", lambda name: name)
+    place = tmp_path / "eg" / "kernels"
+    assert main(["install", "--gateway", str(place), "--name", "Guest", "--agent", "demo"]) == 0
+    found = KernelSpecManager(kernel_dirs=[str(place)], ensure_native_kernel=False).get_all_specs()
+    common = {"interrupt_mode": "message", "env": {"COPILOT_KERNEL_AGENT": "demo"}}
+    launcher = "/usr/local/bin/kernel-launchers/python/scripts/launch_ipykernel.py"
+    proxy = "enterprise_gateway.services.processproxies.distributed.DistributedProcessProxy"
+    assert {name: json.loads((place / name / "kernel.json").read_text("utf-8")) for name in found} == {
+        "guest": common
+        | {
+            "argv": [sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}"],
+            "display_name": "Copilot",
+            "language": "copilot",
+            "metadata": {"debugger": False, "supported_encryption": ["curve"]},
+        },
+        "guest_remote": common
+        | {
+            "argv": [
+                *(sys.executable, launcher, "--kernel-id", "{kernel_id}", "--port-range", "{port_range}"),
+                *("--response-address", "{response_address}", "--public-key", "{public_key}"),
+                *("--spark-context-initialization-mode", "none"),
+                *("--kernel-class-name", "copilot_kernel.jupyter.kernel.CopilotKernel"),
+            ],
+            "display_name": "Copilot (remote)",
+            "language": "python",
+            "metadata": {"process_proxy": {"class_name": proxy}},
+        },
+    }
+    assert Path(sys.executable).is_absolute()
+    assert {file.suffix for file in (place / "guest_remote").iterdir()} == {".json", ".png", ".svg"}
+    assert capsys.readouterr() == (
+        "".join(
+            f"Installed '{name}' in {place / name}\nTo uninstall: rm -r {place / name}\n" for name in sorted(found)
+        ),
+        "",
+    )
+
+
+def test_the_launcher_of_the_gateway_finds_our_class(tmp_path):
+    assert main(["install", "--gateway", str(tmp_path)]) == 0
+    module, _, name = KernelSpec.from_resource_dir(str(tmp_path / "copilot_remote")).argv[-1].rpartition(".")
+    assert getattr(importlib.import_module(module), name).implementation == "copilot_kernel"
+
+
+def test_what_the_launcher_needs_and_is_not_here_is_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(install, "find_spec", lambda name: None)
+    assert main(["install", "--gateway", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == (
+        "Note: remote kernels need pycryptodomex in this environment: pip install pycryptodomex\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["copilot", "copilot_remote"])
+def test_a_kernelspec_of_the_gateway_that_somebody_edited_is_kept_and_nothing_is_written(tmp_path, capsys, name):
+    assert main(["install", "--gateway", str(tmp_path)]) == 0
+    assert main(["install", "--gateway", str(tmp_path)]) == 0  # nothing differs
+    edited = tmp_path / name / "kernel.json"
+    edited.write_text(edited.read_text("utf-8").replace('"Copilot', '"Our'), "utf-8")
+    before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.rglob("*.json")}
+    capsys.readouterr()
+    assert main(["install", "--gateway", str(tmp_path)]) == 2
+    assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.rglob("*.json")} == before
+    assert capsys.readouterr().err == (
+        f"copilot-kernel: {edited.parent} exists and differs.\nRemove it, or choose another name with --name.\n"
+    )
+
+
+@pytest.mark.parametrize(("options", "complaint"), [
+    (["--name", "../up"], "copilot-kernel: Invalid kernel name '../up'"),
+    (["--agent", "sh -c 'open"], "copilot-kernel: Invalid command for the agent"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_refused_for_a_gateway_as_well(tmp_path, capsys, options, complaint):
+    assert main(["install", "--gateway", str(tmp_path), *options]) == 2
+    assert capsys.readouterr().err.startswith(complaint)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gateways_folder_that_cannot_be_written_is_an_error_with_a_way_out(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    assert main(["install", "--gateway", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err.endswith("\nChoose another place with --user, --prefix or --gateway.\n")
+
+
+@pytest.mark.parametrize(("options", "complaint"), [
+    (["--gateway", ""], "argument --gateway: must name a folder"),
+    (["--gateway", "x", "--user"], "argument --user: not allowed with argument --gateway"),
+])  # fmt: skip
+def test_a_gateway_is_one_place_with_a_name(capsys, options, complaint):
+    with pytest.raises(SystemExit, match="2"):
+        main(["install", *options])
+    assert complaint in capsys.readouterr().err

@@ -58,6 +58,12 @@ def test_a_command_shows_its_exit_code_and_output(call: ToolCall, shown: str) ->
     assert written(call) == shown
 
 
+def test_of_a_long_output_the_last_lines_are_shown() -> None:
+    output = "\n".join(map(str, range(1, 101)))
+    last = [f"  {number}" for number in range(91, 101)]
+    assert written(command(output, 1)).splitlines()[1:] == ["  … 90 lines not shown …", *last]
+
+
 def test_hidden_characters_are_shown_as_codes() -> None:
     bad, shown = "a\u202eb\u200b", "a⟨U+202E⟩b⟨U+200B⟩"
     call = command("", 0, title=bad, raw_input={"command": bad}, decision=bad, unasked=Unasked(bad))

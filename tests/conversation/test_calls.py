@@ -262,6 +262,11 @@ def test_what_is_done_without_a_question_is_seen_when_it_is_completed() -> None:
     assert [went_on(call(each)) for each in steps] == ["no", "perhaps", "unasked", "no"]
 
 
+def test_what_is_completed_before_its_question_is_answered_was_done_without_one() -> None:
+    asked, _ = ask(play(BEGIN), ASK)
+    assert went_on(call(play(status("completed"), start=asked))) == "unasked"
+
+
 @pytest.mark.parametrize(
     ("allowed", "told", "seen"),
     [

@@ -80,7 +80,8 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
         (
             "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, kept by the agent)",
             "",
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K: from now on, also allows what the agent considers equivalent",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K: The agent will also allow anything it considers equivalent from now on; "
+            "what counts is up to it.",
         ),
         ("Later", "", "Later"),
     ]

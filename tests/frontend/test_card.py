@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -99,11 +100,28 @@ async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch
         await asked.wait()
 
 
+async def test_several_questions_are_numbered_until_one_is_left(models: Models) -> None:
+    def numbers() -> list[str]:
+        return [words for state in models.models.values() for words in re.findall(r"\d of \d", str(state.get("value")))]
+
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
+    async with asyncio.timeout(5):
+        while len(place.shown) < len(both):
+            await asyncio.sleep(0)
+    assert numbers() == ["1 of 2", "2 of 2"]
+    models.click(models.buttons("Reject")[0])
+    await both[0].wait()
+    place.withdraw[0]()
+    assert numbers() == []
+    both[1].task.cancel()
+
+
 # -- a rule, and a reason --------------------------------------------------------------------------------------------
 
 OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
 SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
-BY_RULE, WITH_REASON = "Always allow by a rule…", "Deny with feedback…"
+BY_RULE, WITH_REASON = "Always allow ▾", "Deny and say why…"
 
 
 @pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
@@ -172,10 +190,10 @@ async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allow
 async def test_a_no_may_have_a_reason(models: Models) -> None:
     asked = await ask(RecordingCell(), Place())
     models.click(models.buttons(WITH_REASON)[0])
-    models.click(models.buttons("Deny and send")[0])
-    assert models.complaint == "⚠ Enter your feedback, or go back and deny without it."
-    models.enter("Feedback for the agent", " Not this file.\nThe other. ")
-    models.click(models.buttons("Deny and send")[0])
+    models.click(models.buttons("Send")[0])
+    assert models.complaint == "⚠ Say why, or go back and deny without a reason."
+    models.enter("Why", " Not this file.\nThe other. ")
+    models.click(models.buttons("Send")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")
 
 

@@ -180,6 +180,13 @@ def test_attachments_have_names_and_many_are_counted() -> None:
     assert "Nothing is attached" in shown("%attach", NOTHING)
 
 
+def test_what_went_with_the_last_prompt_is_shown_with_its_size() -> None:
+    blocks = (EmbeddedResource("notebook:variable/df", "x" * 1200), ImageBlock("aGkh", "image/png"), TextBlock("Hello"))
+    lines = shown("%context", replace(NOW, sent=blocks)).splitlines()[-3:]
+    assert lines == ["variable df 1,200 characters", "image/png 3 bytes", "Hello 5 characters"]
+    assert "Nothing but its text" in shown("%context", NOTHING)
+
+
 def test_help_lists_the_commands_and_explains_one() -> None:
     assert all(spec.summary in shown("%help") for spec in commands.TABLE.values())
     assert "The last LINES lines" in shown("%help %log")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound, AuthRequired, UsageError
+from copilot_kernel.errors import AgentNotFound, AuthRequired, ModelFailed, UsageError
 
 from ..agent.command import COMMAND
 from .session import Outcome, Session, session
@@ -115,9 +115,22 @@ def test_attached_and_mentioned_files_go_with_the_prompt(demo: Session) -> None:
     text = demo.run('%attach "my notes.txt"\n\ndemo: echo\nthink @pixel.png').text
     assert [word for word in ("image", "my notes.txt", "pixel.png", "resource_link") if word not in text] == []
     assert "Nothing is attached" in demo.run("%attach").text
+    rows = [line.split() for line in demo.run("%context").text.splitlines()[-3:]]
+    assert rows == [["pixel.png", "a", "link"], ["image/png", "72", "bytes"], ["my", "notes.txt", "a", "link"]]
 
 
-UNWATCHED = ("%status", "%help mode", "%mode", "%model", "%options", "%permissions", "%agent", "%mcp", "%attach")
+UNWATCHED = (
+    "%status",
+    "%help mode",
+    "%mode",
+    "%model",
+    "%options",
+    "%permissions",
+    "%agent",
+    "%mcp",
+    "%attach",
+    "%context",
+)
 
 
 def test_without_a_person_a_run_is_like_another(tmp_path: Path) -> None:
@@ -253,6 +266,15 @@ def test_signing_in_and_out(start: Start) -> None:
     assert isinstance(made.run("demo: say Hello").error, AuthRequired)
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_failure_that_copilot_reports_as_text_is_a_card_and_shown_once(start: Start, live: bool) -> None:
+    made = start(COPILOT_KERNEL_DEMO="name=Copilot")
+    outcome = made.run("demo: say Half an ans\nsay Error: 402 You have no quota", live=live)
+    assert (type(outcome.error), str(outcome.error)) == (ModelFailed, "402 You have no quota")
+    assert [outcome.text.count(words) for words in ("Half an ans", "You have no quota")] == [1, 1]
+    assert "choose another model" in outcome.text
+
+
 def test_the_servers_are_shown_without_their_secrets(start: Start) -> None:
     servers = (
         '[{"name": "files", "command": "files-server", "args": []},'
@@ -292,3 +314,17 @@ def test_behind_a_gateway_an_agent_that_is_missing_is_explained(tmp_path: Path) 
     (outcome,) = lives(tmp_path, "hello", KERNEL_GATEWAY="1", COPILOT_KERNEL_CWD="", COPILOT_KERNEL_AGENT="no-such")
     assert isinstance(outcome.error, AgentNotFound)
     assert ("The agent works in" in outcome.text, "behind a gateway" in outcome.error.hint) == (True, True)
+
+
+def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder_and_remembers_for_its_user(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    named = {"KERNEL_WORKING_DIR": str(project), "JPY_SESSION_NAME": "/elsewhere/book.ipynb"}
+    gateway = {"KERNEL_GATEWAY": "1", "COPILOT_KERNEL_CWD": "", **named}
+    cells = ("demo: unasked pwd", "demo: remember", "demo: remember")
+    users = ("alice", "bob", "alice")
+    mine, his, again = (
+        lives(tmp_path, cell, **gateway, KERNEL_USERNAME=user)[0].text for cell, user in zip(cells, users, strict=True)
+    )
+    assert (str(project) in mine, "The agent works in" in mine) == (True, False)
+    assert ["Continues the conversation" in text for text in (his, again)] == [False, True]

@@ -106,7 +106,7 @@ async def test_the_footer_comes_last_marked_as_such() -> None:
     scene = Scene()
     scene.display.show(said(1, "Yes."))
     scene.display.finish(turn(model="m", context=UsageUpdate(1000, 4000), seconds=2.0))
-    assert scene.cell.plain == ["Yes.", "A · m · context 25 % of 4k · 2.0 s"]
+    assert scene.cell.plain == ["Yes.", "A · m · 2.0 s"]
     assert scene.cell.metadata == [None, {"part": "footer"}]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import json
 import os
 from pathlib import Path
 
@@ -47,6 +45,15 @@ def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(
     assert f"The agent works in {os.getcwd()}" in notice
     assert "COPILOT_KERNEL_CWD" in notice
     assert ("/no/such/folder" in notice) is (named == "/no/such/folder")
+
+
+@pytest.mark.parametrize(("settings", "environ"), [(Settings(cwd="/project"), GATEWAY), (Settings(), {})])
+def test_a_folder_that_was_set_and_a_kernel_without_a_gateway_are_left_alone(
+    tmp_path: Path, settings: Settings, environ: dict[str, str]
+) -> None:
+    environ = {**environ, "KERNEL_WORKING_DIR": str(tmp_path)}
+    assert gateway.with_notebook_folder(settings, environ) == settings
+    assert gateway.notices(settings, environ) == []
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -94,14 +101,6 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
                 await other.resume(turn.session_id, Person())
     finally:
         await kernel_session.chat_runner.close(5)
-
-
-def test_the_kernelspec_of_the_documentation_names_our_kernel() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "gateways.md").read_text("utf-8")
-    spec = json.loads(page.partition("```json\n")[2].partition("```")[0])
-    module, _, name = spec["argv"][-1].rpartition(".")
-    assert hasattr(importlib.import_module(module), name)
-    assert (spec["language"], spec["interrupt_mode"]) == ("python", "message")
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

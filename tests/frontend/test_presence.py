@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.chat import Turn, View
 from copilot_kernel.frontend import answering
+from copilot_kernel.frontend.eliciting import elicit
 from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
 from copilot_kernel.permissions.question import PermissionAnswer
 
@@ -48,6 +50,14 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected("a page loaded later")
     assert await asked.wait() == UNSEEN
+
+
+@pytest.mark.usefixtures("no_grace", "models")
+async def test_a_form_that_no_page_draws_is_cancelled() -> None:
+    cell = RecordingCell()
+    cell.clients.connected("a page loaded later")
+    answer = await asyncio.wait_for(elicit(cell, Elicitation("Who are you?"), Place().show), 5)  # type: ignore[arg-type]
+    assert answer == ElicitationAnswer("cancel", reason=answering.UNSEEN)
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -114,7 +124,10 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
 
 @pytest.mark.usefixtures("no_grace")
 async def test_without_another_page_a_question_waits_for_ever(models: Models) -> None:
+    """Nor because of one that was there before the cell began."""
     cell = RecordingCell()
+    cell.clients.connected("an old tab")
+    cell.others_before = cell.clients.others(cell.session)
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected(cell.session)
     for _ in range(20):

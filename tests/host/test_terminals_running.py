@@ -50,6 +50,12 @@ async def test_what_comes_out_late_through_a_pipe_is_still_heard(own):
     assert own.output(id).text == "early\nlate\n"
 
 
+async def test_half_a_character_is_told_when_nothing_comes_after_it(own, heard):
+    id = await own.create(shell(r"printf '\303'"))
+    await done(own, id)
+    assert (heard.text[id], own.output(id).text) == ("\ufffd", "\ufffd")
+
+
 async def test_a_limit_cuts_the_beginning_at_a_character(own, heard):
     id = await own.create(python("print('ü' * 1000, end='')", env=[("PYTHONUTF8", "1")], limit=101))
     await done(own, id)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import pexpect
 import psutil
 import pytest
+from copilot_kernel.ipython.cell import ShellCell
 
 from ..agent.command import COMMAND
-from ..jupyter.front_end import no_settings, until
+from ..jupyter.front_end import LIMIT, no_settings, until
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
 ASKED = r"1\) Allow once.*: "
@@ -60,6 +64,20 @@ def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
     terminal.sendline("1")
     terminal.expect("Allowed: Allow once")
     terminal.expect(r"In \[2\]:")
+
+
+@pytest.mark.anyio
+async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "yes")
+    calls: SimpleQueue[Any] = SimpleQueue()
+    cell = ShellCell(None, calls, live=True)
+    first, second = (asyncio.create_task(cell.input(prompt)) for prompt in ("First? ", "Second? "))
+    withdrawn = await asyncio.to_thread(calls.get, timeout=LIMIT)
+    first.cancel()
+    for ask in (withdrawn, await asyncio.to_thread(calls.get, timeout=LIMIT)):
+        ask.function()
+    assert (await asyncio.wait_for(second, LIMIT), prompts) == ("yes", ["Second? "])
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
-"""An answer as a value."""
+"""An answer as a value, and how its cell ends."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.chat.turn import Turn as ChatTurn
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.errors import REPORT_BUG
+from copilot_kernel.ipython.session import Cancelled, outcome
 from copilot_kernel.ipython.turn import CodeBlock, Turn
 from IPython.core.formatters import DisplayFormatter
 
@@ -66,3 +70,23 @@ def test_ipython_shows_the_text_as_safe_html_and_as_it_is() -> None:
 def test_an_empty_answer_shows_its_repr() -> None:
     shown, _ = DisplayFormatter().format(Turn(replace(SAID, text="\n")))
     assert shown == {"text/plain": "<Turn end_turn, 1 characters>"}
+
+
+# -- how the cell ends ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_an_interrupt_that_comes_when_all_was_said_still_cancels_the_cell() -> None:
+    ended: Any = asyncio.Future()
+    ended.set_result(Turn(SAID))
+    turn, error = outcome(ended, interrupted=True)
+    assert turn is not None
+    assert (turn.text, turn.stop_reason, type(error)) == (TEXT, "cancelled", Cancelled)
+
+
+@pytest.mark.anyio
+async def test_a_bug_ends_the_cell_and_asks_for_a_report() -> None:
+    ended: Any = asyncio.Future()
+    ended.set_exception(bug := KeyError())
+    assert outcome(ended, interrupted=False) == (None, bug)
+    assert bug.__notes__ == [REPORT_BUG]

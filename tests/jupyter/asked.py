@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -141,17 +142,18 @@ def _about(message: Message, model: str) -> bool:
 
 
 def opened(front_end: FrontEnd, cell: str) -> set[str]:
-    """The models that were opened for a cell."""
-    return _comms(front_end, cell, "comm_open")
+    """The models of widgets that were opened for a cell."""
+    made = (m["content"] for m in _comms(front_end, cell, "comm_open"))
+    return {content["comm_id"] for content in made if content["target_name"] == "jupyter.widget"}
 
 
 def closed(front_end: FrontEnd, cell: str) -> set[str]:
     """The models that were closed for a cell."""
-    return _comms(front_end, cell, "comm_close")
+    return {m["content"]["comm_id"] for m in _comms(front_end, cell, "comm_close")}
 
 
-def _comms(front_end: FrontEnd, cell: str, kind: str) -> set[str]:
-    return {m["content"]["comm_id"] for m in front_end.published if m["msg_type"] == kind and parent(m) == cell}
+def _comms(front_end: FrontEnd, cell: str, kind: str) -> Iterator[Message]:
+    return (m for m in front_end.published if m["msg_type"] == kind and parent(m) == cell)
 
 
 def kept(outputs: list[Message]) -> list[dict[str, Any]]:

@@ -29,8 +29,8 @@ SLOW_DRAWING = """
 import os
 from copilot_kernel.frontend.display import Display
 finish = Display.finish
-def slow(self, turn):
-    finish(self, turn)
+def slow(self, *turn):
+    finish(self, *turn)
     self._cell.display({"text/plain": "drawing"})
     open(os.environ["GATE"]).read()
 Display.finish = slow

@@ -170,6 +170,17 @@ async def test_files(project: CommandContext, code: str, found: list[str], start
     assert (reply["matches"], reply["cursor_start"]) == (found, start)
 
 
+async def test_mentions_of_cells_come_before_files(
+    project: CommandContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = tmp_path / "a.ipynb"
+    book.write_text('{"cells": [{"id": "ab1", "cell_type": "code", "source": "Hello\\nyou"}]}')
+    monkeypatch.setenv("JPY_SESSION_NAME", str(book))
+    assert (await matches("@a", project))[:2] == ["above", "a.ipynb"]
+    (found,) = (await completed("See @cell:a", command_context=project))["metadata"]["_jupyter_types_experimental"]
+    assert (found["text"], found["type"], found["signature"]) == ("cell:ab1", "mention", "Hello")
+
+
 async def test_there_are_only_so_many_matches(tmp_path: Path) -> None:
     for number in range(MAX_MATCHES + 5):
         (tmp_path / f"file-{number}").touch()

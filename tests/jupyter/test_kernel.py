@@ -6,18 +6,21 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from copilot_kernel import __version__
+from copilot_kernel.__main__ import main
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from ..agent.command import COMMAND
 from .conftest import StartKernel
-from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, parent, until
+from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, no_settings, parent, until
 
 CANCELLED = ("Cancelled", "The turn was cancelled.")
 
@@ -257,29 +260,64 @@ print(kernel.pid, flush=True)
 kernel.wait()
 """
 
+LEAVER = """
+import os, subprocess, sys
+argv, foreign = ["sh", "-c", 'read go; exec "$@"', "sh", *sys.argv[1:]], {"JPY_PARENT_PID": "99999"}
+print(subprocess.Popen(argv, env={**os.environ, **foreign}, stdout=subprocess.DEVNULL).pid, flush=True)
+"""
+"""It ends before the kernel begins, so that process 1 is the kernel's parent from the start, as in a container."""
+
+
+@contextmanager
+def started_by(program: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], BlockingKernelClient]]:
+    """The process of `program`, which starts a kernel and prints its id, and a client that does not wait yet."""
+    file, _ = write_connection_file(str(folder / "connection.json"))
+    argv = [word.format(connection_file=file) for word in ARGV]
+    environ = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
+    client = BlockingKernelClient(connection_file=file)
+    client.load_connection_file()
+    client.hb_channel.time_to_dead = 30  # by itself it takes a kernel for dead that needs a second to start
+    command, pipe = [sys.executable, "-c", program, *argv], subprocess.PIPE
+    try:
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environ, cwd=folder, text=True
+        ) as starter:
+            yield starter, client
+    finally:
+        client.stop_channels()
+
+
+def kernel_of(starter: subprocess.Popen[str]) -> psutil.Process:
+    assert starter.stdout is not None
+    return psutil.Process(int(starter.stdout.readline()))
+
 
 def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None:
-    file, _ = write_connection_file(str(tmp_path / "connection.json"))
-    argv = [word.format(connection_file=file) for word in ARGV]
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTER, *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "COPILOT_KERNEL_AGENT": "demo"},
-        cwd=tmp_path,
-    ) as starter:
-        assert starter.stdout is not None
-        kernel = psutil.Process(int(starter.stdout.readline()))
-        client = BlockingKernelClient(connection_file=file)
-        client.load_connection_file()
-        client.hb_channel.time_to_dead = 30  # by itself it takes a kernel for dead that needs a second to start
+    with started_by(STARTER, tmp_path) as (starter, client):
+        kernel = kernel_of(starter)
         client.start_channels()
         client.wait_for_ready(timeout=30)
         client.execute("demo: wait")
         agent = until(kernel.children, "the agent is started")[0]
         starter.kill()
-    until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
-    client.stop_channels()
+        until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
+
+
+def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_goes_on(tmp_path: Path) -> None:
+    with started_by(LEAVER, tmp_path) as (leaver, client):
+        kernel = kernel_of(leaver)
+        assert leaver.wait(10) == 0
+        assert leaver.stdin is not None
+        leaver.stdin.write("go\n")
+        leaver.stdin.flush()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=30)
+            reply = client.execute_interactive("demo: slow 15 0.1", timeout=30, output_hook=id)  # longer than two looks
+            assert reply["content"]["status"] == "ok"
+        finally:
+            client.shutdown()
+            until(lambda: gone(kernel), "the end of the kernel")
 
 
 # -- starting -----------------------------------------------------------------------------------------------------
@@ -291,6 +329,17 @@ def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
     heavy = {"anyio", "ipywidgets", "markdown_it", "nh3", "debugpy", "copilot_widgets", "copilot_kernel.chat"}
 
     assert heavy & set(found.stdout.split()) == set()
+
+
+@pytest.mark.parametrize(("safe_path", "left"), [(False, ["/lib"]), (True, ["/notebooks", "/lib"])])
+def test_only_the_notebooks_folder_is_left_out_of_the_path_of_modules(
+    monkeypatch: pytest.MonkeyPatch, safe_path: bool, left: list[str]
+) -> None:
+    system = SimpleNamespace(flags=SimpleNamespace(safe_path=safe_path), path=["/notebooks", "/lib"])
+    monkeypatch.setattr("copilot_kernel.__main__.sys", system)
+    monkeypatch.setattr("copilot_kernel.jupyter.app.CopilotKernelApp.launch_instance", lambda: None)
+    main()
+    assert system.path == left
 
 
 def test_a_file_in_the_notebooks_folder_does_not_become_one_of_our_modules(

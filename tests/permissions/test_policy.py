@@ -52,7 +52,7 @@ def test_an_answer_says_who_decided_and_why() -> None:
 
 def test_a_question_says_why_and_what_would_have_allowed_it() -> None:
     assert judged(run("npm test")) == Decision(
-        "ask", None, "mode", "No rule covers `npm test`.", None, ("Bash(npm test)", "Bash"), "Bash(npm test)"
+        "ask", None, "mode", "No rule covers `npm test`.", None, ("Bash(npm test)", "Bash"), "Bash(npm test)", True
     )
     assert judged(run("git push"), allow="Bash(git *)", ask="Bash(git push *)") == Decision(
         "ask", None, "rule", "The rule Bash(git push *) asks about it.", "Bash(git push *)"

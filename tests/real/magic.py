@@ -1,5 +1,7 @@
 """`%%copilot` in ipykernel's own kernel with a real agent: an answer, and an edit that a click allows meanwhile.
 
+The agent also uses the notebook's tools, in a page that the test plays.
+
 The inside half (`python -m tests.real.magic AGENT`) prints its findings as JSON.
 """
 
@@ -8,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..ipython.fake_page import FakePage
 from .agents import AGENTS, Agent
 from .book import TURN_LIMIT, Json, Notebook, opened
 from .chapters import told
@@ -46,10 +49,40 @@ def _edit(book: Notebook) -> Json:
     return {**book.seen(book.front_end.finish(cell, TURN_LIMIT)), "before": before, "replied": replied}
 
 
+def _insert(book: Notebook) -> Json:
+    """The agent inspects a variable, then inserts a cell and runs it; what was asked, and what the model learnt."""
+    assert book.front_end.run("prices = [10, 12, 14]").status == "ok"
+    since = len(book.front_end.published)
+    page = FakePage(book.front_end, {"cell": "%%copilot"}, _seen=since)
+    inspect = ("notebook-inspect_variable", {"name": "prices"})
+    insert = ("notebook-insert_cell", {"source": "total = sum(prices)\ntotal", "run": True})
+    cell = _ask(book, {"call": [inspect]}, {"call": [insert]}, {"say": "Added."})
+    page.until(lambda message: _button(message) == book.agent.allow)
+    book.front_end.click(book.front_end.button(book.agent.allow, since))
+    page.play(cell)
+    seen = book.seen(book.front_end.finish(cell, TURN_LIMIT))
+    buttons = [_button(message) for message in book.front_end.published[since:]]
+    return {
+        **seen,
+        "cells": list(page.cells.values()),
+        "asked": buttons.count(book.agent.allow),
+        "inspected": book.told("prices: list"),
+        "ran": book.told("It ran as"),
+        "came out": book.told("36"),
+    }
+
+
+def _button(message: Json) -> str:
+    """What the button says that is opened, if one is."""
+    state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
+    return str(state.get("description", "")) if state.get("_model_name") == "ButtonModel" else ""
+
+
 def main() -> None:
     findings: dict[str, Any] = {}
     with opened(AGENTS[sys.argv[1]], PYTHON) as book:
         assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
+        findings["insert"] = _insert(book)
         cell = _ask(book, {"say": "There are **three lines**."})
         findings["text"] = book.seen(book.front_end.finish(cell, TURN_LIMIT))
         findings["edit"] = _edit(book)

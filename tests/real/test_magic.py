@@ -22,6 +22,15 @@ def test_an_edit_waits_for_a_click_while_the_cell_runs(magic_cells: Json) -> Non
     assert magic_cells["value"] == "[1, 'Changed.']"
 
 
+def test_a_cell_is_inserted_and_run_after_one_question(magic_cells: Json) -> None:
+    seen = magic_cells["insert"]
+    assert (seen["status"], seen["asked"]) == ("ok", 1)
+    assert seen["cells"] == ["%%copilot", "total = sum(prices)\ntotal"]
+    assert (seen["inspected"], seen["ran"], seen["came out"]) == (True, True, True)
+    assert "Added." in seen["text"]
+    assert "Changed or run: cell 2" in seen["text"]
+
+
 def test_an_answer_streams_and_an_interrupt_ends_it(magic_cells: Json) -> None:
     seen = magic_cells["stream"]
     assert (seen["replied"], seen["status"], seen["error"]) == (False, "error", "Cancelled")

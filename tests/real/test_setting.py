@@ -20,7 +20,7 @@ def test_a_mode_is_named_in_one_word_and_told_to_the_model(findings: Json) -> No
     words = [line.strip("• ").split(" ")[0] for line in seen["text"].splitlines()[2:]]
     assert "plan" in words
     assert (seen["begins"], seen["plans"]) == (False, True)
-    assert "· plan ·" in seen["footer"]
+    assert "mode: plan" in seen["footer"]
 
 
 @copilot

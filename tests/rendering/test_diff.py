@@ -10,6 +10,7 @@ from copilot_kernel.rendering.diff import (
     Change,
     DiffLine,
     between,
+    between_cells,
     change_box,
     diff_html,
     diff_text,
@@ -71,6 +72,16 @@ def test_a_part_of_a_file_is_not_presented_as_the_file():
     assert "within" not in diff_text(between(None, "x\n"), "a.py") + diff_html(between(None, "x\n"), "a.py")
 
 
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (None, "a", "(new cell, +1)\n--- /dev/null\n+++ x\n@@ -0,0 +1 @@\n+a"),
+    ("a\nb", "a", "--- x\n+++ x\n@@ -1,2 +1 @@\n a\n-b"),
+    ("a", "", "--- x\n+++ x\n@@ -1 +0,0 @@\n-a"),
+    (None, "", "x: empty"),
+])  # fmt: skip
+def test_a_cell_is_whole_and_ends_without_a_newline(old, new, words):
+    assert diff_text(between_cells(old, new), "x") == words
+
+
 @pytest.mark.parametrize(("change", "words"), [
     (between("a", "a"), "x: no difference"),
     (between(None, ""), "x: empty"),
@@ -107,7 +118,7 @@ def test_what_is_no_diff_of_one_file_is_not_read(text):
 )
 def test_any_text_can_be_taken_for_a_diff(text):
     change = parse_unified(text)
-    assert change is None or problems(diff_html(change, "x") + change_box(change, "x")) == []
+    assert change is None or problems(diff_html(change, "x") + change_box(change)) == []
 
 
 def test_a_long_change_is_folded():
@@ -139,19 +150,19 @@ SIDE = re.compile(r'<span class="cq-side cq-(old|new)" style="[^"]*flex:1 1 400p
 
 def lines(change: Change) -> list[str]:
     """As they are read where there is no room: a unified diff with numbers."""
-    return text_of(change_box(change, "x")).split("\n")[:-1]
+    return text_of(change_box(change)).split("\n")[:-1]
 
 
 def test_parts_in_a_row_stand_beside_what_they_replace() -> None:
     change = parse_unified("@@ -1,2 +1,2 @@\n-a\n+A\n-b\n+B\n")
     assert change is not None
-    assert SIDE.findall(change_box(change, "x")) == ["old", "new"] * 2
+    assert SIDE.findall(change_box(change)) == ["old", "new"] * 2
     assert lines(change) == ["1   - a", "  1 + A", "2   - b", "  2 + B"]
 
 
 @pytest.mark.parametrize("change", [between(None, OLD), parse_unified("--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n")])
 def test_a_new_or_deleted_file_has_one_side(change: Change) -> None:
-    assert SIDE.findall(change_box(change, "x")) == []
+    assert SIDE.findall(change_box(change)) == []
     assert len(lines(change)) == len(change.lines) - 1
 
 

@@ -29,6 +29,9 @@ ENTRIES = {
     "title that is the command": call(title=BAD, raw_input={"command": BAD}),
     "command": call(raw_input={"command": f"echo {BAD}"}),
     "path": call(locations=(Location(f"/p/{BAD}"),), raw_input={"path": f"/p/{BAD}"}),
+    "change": call(content=(Diff("/p/x", "old", BAD),)),
+    "unchanged line": call(content=(Diff("/p/x", f"{BAD}\nold", f"{BAD}\nnew"),)),
+    "path of a change": call(content=(Diff(f"/p/{BAD}", "a", "b"),)),
     "unified diff": call(raw_input={"path": "/p/x", "diff": UNIFIED}),
     "diff that cannot be read": call(raw_input={"diff": f"@@ -1 +1 @@\n?{BAD}"}),
     "input": call(raw_input={"query": BAD}),
@@ -56,6 +59,12 @@ def test_code_in_a_message_is_no_prose():
         html = render(Message(1, 1, "agent", GrowingText(code)))["text/html"]
         assert f"{SHOWN} = 1" in text_of(html)
         assert problems(html) == []
+
+
+@pytest.mark.parametrize("prose", ["\u200f\u0645\u0631\u062d\u0628\u0627 \u2067abc\u2069", "\u0645\u06cc\u200c\u062e"])
+def test_prose_stays_as_it_is(prose):
+    for entry in (Message(1, 1, "agent", GrowingText(prose)), Notice(1, 1, "info", prose)):
+        assert prose in text_of(render(entry)["text/html"])
 
 
 ORDINARY = {

@@ -24,6 +24,8 @@ PLAIN = '<span class="mathjax_ignore tex2jax_ignore">'
     ("", ""),
     ("a *b* **c** ~~d~~ `e`", "<p>a <em>b</em> <strong>c</strong> <s>d</s> <code>e</code></p>\n"),
     ("[a](https://x.example)", f'<p><a href="https://x.example" {LINK}>a</a></p>\n'),
+    ("[$x$](https://x.example)", f'<p><a href="https://x.example" {LINK}>$x$</a></p>\n'),
+    ("so\n$$\na = b\n$$", "<p>so</p>\n<p>$$\na = b\n$$</p>\n"),
     ("<https://x.example>", f'<p><a href="https://x.example" {LINK}>https://x.example</a></p>\n'),
     ("[a](src/a.py)", '<p><span title="src/a.py">a</span></p>\n'),
     ("[a](javascript:x)", "<p>[a](javascript:x)</p>\n"),

@@ -9,7 +9,9 @@ from copilot_kernel.acp.messages import Diff, Location, PermissionOption, Resour
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import (
     OPEN,
+    folded_amount,
     is_alarming,
+    line_prompt,
     question_html,
     question_text,
     remark,
@@ -22,7 +24,6 @@ from .hostile import HOSTILE
 from .samples import GIT_DIFF, call
 
 ROOT = "/project"
-BOX = r'<pre style="[^"]*max-height:\d+px;overflow:auto[^"]*" tabindex="0" role="region" aria-label="([^"]*)">'
 OPTIONS = (
     PermissionOption("1", "Yes", "allow_once"),
     PermissionOption("2", "Always", "allow_always"),
@@ -50,7 +51,7 @@ def facts(root=ROOT, folder="", **fields):
     ({"title": "Run it", "kind": "execute", "raw_input": {"command": "ls", "commands": ["ls"], "cwd": "/project"}},
      "Run this command? Run it\nCommand:\n  ls\nFolder:\n  /project"),
     ({"title": "Run it", "kind": "execute", "raw_input": {"command": "a\nb\n", "commands": ["rm x"]}},
-     "Run this command? Run it\nCommand 1 of 2, 2 lines:\n  a\n  b\nCommand 2 of 2:\n  rm x"),
+     "Run these 2 commands? Run it\nCommand 1 of 2, 2 lines:\n  a\n  b\nCommand 2 of 2:\n  rm x"),
     ({"title": "Get", "kind": "fetch", "raw_input": {"url": {"host": "x"}}},
      'Fetch this from the network? Get\nInput:\n  {\n    "url": {\n      "host": "x"\n    }\n  }'),
     ({"title": "Get", "raw_input": {"n": 3, "all": True}}, "Use this tool? Get\nInput:\n  n: 3\n  all: true"),
@@ -103,6 +104,7 @@ def test_nothing_is_hidden(fields, value):
 
 def test_a_command_cannot_be_pushed_out_of_sight_by_empty_lines():
     question = asked(raw_input={"command": "ls" + "\n" * 500 + "rm x"})
+    assert "ls\n⟨499 empty lines⟩\nrm x" in text_of(question_html(question))
     assert "Command, 501 lines:\n  ls\n  ⟨499 empty lines⟩\n  rm x" in question_text(question)
 
 
@@ -113,13 +115,47 @@ def test_nothing_is_cut():
             assert ("END" in shown, "not shown" in shown) == (True, False)
 
 
-@pytest.mark.parametrize(("fields", "names"), [
-    ({"raw_input": {"command": "a\nb", "commands": ["c"]}}, ["Command 1 of 2, 2 lines", "Command 2 of 2"]),
-    ({"content": (Diff("a.txt", "x", "y"), TextBlock("long\n" * 9))}, ["Change to a.txt", "The agent says"]),
-    ({"raw_input": {"x": ["long"] * 9}}, ["Input"]),
+@pytest.mark.parametrize(("fields", "more", "amount"), [
+    ({"raw_input": {"command": "a\n" * 12}}, [], ""),
+    ({"raw_input": {"command": "a\n" * 13}}, ["1 more line"], "all 13 lines"),
+    ({"raw_input": {"command": "a" * 2_001}}, ["1 more character"], "all 2001 characters"),
+    ({"content": (Diff("a.txt", "x\n" * 8, "y\n" * 8),)}, [], ""),
+    ({"content": (Diff("a.txt", "x\n" * 9, "y\n" * 9),)}, ["6 more changed lines"], "all 18 changed lines"),
+    ({"content": (Diff("a.txt", None, "y\n" * 200),)}, ["188 more changed lines"], "all 200 changed lines"),
+    ({"raw_input": {"x": ["long"] * 20}}, ["12 more lines"], ""),
 ])  # fmt: skip
-def test_what_is_long_scrolls_in_a_box_that_has_a_name_and_can_be_reached_by_keyboard(fields, names):
-    assert re.findall(BOX, question_html(asked(**fields))) == names
+def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it_is(fields, more, amount):
+    question = asked(**fields)
+    html = question_html(question)
+    assert [text_of(each) for each in re.findall("<summary.*?</summary>", html) if "more" in each] == more
+    assert folded_amount(question) == amount
+    assert "max-height" not in html
+
+
+@pytest.mark.parametrize(("fields", "lines"), [
+    ({"title": "Test", "kind": "execute", "raw_input": {"command": "pytest -q", "description": "Test"}},
+     ["? Run this command?", "pytest -q"]),
+    ({"kind": "edit", "content": (Diff("/project/a.py", "a\nb\n", "a\nc\n"),)}, ["? Change a.py? +1 −1"]),
+    ({"kind": "edit", "content": (Diff("/project/a.py", None, "c\n"),)}, ["? Create a.py? +1"]),
+])  # fmt: skip
+def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
+    question = Question(1, call(status="waiting", **fields), OPTIONS, "No rule covers it.", True, ("Bash",))
+    in_view, _, details = question_html(question, ROOT).partition("<details>")
+    assert [line for line in lines if line not in text_of(in_view)] == []
+    assert len(text_of(in_view).split()) <= 20
+    assert "No rule covers it." in details
+
+
+def test_what_is_out_of_the_ordinary_is_in_view():
+    asks = Question(1, call(title="t", raw_input={"command": "ls"}), (), why="The rule Bash(ls) asks about it.")
+    outside = asked(kind="edit", content=(Diff("/etc/hosts", "a", "b"),))
+    beside = asked(raw_input={"command": "ls"}, locations=(Location("/etc"),))
+    for question, words in (
+        (asks, "⚠ The rule Bash(ls) asks about it."),
+        (outside, "⚠ Outside the project: /etc/hosts"),
+        (beside, "⚠ Outside the project: /etc"),
+    ):
+        assert words in text_of(question_html(question, ROOT).partition("<details>")[0])
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -296,7 +332,12 @@ def test_a_yes_that_is_named_like_a_no_says_so(name, kind, words):
     (" never ", PermissionAnswer(OPTIONS[3], "you")),
     ("no because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
     ("yes because I say so", None),
+    ("maybe because it is late", None),
     ("maybe", None),
 ])  # fmt: skip
 def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
     assert typed_answer(line, Question(1, call(), OPTIONS)) == answer
+
+
+def test_where_nothing_can_be_rejected_no_reason_is_offered():
+    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Yes: "

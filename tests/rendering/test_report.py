@@ -67,15 +67,16 @@ def test_the_agents_words_stay_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(("footer", "words"), [
-    (Footer("Copilot", "m", "Plan"), "Copilot · m · Plan"),
-    (Footer("a", used=8728, size=128_000), "a · context 6 % of 128k"),
-    (Footer("a", used=8728, size=0), "a · context 9k"),
-    (Footer("a", used=0, size=128_000), "a"),
+    (Footer("Copilot", "m", "Plan"), "Copilot · m · mode: Plan"),
+    (Footer("a", "unknown", "default"), "a"),
+    (Footer("a", used=499, size=1000), "a"),
+    (Footer("a", used=500, size=1000), "context 50 % full · a"),
+    (Footer("a", used=8728, size=0), "a"),
     (Footer("a", stop_reason="tired"), "stopped: tired · a"),
     (Footer("", stop_reason="cancelled", unasked=1, permission_mode="plan"),
-     "cancelled · ⚠ 1 action ran without asking · permissions: plan"),
+     "cancelled · ⚠ 1 action wasn't asked about · permissions: plan"),
     (Footer("a", seconds=3.21), "a · 3.2 s"),
-    (Footer("a", unasked=2, seconds=75), "⚠ 2 actions ran without asking · a · 1 min 15 s"),
+    (Footer("a", unasked=2, seconds=75), "⚠ 2 actions weren't asked about · a · 1 min 15 s"),
 ])  # fmt: skip
 def test_a_footer_in_words(footer: Footer, words: str) -> None:
     bundle = render_footer(footer)

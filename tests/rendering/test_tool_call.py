@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
-from copilot_kernel.rendering.markup import RED
+from copilot_kernel.rendering.markup import AMBER, RED
 
 from .allowed import text_of
 from .samples import GIT_DIFF, call
@@ -37,8 +39,8 @@ def test_the_first_line_says_what_and_how_it_went(fields, words):
 def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
     bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
     assert bundle["text/plain"] == "✓ Look · done · ⚠ ran without asking"
-    assert f'color:{RED};font-weight:bold">⚠ ran without asking</span>' in bundle["text/html"]
-    assert f"border-left:3px solid {RED}" in bundle["text/html"]
+    assert f'color:{AMBER}">⚠ ran without asking</span>' in bundle["text/html"]
+    assert f"border-left:3px solid {AMBER}" in bundle["text/html"]
 
 
 def test_a_call_that_the_user_had_allowed_before_is_not_accused():
@@ -148,6 +150,17 @@ def test_a_unified_diff_that_says_something_else_does_not_replace_the_change():
     raw_input = {"fileName": "/project/notes.txt", "diff": GIT_DIFF}
     shown = plain(title="Edit", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "a\n", "b\n"),))
     assert "  -a\n  +b" in shown
+
+
+@pytest.mark.parametrize(("tool", "status", "is_folded"), [
+    ("run_cell", "completed", True), ("run_cell", "failed", False), ("run_python", "completed", False)
+])  # fmt: skip
+def test_what_ran_in_a_cell_is_folded_where_it_can_be_seen_in_the_cell(tool, status, is_folded):
+    source = (TextBlock("```python\nx = 1\nx\n```"),)
+    ours = {"call_id": "copilot-kernel-notebook-1", "name": f"mcp__notebook__{tool}", "content": source}
+    shown = render(replace(call(title="Run cell 2", status=status), **ours))["text/html"]
+    assert ("source 2 lines · … x" in text_of(shown)) == ("<details>" in shown) == is_folded
+    assert "x = 1" in text_of(shown)
 
 
 def test_what_a_tool_was_given_is_folded_json():

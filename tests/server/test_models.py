@@ -1,13 +1,15 @@
 """`GET /v1/models`, and which model a request gets."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from copilot_kernel.acp import agent_connection
 from copilot_kernel.server.catalogue import MAX_NAME_CHARS, ModelObject, choose, identifier, unique_ids
 from hypothesis import given, settings
 from hypothesis.strategies import lists, text
 
-from .api import Api, recorder, scripted, until
+from .api import LIMIT, Api, recorder, scripted, until
 
 
 def model(id: str, name: str, family: str | None = None) -> ModelObject:
@@ -98,6 +100,31 @@ async def test_an_agent_without_models_is_one(api: Api) -> None:
         got = await api.complete("Hello", model="gpt-9")
     assert (model["id"], model["owned_by"]) == ("script", "script")
     assert got.body["model"] == "script"
+
+
+async def test_models_that_are_told_after_the_session_was_opened_are_offered_and_chosen(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", LIMIT)
+    values = [{"value": model["modelId"], "name": model["name"]} for model in BOTH]
+    option = {"optionId": "model", "type": "select", "currentValue": "m1", "options": values}
+    update = {"sessionUpdate": "config_option_update", "configOptions": [option]}
+    tasks: list[asyncio.Task[None]] = []
+    chosen: list[str] = []
+
+    async def tell(script: Any, id: str) -> None:
+        await until(lambda: id in api.context.pool.open_sessions)
+        await script.update(update, id)
+
+    async def new(script: Any, params: Any) -> dict[str, Any]:
+        id = f"s{len(tasks)}"
+        tasks.append(asyncio.create_task(tell(script, id)))
+        return {"sessionId": id}
+
+    async with scripted(api, session_new=new, session_set_config_option=recorder("value", chosen)):
+        assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
+        assert (await api.complete("Hello", model="m2")).body["model"] == "m2"
+    assert chosen == ["m2"]
 
 
 @pytest.mark.parametrize(("extension", "default"), [

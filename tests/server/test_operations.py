@@ -277,6 +277,17 @@ async def is_active(api: Api) -> bool:
     return bool(datetime.now(UTC) - web_app.last_activity() < timedelta(minutes=1))
 
 
+@pytest.mark.parametrize(("extension", "counts"), [
+    ({}, True), ({"activity_timeout": 0}, False),
+], indirect=["extension"])  # fmt: skip
+async def test_a_turn_over_http_for_the_time_of_the_setting(api: Api, counts: bool) -> None:
+    async with api.streaming("demo: say begun\nwait") as response:
+        await anext(response.aiter_lines())
+        assert await is_active(api) is counts
+    await until(lambda: api.turns == 0)
+    assert not await is_active(api)
+
+
 async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, endpoint: ChatEndpoint) -> None:
     async with endpoint.client() as client:
         session = await client.begin()

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from copilot_kernel.server.app import CopilotApp
+from copilot_kernel.server.app import CopilotApp, StringList
 from copilot_kernel.server.standalone import StandaloneServer
 from jupyter_server.serverapp import ServerApp
 from tornado.ioloop import IOLoop
 from tornado.web import Application
-from traitlets import TraitError
+from traitlets import List, TraitError
 
 from .api import LIMIT, until
 
@@ -45,6 +45,17 @@ def test_a_list_may_be_one_text(server: Any, written: list[str], meant: list[str
 def test_what_only_looks_like_a_list_is_refused(server: Any, written: str) -> None:
     with pytest.raises((TraitError, SystemExit)):
         server(f"--CopilotApp.allow={written}")
+
+
+def test_an_error_shows_the_right_form() -> None:
+    with pytest.raises(TraitError, match=r"Write --CopilotApp.allow=VALUE once for each value, or all of them as"):
+        in_jupyter("--CopilotApp.allow=['Read'")
+
+
+def test_every_list_is_read_so() -> None:
+    own = {name: trait for name, trait in CopilotApp.class_own_traits(config=True).items() if isinstance(trait, List)}
+    assert sorted(own) == ["allow", "chat_allow", "cors_origins"]
+    assert {type(trait) for trait in own.values()} == {StringList}
 
 
 def test_the_environment_has_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

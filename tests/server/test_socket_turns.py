@@ -73,6 +73,16 @@ async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_
         assert listener.events("approval_resolved")[0]["approved"] is True
 
 
+async def test_titles_and_names_of_options_show_what_hides_in_them(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: options allow_once=Deny\u202e;reject_once=No\nask Shall\u200b I")
+        asked = await listener.event("tool_approval_request")
+        answered(session, asked["call_id"], "yes")
+        await listener.done()
+    titles = [each["title"] for each in (*listener.events("tool_start"), asked)]
+    assert (titles, asked["options"][0]["name"]) == (["Shall⟨U+200B⟩ I"] * 2, "Deny⟨U+202E⟩")
+
+
 async def test_only_yes_and_y_approve(settings: Settings) -> None:
     tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
     async with conversation(settings) as (session, listener):

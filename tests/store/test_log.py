@@ -69,6 +69,7 @@ def rewind(first, *listed):
     ([rewind("e4"), rewind("e2")], [("one", ["1"])]),
     ([rewind("e2"), asked("again"), answered("4")], [("one", ["1"]), ("again", ["4"])]),
     ([asked("what is session.snapshot_rewind?")], [*WHOLE, ("what is session.snapshot_rewind?", [])]),
+    ([rewind("e4"), b'{"data": {"upToEventId": "e2"}, "type": "system.message"}\n'], [("one", ["1"]), ("two", ["2"])]),
     ([rewind("unknown")], WHOLE),
     ([("session.snapshot_rewind", {"upToEventId": "e2", "eventIds": "e3"})], [("one", ["1"])]),
 ])  # fmt: skip

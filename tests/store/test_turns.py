@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import EmbeddedResource, ImageBlock, ResourceLink
+from copilot_kernel.acp.messages import AudioBlock, EmbeddedResource, ImageBlock, ResourceLink
 from copilot_kernel.conversation.model import Attachment
 from copilot_kernel.store import turns as module
 from copilot_kernel.store.log import ReadStats
@@ -107,6 +107,8 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
     raw = [
         picture,
         {"type": "blob", "data": "AAAA", "mimeType": "image/gif"},
+        {"type": "blob", "data": "AAAA", "mimeType": "audio/wav"},
+        {"type": "file", "path": "/p/z.pdf", "data": "AAAA", "mimeType": "application/pdf"},
         {"type": "file", "path": "/p/x.py", "displayName": "x.py"},
         {"type": "selection", "filePath": "/p/y.py", "displayName": "y.py", "text": "a = 1", "selection": chosen},
         {"type": "github_reference", "url": "https://github.com/o/r/pull/1", "title": "A change"},
@@ -117,6 +119,8 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
     assert [entry.block for entry in found.conversation.entries if isinstance(entry, Attachment)] == [
         ImageBlock("iVBO", "image/png"),
         ImageBlock("AAAA", "image/gif"),
+        AudioBlock("AAAA", "audio/wav"),
+        EmbeddedResource("/p/z.pdf", blob="AAAA", mime_type="application/pdf"),
         ResourceLink("/p/x.py", "x.py"),
         EmbeddedResource("/p/y.py#L2-L4", text="a = 1"),
         ResourceLink("https://github.com/o/r/pull/1", "A change"),

@@ -45,6 +45,17 @@ def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_e
         assert (front_end.models, front_end.manager.comms, dict(Widget.widgets)) == ({}, {}, {})
 
 
+def test_each_drawing_is_told_and_the_removal_of_a_view_is_not(front_end: FrontEnd) -> None:
+    drawn: list[bool] = []
+    question = ask([], "Allow")
+    question.probe(lambda: drawn.append(True))
+    probe = next(key for key, state in front_end.models.items() if state.get("_view_count") == 0)
+    for count in (1, 0, 1):
+        front_end.set(probe, _view_count=count)
+    question.close()
+    assert len(drawn) == 2
+
+
 def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
     front_end: FrontEnd, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -114,12 +125,10 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
         AnswerButton("Rule…"), "Rule", AnswerButton("Save"), lambda text, place: "<b>no</b>", places=("here", "there")
     )
     question = PermissionQuestion([AnswerButton("Reject")], lambda _: None, [entry], lambda: moves.append("moved"))
-    _, answers, openers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
+    _, answers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
 
     def shown() -> list[bool]:
-        layouts = (
-            str(front_end.models[box]["layout"]).removeprefix("IPY_MODEL_") for box in (answers, openers, editor)
-        )
+        layouts = (str(front_end.models[box]["layout"]).removeprefix("IPY_MODEL_") for box in (answers, editor))
         return [front_end.models[layout].get("display") != "none" for layout in layouts]
 
     seen = [shown()]
@@ -127,5 +136,5 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
         front_end.click(front_end.described(name))
         seen.append(shown())
     question.close()
-    assert seen == [[True, True, False], [False, False, True], [False, False, True], [True, True, False]]
+    assert seen == [[True, False], [False, True], [False, True], [True, False]]
     assert len(moves) == 2

@@ -37,7 +37,8 @@ class TextEntry:
     """An answer that takes text: `opens` shows its field, `submit` sends it, `hint` stands under it.
 
     `value` is the initial text, `lines` the height; the user selects one of `places`, at first the first one.
-    `on_submit(text, place)` returns what is wrong with it, or an empty string.
+    `on_submit(text, place)` returns what is wrong with it, or an empty string. `answers` are numbers of answers that
+    are offered below, each with its hint beside it.
     """
 
     opens: AnswerButton
@@ -48,15 +49,16 @@ class TextEntry:
     value: str = ""
     lines: int = 1
     places: tuple[str, ...] = ()
+    answers: tuple[int, ...] = ()
 
 
 class Editor:
     """The widgets of a text entry: the button that opens it, and its box, hidden at first.
 
-    `on_toggle` is told whether the box is open now.
+    `on_toggle` is called with whether the box is open now. `answers` are shown at the end of the box.
     """
 
-    def __init__(self, entry: TextEntry, on_toggle: Callable[[bool], None]) -> None:
+    def __init__(self, entry: TextEntry, on_toggle: Callable[[bool], None], answers: Sequence[HBox] = ()) -> None:
         self._entry, self._on_toggle = entry, on_toggle
         self._field = _field(entry)
         self._places = None
@@ -68,8 +70,7 @@ class Editor:
         self.submit = _button(entry.submit, self._submit)
         back = _button(AnswerButton("Back"), self._close)
         row = HBox([self.submit, back], layout=Layout(flex_flow="row wrap", margin="0"))
-        hint = HTML(f'<div style="opacity:0.75">{html.escape(entry.hint)}</div>', layout=Layout(margin="0"))
-        parts = [self._field, hint, *filter(None, [self._places]), self._complaint, row]
+        parts = [self._field, _hint(entry.hint), *filter(None, [self._places]), self._complaint, row, *answers]
         self.box = VBox(parts, layout=Layout(display="none", margin="2px 0 6px 11px"))
         self.box.add_class("copilot-entry")
 
@@ -105,23 +106,27 @@ class PermissionQuestion(Interactive):
         on_move: Callable[[], None] = lambda: None,
     ) -> None:
         self._on_move = on_move
-        editors = [Editor(entry, self._toggled) for entry in entries]
         made = [_button(answer, partial(on_choice, number)) for number, answer in enumerate(answers)]
-        self._guarded = [widget for widget in (*made, *(editor.submit for editor in editors)) if widget.disabled]
-        quiet = [widget for answer, widget in zip(answers, made, strict=True) if answer.quiet]
-        first = [widget for widget in made if widget not in quiet]
-        self._rows = [
-            HBox(row, layout=Layout(flex_flow="row wrap", margin=margin))
-            for row, margin in (
-                (first, "4px 0 2px 9px"),
-                ([*quiet, *(editor.opener for editor in editors)], "0 0 6px 9px"),
-            )
-            if row
+        editors = [
+            Editor(entry, self._toggled, [_explained(made[number], answers[number]) for number in entry.answers])
+            for entry in entries
         ]
+        self._guarded = [widget for widget in (*made, *(editor.submit for editor in editors)) if widget.disabled]
+        inside = {number for entry in entries for number in entry.answers}
+        outside = [each for number, each in enumerate(zip(answers, made, strict=True)) if number not in inside]
+        first, last = ([widget for answer, widget in outside if answer.quiet == quiet] for quiet in (False, True))
+        self._number = HTML("", layout=Layout(margin="0 0 0 auto"))
+        openers = (editor.opener for editor in editors)
+        layout = Layout(flex_flow="row wrap", align_items="center", margin="4px 0 6px 9px")
+        self._row = HBox([*first, *openers, *last, self._number], layout=layout)
         flush = Layout(width="auto", max_width="100%", margin="0")
         boxes = (editor.box for editor in editors)
-        super().__init__(VBox([HTML(STYLE, layout=flush), *self._rows, *boxes], layout=flush))
+        super().__init__(VBox([HTML(STYLE, layout=flush), self._row, *boxes], layout=flush))
         self._box.add_class(CLASS)
+
+    def number(self, number: int, count: int) -> None:
+        """Show which of several open questions this is."""
+        self._number.value = f'<span style="opacity:0.75">{number} of {count}</span>' if count > 1 else ""
 
     def hold(self) -> None:
         """Disable the guarded answers."""
@@ -135,9 +140,16 @@ class PermissionQuestion(Interactive):
 
     def _toggled(self, is_open: bool) -> None:
         """An open editor stands in place of the answers."""
-        for row in self._rows:
-            row.layout.display = "none" if is_open else None
+        self._row.layout.display = "none" if is_open else None
         self._on_move()
+
+
+def _hint(text: str) -> HTML:
+    return HTML(f'<div style="opacity:0.75">{html.escape(text)}</div>', layout=Layout(margin="0"))
+
+
+def _explained(button: Button, answer: AnswerButton) -> HBox:
+    return HBox([button, _hint(answer.hint)], layout=Layout(flex_flow="row wrap", align_items="center", margin="0"))
 
 
 def _button(answer: AnswerButton, on_click: Callable[[], None]) -> Button:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from . import posix_session
 
+LOOPBACK = "127.0.0.1"
 _GIT_COUNT = "GIT_CONFIG_COUNT"
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,14 @@ def start_problem(program: str, error: OSError | ValueError) -> str:
     if isinstance(error, PermissionError):
         return f"{program} is not executable"
     return f"{program} could not be started: {error}"
+
+
+def without_proxy_to_us(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ`, with what listens on 127.0.0.1 reached without a proxy: an agent may be given a server there."""
+    upper, lower = environ.get("NO_PROXY", ""), environ.get("no_proxy", "")
+    names = {"NO_PROXY": upper or lower, "no_proxy": lower or upper}
+    named = {name: f"{hosts},{LOOPBACK}".lstrip(",") for name, hosts in names.items() if hosts != "*"}
+    return {**environ, **named}
 
 
 def signal_name(returncode: int) -> str:

@@ -19,8 +19,8 @@ Install it and sign in, in a terminal:
     npm install -g @github/copilot
     copilot login
 Or try the demo agent, which needs neither account nor network:
-    COPILOT_KERNEL_AGENT=demo    (in the environment, before Jupyter starts)
-    copilot-kernel demo          (opens JupyterLab on the tour)
+    %agent demo            (in a cell of this notebook)
+    copilot-kernel demo    (opens JupyterLab on the tour)
 Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
 
 

@@ -18,6 +18,7 @@ from ..mcp_config import McpServer, Pairs
 from .locate import Launch
 from .messages import AgentInfo, Json
 
+RENAMED = "MCP: the server {} of your settings is passed on as {}: the notebook's own tools have its name."
 SETTING = "mcp_servers (COPILOT_KERNEL_MCP_SERVERS)"
 
 
@@ -38,8 +39,11 @@ class McpOffer:
     def notes(self) -> tuple[str, ...]:
         """Lines for the user."""
         names = ", ".join(server.name for server in self.flagged)
-        notes = [f"MCP: {server.name} was not passed on: {why}." for server, why in self.unsent]
-        return (*([f"MCP: {names} passed by Copilot's flag --additional-mcp-config."] if names else []), *notes)
+        notes = [
+            RENAMED.format(each.renamed_from, each.name) for each in (*self.sent, *self.flagged) if each.renamed_from
+        ]
+        notes += [f"MCP: {names} passed by Copilot's flag --additional-mcp-config."] if names else []
+        return (*notes, *(f"MCP: {server.name} was not passed on: {why}." for server, why in self.unsent))
 
     @property
     def blame(self) -> str:

@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
-from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch
+from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
@@ -139,10 +139,11 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces) -> ProcessTransp
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
-        process = await anyio.open_process(
-            list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-            cwd=cwd, env=guarded(os.environ), start_new_session=True,
-        )  # fmt: skip
+        with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
+            process = await anyio.open_process(
+                list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
+                cwd=cwd, env=without_proxy_to_us(guarded(os.environ)), start_new_session=True,
+            )  # fmt: skip
     except BaseException as error:
         _close(ours)
         if isinstance(error, OSError | ValueError):

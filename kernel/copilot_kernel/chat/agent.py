@@ -154,7 +154,7 @@ class Agent:
 
     @asynccontextmanager
     async def _connected(self, launch: Launch) -> AsyncIterator[AgentConnection]:
-        servers, timeout = self.settings.mcp_servers, self.settings.start_timeout
+        servers, timeout = self.settings.passed_servers, self.settings.start_timeout
         register(secrets(servers))
         with single_error(), with_mcp_flag(launch, servers) as launch:
             async with self._serving() as services:

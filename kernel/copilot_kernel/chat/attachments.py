@@ -13,9 +13,11 @@ import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from ..acp.messages import AgentInfo, AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
 from ..errors import UsageError
+from ..notebook.content import fenced
 
 MAX_BINARY_BYTES = 10 * 1024 * 1024
 MAX_TEXT_BYTES = 1024 * 1024
@@ -32,11 +34,13 @@ _CAPABILITIES: dict[type[Block], str] = {ImageBlock: "image", AudioBlock: "audio
 _PLURALS = {"image": "images", "audio": "sounds", "embeddedContext": "embedded files"}
 
 
-def check(blocks: Sequence[Block], info: AgentInfo) -> None:
-    """Raises UsageError for what this agent cannot take; it may be another one than when it was attached."""
-    for block in blocks:
+def prepare(blocks: Sequence[Block], info: AgentInfo) -> tuple[Block, ...]:
+    """`blocks` as this agent takes them; it may be another one than when they were attached. Raises UsageError."""
+    prepared = tuple(block if _takes_resources(info) else _without_resource(block) for block in blocks)
+    for block in prepared:
         if capability := _CAPABILITIES.get(type(block)):
             _require(capability, info, "what was attached")
+    return prepared
 
 
 def read(path: str, info: AgentInfo, cwd: str) -> Block:
@@ -62,11 +66,16 @@ def mentions(text: str, cwd: str) -> list[Block]:
     Mentions in code do not count.
     """
     found: dict[Path, None] = {}
-    for match in _MENTION.finditer(_CODE.sub(" ", _FENCED.sub(" ", text))):
+    for match in _MENTION.finditer(without_code(text)):
         file = _existing(match[1] or match[2], cwd)
         if file is not None and len(found) < MAX_MENTIONS:
             found[file] = None
     return [_link(file, cwd) for file in found]
+
+
+def without_code(text: str) -> str:
+    """Markdown without its code, in which nothing is a mention."""
+    return _CODE.sub(" ", _FENCED.sub(" ", text))
 
 
 def _existing(path: str, cwd: str) -> Path | None:
@@ -104,7 +113,8 @@ def _content(path: str, file: Path, info: AgentInfo, cwd: str) -> Block:
     if is_text(head):
         data = _bytes(path, file, MAX_TEXT_BYTES)
         if is_text(data):
-            return _text(file, data.decode("utf-8", "replace"), info)
+            text = data.decode("utf-8", "replace")
+            return EmbeddedResource(file.as_uri(), text, mime_type=_named_type(file, "text/plain"))
     if not _takes_resources(info):
         return _link(file, "")
     return EmbeddedResource(
@@ -112,12 +122,13 @@ def _content(path: str, file: Path, info: AgentInfo, cwd: str) -> Block:
     )
 
 
-def _text(file: Path, text: str, info: AgentInfo) -> Block:
-    if _takes_resources(info):
-        return EmbeddedResource(file.as_uri(), text, mime_type=_named_type(file, "text/plain"))
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return TextBlock(f"The file {file}:\n{fence}\n{text.rstrip(chr(10))}\n{fence}")
+def _without_resource(block: Block) -> Block:
+    """An embedded text as text that says what it is."""
+    if not isinstance(block, EmbeddedResource) or block.text is None:
+        return block
+    is_file = block.uri.startswith("file:")
+    name = f"The file {unquote(urlsplit(block.uri).path)}" if is_file else block.uri
+    return TextBlock(f"{name}:\n{fenced(block.text.rstrip(chr(10)), '')}")
 
 
 def _takes_resources(info: AgentInfo) -> bool:

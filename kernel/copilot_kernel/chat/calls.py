@@ -78,7 +78,7 @@ def join(request: ToolCallUpdate, before: Conversation, folder: str = "") -> Joi
 def match(request: ToolCallUpdate, call: ToolCall, folder: str) -> Match:
     """How sure it is that `request`, which has no id, is about `call`."""
     if not _is_only_described(request):
-        return "named" if request.raw_input is not None and _equal(request.raw_input, call.raw_input) else "no"
+        return "named" if request.raw_input is not None and equal(request.raw_input, call.raw_input) else "no"
     kinds = _kinds(request)
     if len(kinds) == 1 and call.kind not in ("other", *kinds):
         return "no"
@@ -210,10 +210,10 @@ def _request_of(question: ToolCall) -> ToolCallUpdate:
 
 def _is_same(one: ToolCall, other: ToolCall) -> bool:
     members = ("kind", "raw_input", "content")
-    return all(_equal(getattr(one, name), getattr(other, name)) for name in members)
+    return all(equal(getattr(one, name), getattr(other, name)) for name in members)
 
 
-def _equal(one: object, other: object) -> bool:
+def equal(one: object, other: object) -> bool:
     """JSON may be nested deeper than it can be compared."""
     try:
         return bool(one == other)

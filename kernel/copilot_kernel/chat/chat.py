@@ -19,12 +19,14 @@ from ..acp.results import parse_messages, short_name
 from ..config import Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, UsageError
+from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
 from .agent import Agent, Retry, auth_method, readable
-from .attachments import check
+from .attachments import prepare
 from .calls import update_of_agent
 from .elicitation import Elicitations
+from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
 from .session_options import SessionOptions
@@ -46,7 +48,8 @@ class Chat:
 
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
     one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
-    `place` says where its session is open to others who want it; by default, that is the notebook.
+    `place` says where its session is open to others who want it; by default, that is the notebook. The agent gets tools
+    for `live`, the notebook as it is open.
 
     All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
     (More than ten attributes: this is where the parts of a conversation are put together.)
@@ -59,9 +62,12 @@ class Chat:
         retry: Retry | None = None,
         shared: SharedAgent | None = None,
         place: str = "",
+        live: NotebookSource | None = None,
     ) -> None:
         # What goes with the next prompt.
         self.attached: tuple[Block, ...] = ()
+        # What went with the last prompt besides its text.
+        self.sent: tuple[Block, ...] = ()
         self._state = ConversationState(
             annotate=lambda before, after: self._monitor.annotate(before, after),
             reports_failures=lambda: self.agent.is_copilot,
@@ -73,6 +79,9 @@ class Chat:
         self._retry = retry or Retry()
         self._services = ClientServices(
             settings, self._state, self._permissions, lambda session_id: self._sessions.serves(session_id)
+        )
+        self._tools = NotebookTools(
+            live, settings, self._state, self._permissions, outlived=bool(shared) or "://" in settings.agent
         )
         handlers = ClientHandlers(
             self._update,
@@ -98,6 +107,7 @@ class Chat:
             self._retry,
             self.store,
             self._locks,
+            self._tools,
             self._reset_permissions,
         )
         self._handle: Agent | SharedAgentHandle = (
@@ -115,9 +125,16 @@ class Chat:
 
     async def __aexit__(self, *error: Any) -> bool | None:
         try:
+            await self._leave_notebook()
             return await self._handle.__aexit__(*error)
         finally:
             self._locks.release()
+
+    async def _leave_notebook(self) -> None:
+        """An agent that lives on keeps nothing that could reach the notebook."""
+        if self._tools.must_close:
+            await self._sessions.close_for_good()
+        await self._tools.close()
 
     @property
     def conversation(self) -> Conversation:
@@ -143,7 +160,7 @@ class Chat:
         reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
         """
         async with self._turns:
-            self._logged = self.agent.log.count
+            self._logged, self.sent = self.agent.log.count, ()
             feedback = self._permissions.feedback
             try:
                 turn = await self._turn((*blocks, *self.attached), view)
@@ -212,7 +229,8 @@ class Chat:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
-        check(blocks, session.info)
+        prepared, introduction = prepare(blocks, session.info), self._tools.introduction(blocks)
+        self.sent += (*blocks[1:], *introduction)
         self._sessions.use()
         heartbeat = Heartbeat(self._state.status, lambda: self._permissions.open + self._elicitations.open > 0)
         self._state.observers.append(heartbeat.beat)
@@ -222,7 +240,7 @@ class Chat:
                 tasks.start_soon(heartbeat.run)
                 tasks.start_soon(self._monitor.run)
                 try:
-                    result = await session.prompt(blocks)
+                    result = await session.prompt((*prepared, *introduction))
                     self._state.failures.check("cancelled" if stop.pressed else result.stop_reason)
                 except AgentError as error:
                     failure = error

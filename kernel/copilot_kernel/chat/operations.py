@@ -56,7 +56,7 @@ class ClientOperations:
         cancel.
         """
         stop = self._state.stop
-        if self._is_planning():
+        if is_planning(self._state, self._permissions):
             raise RequestFailed(INTERNAL_ERROR, "Refused: the mode is plan, in which nothing is done")
         if stop is None or stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: no turn is running")
@@ -78,11 +78,6 @@ class ClientOperations:
         ours = id.startswith(OUR_PREFIX)
         self._state.update(ToolCallUpdate(id, status=status if ours else None, meta=meta))
 
-    def _is_planning(self) -> bool:
-        session = self._state.conversation.state
-        agent_mode = session.mode if session else ""
-        return self._permissions.policy.book.mode == PLAN or short_name(agent_mode or "") == "plan"
-
     def _allowed(self, is_shown_by: Callable[[ToolCall], bool]) -> ToolCall | None:
         """The newest allowed call that showed the operation; what the agent makes of it afterwards does not count."""
         now = self._state.conversation
@@ -96,6 +91,14 @@ class ClientOperations:
         if not isinstance(entry, ToolCall) or entry.status in ("rejected", "cancelled", "waiting"):
             return False
         return entry.id not in self._used and not entry.call_id.startswith(OUR_PREFIX)
+
+
+def is_planning(state: ConversationState, permissions: Permissions) -> bool:
+    """Whether the agent's mode or ours is plan, in which nothing is done."""
+    if permissions.policy.book.mode == PLAN:
+        return True
+    session = state.conversation.state
+    return session is not None and short_name(session.mode or "") == "plan"
 
 
 class ClientServices:

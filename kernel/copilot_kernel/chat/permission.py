@@ -39,6 +39,7 @@ CANCELLED = "the turn was cancelled"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
+ASKS_ITSELF = "asked below"
 SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
 
 # Seconds that the end of a turn waits for the questions that it withdraws: its cell shows what became of them.
@@ -182,6 +183,8 @@ class Permissions:
         self.approvals = Approvals()
         self.feedback: list[str] = []
         self.open = 0
+        # Whether a tool of ours asks about the call of a request, which `earlier` showed before; see `NotebookGate`.
+        self.asks_itself: Callable[[ToolCall, ToolCall | None], bool] = lambda call, earlier: False
         self._state, self._agent = state, agent
         self._keys = count(1)
         self._judging = anyio.Lock()
@@ -196,9 +199,12 @@ class Permissions:
         joined = join(request.tool_call, self._state.conversation, self.policy.settings.folder)
         return self._decide(self._begin(joined.update, request.options, by_rule=joined.named))
 
-    async def ask_for_us(self, call: ToolCallUpdate, *, by_rule: bool) -> bool:
-        """Whether we may do `call` for the agent. Without `by_rule`, no rule may allow it."""
-        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule))
+    async def ask_for_us(self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None) -> bool:
+        """Whether we may do `call` for the agent. Without `by_rule`, no rule may allow it.
+
+        `place` is the agent's entry for it, whose place ours takes.
+        """
+        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place))
         return option is not None and option.kind == "allow_once"
 
     async def wait_closed(self) -> None:
@@ -213,12 +219,19 @@ class Permissions:
         self.approvals.standing = ()
         self.policy.reset()
 
-    def _begin(self, update: ToolCallUpdate, options: tuple[PermissionOption, ...], *, by_rule: bool) -> _Request:
+    def _begin(
+        self,
+        update: ToolCallUpdate,
+        options: tuple[PermissionOption, ...],
+        *,
+        by_rule: bool,
+        place: int | None = None,
+    ) -> _Request:
         before = self._state.conversation
-        after, entry_id = reduce.ask(before, update)
+        after, entry_id = reduce.ask(before, update, place)
         self._state.advance(after)
         call = after.entries[entry_id]
-        earlier = before.entries[entry_id] if entry_id < len(before.entries) else None
+        earlier = before.entries[entry_id] if entry_id < len(before.entries) and place is None else None
         assert isinstance(call, ToolCall)
         assert isinstance(earlier, ToolCall | None)
         folder = self.policy.settings.folder
@@ -254,6 +267,9 @@ class Permissions:
 
     async def _judged(self, request: _Request) -> PermissionAnswer:
         """Requests are judged one by one, so that questions are put to the user in the order of the wire."""
+        once = next((option for option in request.options if option.kind == "allow_once"), None)
+        if once and not (request.is_revised or request.is_stopped) and self.asks_itself(request.call, request.earlier):
+            return PermissionAnswer(once, "none", ASKS_ITSELF)
         async with self._judging:
             decision = await self.policy.decide(request.call, request.options, request.earlier, by_rule=request.by_rule)
         if decision.outcome == "ask" or request.is_stopped:
@@ -283,6 +299,7 @@ class Permissions:
             request.call,
             request.options,
             why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
+            is_routine=decision.is_routine and not request.is_revised,
             rules=decision.would,
             suggestion=decision.suggestion or "",
             folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,

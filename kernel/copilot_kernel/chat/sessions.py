@@ -30,12 +30,15 @@ from ..errors import (
 )
 from ..rendering.plain import visible_line
 from .agent import Agent, Retry
+from .notebook_tools import NotebookTools
 from .session_store import SavedSession, SessionLocks, SessionStore
 from .state import ConversationState
 
 # How the session is now; a replay would draw the other updates again.
 STATE = CommandsUpdate | ConfigUpdate | InfoUpdate | ModeUpdate | UsageUpdate
 MAX_LOAD_ATTEMPTS = 3
+# Seconds that closing a session may take when the chat ends.
+CLOSE_SECONDS = 2.0
 
 FORGOTTEN = "The agent was restarted and does not remember the conversation before this point."
 RESTARTED = "The agent was restarted and continues the conversation."
@@ -76,10 +79,11 @@ class SessionManager:
         retry: Retry,
         store: SessionStore,
         locks: SessionLocks,
+        tools: NotebookTools,
         on_new_conversation: Callable[[], None],
     ) -> None:
         self._agent, self._end_agent, self._state, self._retry = agent, end_agent, state, retry
-        self._store, self._locks, self._on_new_conversation = store, locks, on_new_conversation
+        self._store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
         # The open one, and the one that was opened last.
         self._session: Session | None = None
         self._last: Session | None = None
@@ -192,6 +196,12 @@ class SessionManager:
         if saved is not None and saved.id == session_id:
             self.forget()
 
+    async def close_for_good(self) -> None:
+        """Close the open session, where the agent offers that, so that nothing of this chat is left in it."""
+        if self.current:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await self._close(self.current)
+
     async def _close(self, session: Session) -> None:
         if self._agent.link and self._agent.link.can("close"):
             with suppress(AgentError):
@@ -291,7 +301,7 @@ class SessionManager:
         self._opening = _Opening(session_id)
         try:
             link = await self._agent.ready()
-            cwd, servers = self._agent.cwd, self._agent.offered.servers
+            cwd, servers = self._agent.cwd, [*self._agent.offered.servers, *await self._tools.servers(link, session_id)]
             if how == "new":
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
@@ -314,6 +324,7 @@ class SessionManager:
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
         early = self._end_opening()
+        self._tools.adopt(session.id)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
         self._session = self._last = session

@@ -44,6 +44,8 @@ class ConversationState:
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Callable[[Update | None], None]] = []
         self.failures = FailureFilter()
+        # What becomes of each update; see `MergedCalls`.
+        self.redirect: Callable[[Update], Update] = lambda update: update
         self._annotate, self._reports_failures = annotate, reports_failures
         # Those of recent turns.
         self.views: dict[int, View] = {}
@@ -89,6 +91,7 @@ class ConversationState:
 
     def update(self, update: Update) -> None:
         """Take in an update from the agent."""
+        update = self.redirect(update)
         may_fail = self.conversation.live and self._reports_failures()
         for each in self.failures.passed(update) if may_fail else (update,):
             self._take(each)

@@ -17,6 +17,11 @@ MODULE = "copilot_kernel"
 DATA = {"kernelspec": "share/jupyter/kernels/copilot", "notebooks": "share/copilot_kernel/notebooks"}
 """Where the installer puts the folders that are data."""
 
+KERNEL_CLASS = "copilot_kernel.jupyter.kernel.CopilotKernel"
+LAUNCHER = "/usr/local/bin/kernel-launchers/python/scripts/launch_ipykernel.py"
+"""Where the images and the documentation of Enterprise Gateway have it."""
+PROCESS_PROXY = "enterprise_gateway.services.processproxies.distributed.DistributedProcessProxy"
+
 
 @dataclass(frozen=True)
 class Installed:
@@ -27,17 +32,43 @@ class Installed:
     python: str
 
 
-def write(folder: Path, display_name: str = "", environ: Mapping[str, str] | None = None) -> Path:
-    """Fill `folder` with a kernelspec that starts this interpreter; returns it."""
+def write(folder: Path, spec: Mapping[str, Any] | None = None) -> Path:
+    """Fill `folder` with the kernelspec `spec`, by default `local_spec()`; returns it."""
     shutil.copytree(package_data("kernelspec"), folder, dirs_exist_ok=True)
-    file = folder / "kernel.json"
-    spec = json.loads(file.read_text("utf-8"))
+    (folder / "kernel.json").write_text(json.dumps(spec or local_spec(), indent=2) + "\n", "utf-8")
+    return folder
+
+
+def local_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
+    """A kernel.json that starts this interpreter."""
+    spec: dict[str, Any] = json.loads((package_data("kernelspec") / "kernel.json").read_text("utf-8"))
     spec["argv"] = [sys.executable, *spec["argv"][1:]]
     spec["display_name"] = display_name or spec["display_name"]
-    if environ:
-        spec["env"] = dict(environ)
-    file.write_text(json.dumps(spec, indent=2) + "\n", "utf-8")
-    return folder
+    if agent:
+        spec["env"] = {"COPILOT_KERNEL_AGENT": agent}
+    return spec
+
+
+def remote_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
+    """A kernel.json with which Enterprise Gateway's launcher starts our kernel on another host, with the same Python.
+
+    The language is `python`, because Enterprise Gateway's scripts know no `copilot`.
+    """
+    spec = local_spec(agent=agent)
+    arguments = [
+        *("--kernel-id", "{kernel_id}"),
+        *("--port-range", "{port_range}"),
+        *("--response-address", "{response_address}"),
+        *("--public-key", "{public_key}"),
+        *("--spark-context-initialization-mode", "none"),
+        *("--kernel-class-name", KERNEL_CLASS),
+    ]
+    return spec | {
+        "argv": [sys.executable, LAUNCHER, *arguments],
+        "display_name": f"{display_name or spec['display_name']} (remote)",
+        "language": "python",
+        "metadata": {"process_proxy": {"class_name": PROCESS_PROXY}},
+    }
 
 
 def is_ours(spec: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
@@ -63,6 +64,12 @@ def _port(text: str) -> int:
     if text.isdecimal() and 0 < int(text) < 65536:
         return int(text)
     raise argparse.ArgumentTypeError(f"invalid port value: {text!r}")
+
+
+def _folder(text: str) -> Path:
+    if text:
+        return Path(text).expanduser().absolute()
+    raise argparse.ArgumentTypeError("must name a folder")
 
 
 _Formatter = partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=100)
@@ -148,11 +155,17 @@ _COMMANDS = (
             "--user": _flag("for this user (the default)"),
             "--sys-prefix": _flag("into this Python's environment"),
             "--prefix": {"metavar": "P", "help": "into P/share/jupyter/kernels"},
+            "--gateway": {
+                "metavar": "DIR",
+                "type": _folder,
+                "help": "into DIR, a folder of kernelspecs of Enterprise Gateway: NAME for kernels beside it, "
+                "NAME_remote for kernels on other hosts",
+            },
             "--name": {"default": "copilot", "help": "name of the kernelspec (default: copilot)"},
             "--display-name": {"metavar": "TEXT", "help": "name in the launcher (default: Copilot)"},
             "--agent": {"metavar": "CMD", "help": "the agent that this kernel uses"},
         },
-        exclusive=("--user", "--sys-prefix", "--prefix"),
+        exclusive=("--user", "--sys-prefix", "--prefix", "--gateway"),
     ),
     _Command(
         "doctor",

@@ -23,6 +23,7 @@ from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text,
 from ..rendering.entry import render
 from ..rendering.plain import clean, one_line, visible_line, visible_text
 from ..rendering.question import option_labels, question_text, reason_hint, settings_for, typed_answer
+from ..rendering.report import unasked_words
 from ..rendering.tool_call import summarize
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
@@ -157,7 +158,7 @@ class Terminal:
         """End the turn: say why it stopped, unless it is `end_turn`, and how many actions were `unasked`."""
         self._printer.end()
         if unasked and not self._quiet:
-            self._printer.line(f"⚠ {unasked} action{'s' * (unasked != 1)} ran without asking")
+            self._printer.line(unasked_words(unasked))
         if stop_reason != "end_turn" and not self._quiet:
             self._printer.line(f"(stopped: {stop_reason})")
 

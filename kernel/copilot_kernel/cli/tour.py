@@ -20,7 +20,7 @@ from .error_text import CANCELLED, FAILED
 
 CELL_SECONDS = 60
 """How long one cell may take."""
-HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash"]'}
+HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash", "mcp__notebook__run_python"]'}
 """There is no user to ask, and what the demo agent touches is a copy."""
 MAY_FAIL = "raises-exception"
 

@@ -81,13 +81,13 @@ def end_turn(before: Conversation, stop_reason: str) -> Conversation:
     return replace(before, live=False, entries=tuple(entries))
 
 
-def ask(before: Conversation, call: ToolCallUpdate) -> tuple[Conversation, int]:
+def ask(before: Conversation, call: ToolCallUpdate, place: int | None = None) -> tuple[Conversation, int]:
     """Record a permission request about `call`. Returns the conversation and the id of the entry, now `waiting`.
 
     The request may be the first message about the call, or hold only its id. If the known call is over, this is another
-    one with the same id.
+    one with the same id. `place` is the id of an entry that this one replaces.
     """
-    entry = _newest(before, call.id)
+    entry = ToolCall(place, before.turn, call.id) if place is not None else _newest(before, call.id)
     if entry is None or entry.status in FINAL or entry.turn != before.turn:
         entry = _new_call(before, call)
     update = replace(call, status=None) if call.status in FINAL else call

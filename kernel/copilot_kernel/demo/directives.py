@@ -17,6 +17,7 @@ import anyio
 
 from ..acp.transport import single_error
 from . import files
+from .notebook import notebook
 from .session import texts
 from .stage import Directive, Stage, TurnEnded, content
 
@@ -115,5 +116,6 @@ DIRECTIVES: Mapping[str, Directive] = {
     "read": files.read,
     "delete": files.delete,
     "shell": files.shell,
+    "notebook": notebook,
     "together": together,
 }

@@ -128,14 +128,15 @@ async def _follow(stage: Stage, id: str, process: Process) -> str:
 async def running(command: str, cwd: Path) -> AsyncIterator[Process]:
     """A command in a process group of its own, which is killed on the way out, whatever the way."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    process = await anyio.open_process(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.STDOUT,
-        cwd=cwd,
-        env={**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
-        start_new_session=True,
-    )
+    with anyio.CancelScope(shield=True):  # cancelled while it starts, only the shell itself would be killed
+        process = await anyio.open_process(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env={**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+        )
     try:
         yield process
     finally:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
-from . import files, project
+from . import files, notebook_scenes, project
 from .directives import together
 from .session import texts
 from .stage import Stage, TurnEnded, chunk
@@ -29,6 +29,8 @@ STEP_SECONDS = 0.3
 async def play(stage: Stage) -> None:
     """Play the scene that the prompt asks for. Raises TurnEnded, RequestFailed."""
     prompt = (texts(stage.blocks) or [""])[-1]
+    if act := notebook_scenes.choose(stage, prompt):
+        return await act()
     scene = choose(prompt)
     try:
         if scene in PROJECT_SCENES and stage.session.uses_new_project:

@@ -22,6 +22,9 @@ from .project import FOLDER
 
 Json = dict[str, Any]
 
+FROM_CLIENT = "[Copilot Kernel]"
+"""How a text begins that is no words of the user's."""
+
 REPLAYED = frozenset({"agent_message_chunk", "tool_call", "tool_call_update"})
 """The updates that a loaded session shows again; neither thoughts nor plans, as with Copilot."""
 _ID = re.compile(r"[0-9a-f-]{36}")
@@ -166,8 +169,9 @@ class Session:
 
 
 def texts(blocks: Sequence[Any]) -> list[str]:
-    """The texts among a prompt's content blocks."""
-    return [str(block.get("text", "")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    """The texts among a prompt's content blocks, without what the client says of itself."""
+    found = (str(each.get("text", "")) for each in blocks if isinstance(each, dict) and each.get("type") == "text")
+    return [text for text in found if not text.startswith(FROM_CLIENT)]
 
 
 # -- saved sessions -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ..chat import choices
 from ..chat.choices import Choice, Setting
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
+from ..rendering.attachment import context_name
 from ..rendering.plain import visible_text
 from ..rendering.report import Report, render_lines
 from .chat_runner import CLOSE_LIMIT
@@ -74,7 +75,7 @@ async def log(context: CommandContext, output: CommandOutput, rest: str) -> None
 async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mcp`."""
     now = context.situation(output.live)
-    servers, info = now.settings.mcp_servers, now.info
+    servers, info = now.settings.passed_servers, now.info
     if not servers:
         output.show(Report("MCP servers", note=f"There are none. {_SERVERS}"))
         return
@@ -151,8 +152,28 @@ async def attach(context: CommandContext, output: CommandOutput, rest: str) -> N
     output.show(Report("With the next prompt", rows=tuple((name_of(each),) for each in blocks[:MAX_NAMED]), note=more))
 
 
+async def context(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%context`."""
+    rows = tuple((name_of(block), _size(block)) for block in context.situation().sent)
+    if rows:
+        output.show(Report("With the last prompt", ("What", "Size"), rows))
+    else:
+        output.show(Report("Nothing but its text went with the last prompt"))
+
+
+def _size(block: Block) -> str:
+    match block:
+        case TextBlock(text=text) | EmbeddedResource(text=str(text)):
+            return f"{len(text):,} characters"
+        case EmbeddedResource(blob=str(data)) | ImageBlock(data=data) | AudioBlock(data=data):
+            return f"{len(data) * 3 // 4:,} bytes"
+    return "a link"
+
+
 def name_of(block: Block) -> str:
     """What an attachment is called."""
+    if name := context_name(block):
+        return name
     match block:
         case ResourceLink(uri=uri, name=name):
             return name or uri

@@ -68,6 +68,10 @@ class AnswerWidgets(Generic[T]):
             self.widget.close()
 
 
+async def _nowhere() -> None:
+    """There is no other way to answer."""
+
+
 async def answer_in_cell(
     cell: Cell,
     show: Show,
@@ -75,10 +79,13 @@ async def answer_in_cell(
     static: Bundle,
     make_widgets: Callable[[], AnswerWidgets[T]],
     typed: Callable[[], Awaitable[T | None]],
+    elsewhere: Callable[[], Awaitable[T | None]] = _nowhere,
     unseen: T,
     undecided: T,
 ) -> T:
     """Show a question and wait for its answer, clicked or, unless the front end has shown its widgets, `typed`.
+
+    `elsewhere` may answer, too; None: there is no such way.
 
     `unseen` is the answer if no client shows the question any more. `typed` returns None at the end of input: the
     widgets can still answer then; where there are none, the answer is `undecided`.
@@ -86,13 +93,17 @@ async def answer_in_cell(
     await cell.widgets_known()
     widgets = _make(make_widgets) if cell.widgets else None
     if widgets is None:
+
+        async def typed_once() -> T:
+            answer = await typed()
+            return undecided if answer is None else answer
+
         show(OpenQuestion(static))
-        answer = await typed()
-        return undecided if answer is None else answer
+        return await first(typed_once(), elsewhere())
     buttons = {**widgets.widget.bundle(), "text/plain": NO_BUTTONS}
     show(OpenQuestion(static, widgets.close, buttons, widgets.shifted))
     widgets.opened()
-    ways: list[Awaitable[T | None]] = [widgets.answer, _unseen(cell, widgets.widget, unseen)]
+    ways: list[Awaitable[T | None]] = [widgets.answer, _unseen(cell, widgets.widget, unseen), elsewhere()]
     return await first(*ways) if cell.widgets_seen else await first(*ways, typed())
 
 

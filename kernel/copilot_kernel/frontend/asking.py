@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,20 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.plain import visible_text
 from ..rendering.question import (
     STANDING,
+    folded_amount,
     is_alarming,
     line_prompt,
     question_html,
     question_text,
     remark,
+    remembered,
     render_question,
     settings_for,
     typed_answer,
 )
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
+from .page_turn import PageTurn
 
 if TYPE_CHECKING:
     from copilot_widgets.permission import AnswerButton, PermissionQuestion, TextEntry
@@ -42,12 +45,7 @@ below an output that never stops."""
 
 NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
-_HINTS = {
-    "allow_once": "allows this once",
-    "allow_always": "from now on, also allows what the agent considers equivalent",
-    "reject_once": "denies this once",
-    "reject_always": "from now on, also denies what the agent considers equivalent",
-}
+_HINTS = {"allow_once": "allows this once", "reject_once": "denies this once"}
 _SAVE = "Save & allow"
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
@@ -58,12 +56,15 @@ class Asking:
     """The permission questions of one cell.
 
     `root` is the agent's folder, which is the project's; `guard_seconds` is given where clicks need no guard: in tests.
+    `page` asks where code blocks the kernel.
     """
 
-    def __init__(self, cell: Cell, root: str = "", guard_seconds: float | None = None) -> None:
-        self._cell, self._guard_seconds = cell, guard_seconds
+    def __init__(
+        self, cell: Cell, root: str = "", guard_seconds: float | None = None, page: PageTurn | None = None
+    ) -> None:
+        self._cell, self._guard_seconds, self._page = cell, guard_seconds, page or PageTurn()
         self._root = root or os.getcwd()
-        self._cards: set[Card] = set()
+        self._cards: list[Card] = []
 
     async def ask(self, question: Question, show: Show) -> PermissionAnswer:
         """The one answer to `question`. Cancelling it withdraws the question."""
@@ -77,6 +78,7 @@ class Asking:
             static=self._static(question),
             make_widgets=lambda: Card(self._cell, question, self._root, self._cards, self._guard_seconds),
             typed=partial(self._typed, question),
+            elsewhere=partial(self._page.ask, question, self._root),
             unseen=PermissionAnswer(None, "cancel", UNSEEN),
             undecided=PermissionAnswer(None, "cancel", "no answer was given"),
         )
@@ -110,14 +112,14 @@ def rejected_unasked(question: Question) -> PermissionAnswer:
 
 
 class Card(AnswerWidgets[PermissionAnswer]):
-    """The buttons of one question. `others` are the cards that are open in the cell; this one adds itself to them."""
+    """The buttons of one question. `open_cards` are those of the cell; this one adds itself to them."""
 
     widget: PermissionQuestion
 
     def __init__(
-        self, cell: Cell, question: Question, root: str, others: set[Card], guard_seconds: float | None
+        self, cell: Cell, question: Question, root: str, open_cards: list[Card], guard_seconds: float | None
     ) -> None:
-        self._question, self._root, self._others, self._seconds = question, root, others, guard_seconds
+        self._question, self._root, self._open_cards, self._seconds = question, root, open_cards, guard_seconds
         # The rule that was doubted last; pressed again, it is saved.
         self._doubted = ""
         self._timer: asyncio.TimerHandle | None = None
@@ -128,12 +130,14 @@ class Card(AnswerWidgets[PermissionAnswer]):
         """Guard this card; when it is decided, the others move up, under a pointer that has just clicked."""
 
         def decided(_: object) -> None:
-            self._others.discard(self)
+            self._open_cards.remove(self)
             self._guard_all()
+            self._number_all()
 
-        self._others.add(self)
+        self._open_cards.append(self)
         self.answer.add_done_callback(decided)
         self.guard()
+        self._number_all()
 
     def guard(self) -> None:
         """Let no click on an answer that allows count for a moment."""
@@ -163,8 +167,13 @@ class Card(AnswerWidgets[PermissionAnswer]):
         self._loop.call_soon_threadsafe(self._guard_all)
 
     def _guard_all(self) -> None:
-        for card in self._others:
+        for card in self._open_cards:
             card.guard()
+
+    def _number_all(self) -> None:
+        with self._cell.owning():
+            for number, card in enumerate(self._open_cards, 1):
+                card.widget.number(number, len(self._open_cards))
 
     def _release(self) -> None:
         with self._cell.owning():
@@ -178,21 +187,36 @@ class Card(AnswerWidgets[PermissionAnswer]):
         from copilot_widgets.permission import PermissionQuestion
 
         options = self._question.options
-        primary = "" if is_alarming(self._question, self._root) else "primary"
         return PermissionQuestion(
-            [_choice(option, primary) for option in options],
+            [self._choice(option) for option in options],
             lambda number: settle(PermissionAnswer(options[number], "you")),
             list(self._entries()),
             self._moved,
         )
 
-    def _entries(self) -> list[TextEntry]:
+    def _choice(self, option: PermissionOption) -> AnswerButton:
+        """Whatever is not a no is guarded: an unknown kind may allow. What the agent keeps stands back."""
+        from copilot_widgets.permission import AnswerButton
+
+        question, allows = self._question, option.kind == "allow_once"
+        amount = folded_amount(question) if allows else ""
+        return AnswerButton(
+            name=visible_text(option.name),
+            hint=remembered(question, option) if option.kind in STANDING else _HINTS.get(option.kind, ""),
+            style="primary" if allows and not is_alarming(question, self._root) else "",
+            guarded=option.kind not in ("reject_once", "reject_always"),
+            quiet=option.kind in STANDING,
+            remark=", ".join(filter(None, (remark(option), amount))),
+        )
+
+    def _entries(self) -> Iterator[TextEntry]:
         """The ways to answer that take some text."""
         question = self._question
+        if reject := policy.reject(question.options):
+            yield self._reason(reject)
         allow = next((option for option in question.options if option.kind == "allow_once"), None)
-        reject = policy.reject(question.options)
-        rule = [self._rule(allow)] if allow and question.suggestion else []
-        return [*rule, self._reason(reject)] if reject else rule
+        if allow and question.suggestion:
+            yield self._rule(allow)
 
     def _rule(self, allow: PermissionOption) -> TextEntry:
         from copilot_widgets.permission import AnswerButton, TextEntry
@@ -205,7 +229,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
             return visible_text(complaint)
 
         return TextEntry(
-            opens=AnswerButton("Always allow by a rule…", "a rule that you can change before it is saved", quiet=True),
+            opens=AnswerButton("Always allow ▾", "by a rule that you can change before it is saved", quiet=True),
             label="Rule",
             submit=AnswerButton(_SAVE, "saves the rule, and allows this once", "primary", guarded=True),
             on_submit=save,
@@ -213,6 +237,9 @@ class Card(AnswerWidgets[PermissionAnswer]):
             value=visible_text(self._question.suggestion),
             lines=1 if len(self._question.suggestion) <= _MAX_ONE_LINE else 2,
             places=_KEEP,
+            answers=tuple(
+                number for number, option in enumerate(self._question.options) if option.kind == "allow_always"
+            ),
         )
 
     def _complaint(self, rule: str) -> str:
@@ -230,29 +257,15 @@ class Card(AnswerWidgets[PermissionAnswer]):
 
         def send(text: str, _: int) -> str:
             if not text.strip():
-                return "Enter your feedback, or go back and deny without it."
+                return "Say why, or go back and deny without a reason."
             self.settle(PermissionAnswer(reject, "you", feedback=text.strip()))
             return ""
 
         return TextEntry(
-            opens=AnswerButton("Deny with feedback…", "denies this and sends your feedback to the agent", quiet=True),
-            label="Feedback for the agent",
-            submit=AnswerButton("Deny and send", "denies this and sends your feedback to the agent"),
+            opens=AnswerButton("Deny and say why…", "denies this and sends your words to the agent", quiet=True),
+            label="Why",
+            submit=AnswerButton("Send", "denies this and sends it to the agent"),
             on_submit=send,
-            hint="Sent as your next prompt.",
+            hint="The agent gets this as your next prompt.",
             lines=3,
         )
-
-
-def _choice(option: PermissionOption, primary: str) -> AnswerButton:
-    """Whatever is not a no is guarded: an unknown kind may allow. What the agent keeps stands back."""
-    from copilot_widgets.permission import AnswerButton
-
-    return AnswerButton(
-        name=visible_text(option.name),
-        hint=_HINTS.get(option.kind, ""),
-        style=primary if option.kind == "allow_once" else "",
-        guarded=option.kind not in ("reject_once", "reject_always"),
-        quiet=option.kind in STANDING,
-        remark=remark(option),
-    )

@@ -44,6 +44,8 @@ class Situation:
     """The mode and the rules of the chat; None while there is none."""
     decisions: tuple[LedgerEntry, ...] = ()
     """What was decided about permissions, in that order."""
+    sent: tuple[Block, ...] = ()
+    """What went with the last prompt besides its text."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -81,8 +83,17 @@ class CommandContext:
         if chat is None:
             return Situation(self.settings, Conversation(), live=live)
         conversation = chat.conversation if chat.session else Conversation()
-        book, decisions = chat.book, chat.ledger.kept
-        return Situation(chat.settings, conversation, chat.info, chat.attached, self.sessions, live, book, decisions)
+        return Situation(
+            chat.settings,
+            conversation,
+            chat.info,
+            chat.attached,
+            self.sessions,
+            live,
+            chat.book,
+            chat.ledger.kept,
+            chat.sent,
+        )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""

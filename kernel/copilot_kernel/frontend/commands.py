@@ -255,6 +255,12 @@ _SPECS = (
         "[FILE…]",
         "Such lines may stand above a prompt. Quote names with blanks. Without FILE, it shows what is attached.",
     ),
+    CommandSpec(
+        "context",
+        agent_commands.context,
+        "Show what went with the last prompt besides its text.",
+        details="Attached and mentioned files, cells and variables, the last error, and what introduces the notebook.",
+    ),
     CommandSpec("mcp", agent_commands.mcp, "Show the MCP servers that the agent is given."),
     CommandSpec(
         "login",

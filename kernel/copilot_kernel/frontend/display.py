@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +20,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
+from ..rendering.attachment import context_name
 from ..rendering.elicitation import answer_line
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Footer, render_footer
@@ -30,6 +31,7 @@ from .cell import Cell
 from .console import Console
 from .eliciting import elicit
 from .output_area import OutputArea
+from .page_turn import PageTurn, key_of
 from .slots import MAX_QUESTIONS, OpenQuestion
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
     `replays`: the cell shows an earlier conversation, with the prompts. `activity_timeout`: for so many seconds
-    a question counts as activity of the kernel.
+    a question counts as activity of the kernel. `page` gets reports of open questions.
     """
 
     def __init__(
@@ -58,8 +60,9 @@ class Display:
         replays: bool = False,
         activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
+        page: PageTurn | None = None,
     ) -> None:
-        self._replays = replays
+        self._replays, self._page = replays, page or PageTurn()
         self._cell, self._asking = cell, asking
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
         self._output = _output(cell, self._loop, cwd or os.getcwd())
@@ -70,8 +73,10 @@ class Display:
         """What was asked in questions that were cancelled because no client showed them."""
 
     def show(self, entry: Entry) -> None:
-        """`entry` is new or changed; prompts are shown in a replay only: else the cell is the prompt."""
-        if isinstance(entry, Message | Attachment) and entry.speaker == "user" and not self._replays:
+        """`entry` is new or changed; of a prompt, a replay shows all, and other cells what came from the notebook."""
+        is_users = isinstance(entry, Message | Attachment) and entry.speaker == "user"
+        is_context = isinstance(entry, Attachment) and context_name(entry.block) != ""
+        if is_users and not (self._replays or is_context):
             return
         try:
             self._output.put(entry)
@@ -91,7 +96,8 @@ class Display:
             return Notice(-question.key, call.turn, "info", answer.words, visible_line(call.best_title))
 
         wait = partial(self._asking.ask, question)
-        return await self._wait(call.id, call.best_title, wait, line, PermissionAnswer(None, "cancel", "withdrawn"))
+        withdrawn = PermissionAnswer(None, "cancel", "withdrawn")
+        return await self._wait(call.id, key_of(question), call.best_title, wait, line, withdrawn)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
@@ -102,11 +108,12 @@ class Display:
 
         wait = partial(elicit, self._cell, request)
         withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
-        return await self._wait(id, request.message, wait, line, withdrawn, self._output.put)
+        return await self._wait(id, f"form {-id}", request.message, wait, line, withdrawn, self._output.put)
 
     async def _wait(
         self,
         entry_id: int,
+        key: str,
         title: str,
         wait: Callable[[Show], Awaitable[A]],
         line: Callable[[A], Notice],
@@ -115,13 +122,14 @@ class Display:
     ) -> A:
         """Put a question beside its entry, and then a line; `unasked` takes the line if the question was not shown.
 
-        `answer` is the one of a question that was withdrawn.
+        `key` and `title` are reported to the page. `answer` is the one of a question that was withdrawn.
         """
-        close = unasked
+        close, shown = unasked, visible_text(one_line(title)[:_MAX_TITLE_CHARS])
 
         def show(question: OpenQuestion) -> None:
             nonlocal close
             close = self._output.open_question(entry_id, question)
+            self._page.opened(key, shown)
 
         async with self._open_questions:
             with kept_active(self._cell, self._loop, self._activity_timeout):
@@ -129,13 +137,14 @@ class Display:
                     answer = await wait(show)
                     return answer
                 finally:
+                    self._page.closed(key)
                     if answer.reason == UNSEEN:
-                        self.unseen.append(visible_text(one_line(title)[:_MAX_TITLE_CHARS]))
+                        self.unseen.append(shown)
                     if close is not None:
                         close(line(answer))
 
-    def finish(self, turn: Turn) -> None:
-        """The turn is over: send what waits, and the footer, if there is anything to say."""
+    def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
+        """The turn is over: send what waits, and the footer, if there is anything to say. `cells`: see `Footer`."""
         self._output.settle()
         used, size = (turn.context.used, turn.context.size) if turn.context else (None, None)
         footer = render_footer(
@@ -149,6 +158,7 @@ class Display:
                 used=used,
                 size=size,
                 seconds=turn.seconds if self._cell.live else None,
+                cells=cells,
             )
         )
         if footer is not None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import CopilotError
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
+from .notebook_turn import CurrentNotebook, TurnNotebook
+from .page_turn import PageTurn
 
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
 
+MakeNotebook = Callable[[], TurnNotebook]
 
 NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
@@ -31,11 +36,16 @@ class KernelSession:
     """One for a kernel.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `asking.GUARD_SECONDS`.
+    see `asking.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one.
     """
 
-    def __init__(self, before: SessionStore | None = None, guard_seconds: float | None = None) -> None:
-        self._before, self._guard_seconds = before, guard_seconds
+    def __init__(
+        self,
+        before: SessionStore | None = None,
+        guard_seconds: float | None = None,
+        live: CurrentNotebook | None = None,
+    ) -> None:
+        self._before, self._guard_seconds, self._live = before, guard_seconds, live
         self.chat_runner = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.chat_runner, self._load_settings)
         # The cell that ran last was not a batch run's.
@@ -54,8 +64,11 @@ class KernelSession:
         """What a later session of this process may go on with."""
         return self.chat_runner.chat.store if self.chat_runner.chat else self._before
 
-    async def run(self, cell: Cell, code: str) -> Turn | None:
-        """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it."""
+    async def run(self, cell: Cell, code: str, make_notebook: MakeNotebook | None = None) -> Turn | None:
+        """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
+
+        `make_notebook` makes the live notebook of the turn.
+        """
         from ..rendering.failure import render_failure
         from . import commands
         from .choosing import CellOutput
@@ -67,7 +80,8 @@ class KernelSession:
                     case commands.Command():
                         await commands.run(self.command_context, CellOutput(cell), step)
                     case commands.Prompt(text):
-                        turn = await self._prompt(cell, text)
+                        async with self._turn(make_notebook) as notebook:
+                            turn = await self._prompt(cell, text, notebook)
         except CopilotError as error:
             cell.display(render_failure(error))
             raise
@@ -75,22 +89,41 @@ class KernelSession:
             self.report_notices(cell)
         return turn
 
-    async def _prompt(self, cell: Cell, text: str) -> Turn:
-        from ..acp.messages import TextBlock
+    @asynccontextmanager
+    async def _turn(self, make_notebook: MakeNotebook | None) -> AsyncIterator[TurnNotebook | None]:
+        """The live notebook, if there is one; inside, it is open to the agent if that gets tools for it."""
+        notebook = make_notebook() if make_notebook is not None else None
+        async with AsyncExitStack() as stack:
+            if self._live is not None and notebook is not None and self.command_context.settings.notebook_tools:
+                await stack.enter_async_context(self._live.turn(notebook, self._agent_title))
+            yield notebook
+
+    def _agent_title(self) -> str:
+        info = self.chat_runner.chat.info if self.chat_runner.chat else None
+        return (info.title or info.name) if info else ""
+
+    async def _prompt(self, cell: Cell, text: str, notebook: TurnNotebook | None) -> Turn:
+        from ..acp.messages import EmbeddedResource, TextBlock
         from ..chat.attachments import mentions
+        from . import context
         from .asking import Asking
         from .display import Display
 
         settings = self.command_context.settings
         folder = settings.folder
+        found = list[EmbeddedResource]()
+        if notebook is not None:
+            text = context.FIX_PROMPT if text == context.FIX and notebook.has_variables else text
+            found = await context.collect(text, notebook, settings)
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
-        asking = Asking(cell, folder, self._guard_seconds)
-        display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout)
+        page = notebook.page_turn if notebook is not None and settings.notebook_tools else PageTurn()
+        asking = Asking(cell, folder, self._guard_seconds, page)
+        display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout, page=page)
         try:
-            turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder)], display)
-            display.finish(turn)
+            turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
+            display.finish(turn, await self._live.touched_cells() if self._live else ())
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]
@@ -123,7 +156,7 @@ class KernelSession:
 
         key = notebook_key(os.environ) if self._watched else ""
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
-        chat = Chat(self.command_context.settings, key, place=place)
+        chat = Chat(self.command_context.settings, key, place=place, live=self._live)
         before, self._before = self._before, None
         if before is not None:
             chat.store.follow(before)

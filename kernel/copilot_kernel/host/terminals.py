@@ -214,10 +214,11 @@ async def _start(command: CommandSpec) -> tuple[Process, int]:
     """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
     reading, writing = os.pipe()
     try:
-        process = await anyio.open_process(
-            command.argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-            cwd=command.cwd, env=environment(command, os.environ), start_new_session=True,
-        )  # fmt: skip
+        with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
+            process = await anyio.open_process(
+                command.argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
+                cwd=command.cwd, env=environment(command, os.environ), start_new_session=True,
+            )  # fmt: skip
     except BaseException:
         os.close(reading)
         raise

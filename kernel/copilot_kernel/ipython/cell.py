@@ -6,13 +6,22 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
 from ..frontend.cell import Cell
 from .front_end import WidgetSupport, clicks_arrive, request
 
-Call = Callable[[], None]
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Something to do. `raises`: an interrupt raises inside it, since nothing else would end `input`."""
+
+    function: Callable[[], None]
+    raises: bool = False
+
+
 Calls = SimpleQueue[Call | None]
 """Calls for the thread that waits for the agent; None ends the wait."""
 
@@ -103,7 +112,7 @@ class ShellCell(Cell):
             else:
                 loop.call_soon_threadsafe(_settle, answer, value)
 
-        self._calls.put(ask)
+        self._calls.put(Call(ask, raises=True))
         return await answer
 
 

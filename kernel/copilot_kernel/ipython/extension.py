@@ -12,6 +12,7 @@ from traceback import walk_stack
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from IPython.core.completer import CompletionContext, SimpleMatcherResult, context_matcher
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.magic import needs_local_scope, no_var_expand
 
@@ -49,6 +50,7 @@ class Copilot:
         self._shell, self._before = shell, before
         self._used = False
         self._display_guard = AutoDisplayGuard(shell)
+        self.last_cell = LastCell(shell)
         running = _running(shell)
         # The cell runs that has loaded the extension, and was not transformed here.
         self._is_new = running is not None and CALLED not in running[1]
@@ -103,10 +105,18 @@ class Copilot:
         awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
 
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def complete(self, context: CompletionContext) -> SimpleMatcherResult:
+        """See `completion.py`."""
+        from .completion import complete
+
+        return complete(self._shell, context)
+
     def begin(self) -> None:
-        """Register as `shell.copilot`, and register how IPython displays turns."""
+        """Register as `shell.copilot`, how IPython displays turns, and for the ends of cells."""
         self._shell.copilot = self
         self._display_guard.watch()
+        self._shell.events.register("post_run_cell", self.last_cell.ended)
         running = _running(self._shell)
         if self._is_new and running is not None and asks_ipython(*running):
             print(HELP, end="", file=sys.stderr)
@@ -119,6 +129,7 @@ class Copilot:
     def end(self) -> None:
         """Undo `begin`."""
         self._display_guard.leave()
+        self._shell.events.unregister("post_run_cell", self.last_cell.ended)
         del self._shell.copilot
 
     def _why_blocking(self) -> str:
@@ -177,6 +188,7 @@ def load(shell: Any) -> None:
     shell.register_magic_function(magic, "line_cell", NAME)
     shell.input_transformer_manager.token_transformers.append(CopilotLine)
     shell.input_transformers_post.append(copilot.transform)
+    shell.Completer.custom_matchers.append(copilot.complete)
     atexit.register(copilot.close)
     copilot.begin()
 
@@ -199,13 +211,26 @@ def _unhook(shell: Any, copilot: Copilot) -> None:
     hooked = (
         (shell.input_transformers_post, copilot.transform),
         (shell.input_transformer_manager.token_transformers, CopilotLine),
+        (shell.Completer.custom_matchers, copilot.complete),
     )
-    for transformers, ours in hooked:
+    for hooks, ours in hooked:
         with suppress(ValueError):  # the list was replaced
-            transformers.remove(ours)
+            hooks.remove(ours)
     for magics in shell.magics_manager.magics.values():
         magics.pop(NAME, None)
     copilot.end()
+
+
+class LastCell:
+    """How the last cell ended. What front ends run silently, such as the load of the extension, does not count."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self.ended(shell.last_execution_result)
+
+    def ended(self, result: Any) -> None:
+        """IPython calls this at the end of each cell."""
+        self.result, self.traceback = result, getattr(self._shell, "_last_traceback", None)
 
 
 _TURN = f"{__package__}.turn.Turn"

@@ -52,38 +52,54 @@ def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
     `clients` counts front ends that connect.
     """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
-    ours = {name: partial(_handle, kernel, cell, clients, handler) for name, handler in handlers.items()}
+    busy = _StillBusy(partial(_publish, kernel, "busy", cell.parent))
+    ours = {name: partial(_handle, kernel, cell, busy, clients, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
-    pulse = _BusyPulse(partial(_publish, kernel, "busy", cell.parent))
     try:
         yield
     finally:
-        pulse.stop()
+        busy.stop()
         for name, handler in handlers.items():
             if kernel.shell_handlers[name] is ours[name]:
                 kernel.shell_handlers[name] = handler
 
 
-class _BusyPulse:
-    """Publishes `busy` regularly: JupyterLab takes the idle of any control message for the kernel's."""
+class _StillBusy:
+    """Publishes `busy` for the waiting cell: JupyterLab takes the idle of any message for the kernel's."""
 
     def __init__(self, publish: Callable[[], None]) -> None:
         self._publish, self._loop = publish, asyncio.get_running_loop()
+        self._lock, self._waits = threading.Lock(), True
         self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
 
     def stop(self) -> None:
-        """Stop publishing."""
+        """The cell waits no longer: a `busy` after its idle would stay."""
         self._timer.cancel()
+        with self._lock:
+            self._waits = False
+
+    def publish(self) -> None:
+        """Publish it now, if the cell still waits. Called on any thread."""
+        with self._lock:
+            if self._waits:
+                self._publish()
 
     def _beat(self) -> None:
-        self._publish()
+        self.publish()
         self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
 
 
 async def _handle(
-    kernel: Any, cell: Request, clients: Clients, handler: Handler, stream: Any, ident: Any, message: Any
+    kernel: Any,
+    cell: Request,
+    busy: _StillBusy,
+    clients: Clients,
+    handler: Handler,
+    stream: Any,
+    ident: Any,
+    message: Any,
 ) -> None:
-    """Handle a comm message. Subshells, which are other threads, publish both states themselves."""
+    """Handle a comm message. Subshells, which are other threads, publish both states themselves, right after this."""
     publishes = threading.current_thread() is threading.main_thread()
     if publishes:
         _publish(kernel, "busy", message)
@@ -96,7 +112,9 @@ async def _handle(
     finally:
         if publishes:
             _publish(kernel, "idle", message)
-            _publish(kernel, "busy", cell.parent)
+            busy.publish()
+        else:
+            asyncio.get_running_loop().call_soon(busy.publish)
 
 
 def _is_connection(message: Any) -> bool:
@@ -139,6 +157,15 @@ class ParentTracker:
         """Unregister from IPython's events."""
         self._events.unregister("pre_run_cell", self.begin)
         self._events.unregister("post_run_cell", self.end)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Inside, a run within the cell may begin and end like a cell."""
+        cell = self._cell
+        try:
+            yield
+        finally:
+            self._cell = cell
 
     def begin(self, info: Any = None) -> None:
         """Remember the cell's request. Subshells run in other threads and need no repair."""

@@ -17,19 +17,24 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import REPORT_BUG, CopilotError
+from ..errors import REPORT_BUG, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.choosing import CellOutput
 from ..frontend.kernel_session import KernelSession
+from ..frontend.notebook_turn import CurrentNotebook
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
 if TYPE_CHECKING:
     from ..chat import SessionStore
+    from .cell import NotebookCell, ShellCell
+    from .cell_thread import CellThread
+    from .live_notebook import Notebooks, PythonNotebook
 
 
 Ended = asyncio.Task[Turn | None]
+MakeNotebook = Callable[[], "PythonNotebook"]
 
 USAGE = (
     "%copilot PROMPT asks the agent, and so does %%copilot with the prompt below it. "
@@ -42,11 +47,15 @@ _JOIN_SECONDS = 2.0
 
 
 class MagicSession:
-    """The session of one shell. Private methods run on the loop thread. `before`: see `KernelSession`."""
+    """The session of one shell. Private methods run on the loop thread. `before`: see `KernelSession`.
 
-    def __init__(self, before: SessionStore | None = None) -> None:
+    `live` is where the agent's tools find the notebook of the turn that runs.
+    """
+
+    def __init__(self, before: SessionStore | None = None, live: CurrentNotebook | None = None) -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
-        self.kernel_session = KernelSession(before)
+        self.kernel_session = KernelSession(before, live=live or CurrentNotebook(has_variables=True))
+        self._notebooks: Notebooks | None = None
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
@@ -54,12 +63,25 @@ class MagicSession:
         self._parents: ParentTracker | None = None
 
     def begin(self) -> None:
-        """Forget earlier interrupts: a cell is about to wait for `run`. Called on the cell's thread."""
+        """Forget earlier interrupts: a cell is about to wait for `run`. Called on the cell's thread.
+
+        Raises UsageError in code that the agent runs: it would wait for the agent, which waits for it.
+        """
+        if self._notebooks is not None and self._notebooks.is_running:
+            raise UsageError("%copilot cannot be used in code that the agent runs.")
         self.interrupted = False
 
-    async def run(self, cell: Cell, text: str) -> Ended:
+    def notebook(self, shell: Any, cell: NotebookCell | ShellCell, thread: CellThread) -> MakeNotebook:
+        """What makes the live notebook for the cell's turn. Called on the cell's thread."""
+        if self._notebooks is None:
+            from .live_notebook import Notebooks
+
+            self._notebooks = Notebooks(shell)
+        return self._notebooks.of(cell, thread, self._parents)
+
+    async def run(self, cell: Cell, text: str, make_notebook: MakeNotebook) -> Ended:
         """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
-        self._task = task = asyncio.create_task(self._run(cell, text))
+        self._task = task = asyncio.create_task(self._run(cell, text, make_notebook))
         await asyncio.wait({task})
         return task
 
@@ -92,17 +114,19 @@ class MagicSession:
     async def _close(self) -> None:
         if self._task is not None:
             self._task.cancel()
+        if self._notebooks is not None:
+            self._notebooks.close()
         await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
         if not self.kernel_session.chat_runner.cancel(at) and self._task is not None:
             self._task.cancel()
 
-    async def _run(self, cell: Cell, text: str) -> Turn | None:
+    async def _run(self, cell: Cell, text: str, make_notebook: MakeNotebook) -> Turn | None:
         if not text.strip():
             self._show_usage(cell)
         self.widgets.probe(cell)
-        turn = await self.kernel_session.run(cell, text)
+        turn = await self.kernel_session.run(cell, text, make_notebook)
         return Turn(turn) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:

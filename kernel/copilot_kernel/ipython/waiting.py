@@ -12,19 +12,21 @@ from queue import SimpleQueue
 from typing import Any
 
 from .cell import Call, Calls, NotebookCell, ShellCell
+from .cell_thread import AwaitingThread, BlockingThread
 from .front_end import attended, clicks_arrive
 from .session import Ended, MagicSession
 
 
 async def awaited(session: MagicSession, shell: Any, text: str, note: str) -> Ended:
     """Wait in a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks keep running."""
-    kernel = shell.kernel
-    session.watch_parents(kernel, shell.events)
-    cell = NotebookCell(kernel, session.widgets, asyncio.get_running_loop())
-    _warn(cell, note)
     session.begin()
+    kernel, loop = shell.kernel, asyncio.get_running_loop()
+    session.watch_parents(kernel, shell.events)
+    cell = NotebookCell(kernel, session.widgets, loop)
+    _warn(cell, note)
+    notebook = session.notebook(shell, cell, AwaitingThread(loop))
     with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
-        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text)))
+        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text, notebook)))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -37,15 +39,16 @@ def blocking(session: MagicSession, shell: Any, text: str, note: str, why: str) 
 
     `why` is shown where buttons could have worked.
     """
+    session.begin()
     calls: Calls = SimpleQueue()
     cell = _blocking_cell(session, shell, calls)
     _warn(cell, note)
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
         _warn(cell, why)
-    session.begin()
+    notebook = session.notebook(shell, cell, BlockingThread(calls))
     interrupts = _Interrupts(session.interrupt)
     with interrupts.handled():
-        working = session.loop_thread.submit(session.run(cell, text))
+        working = session.loop_thread.submit(session.run(cell, text, notebook))
         working.add_done_callback(lambda _: calls.put(None))
         while (call := calls.get()) is not None:
             interrupts.run(call)
@@ -86,10 +89,10 @@ class _Interrupts:
             signal.signal(signal.SIGINT, before)
 
     def run(self, call: Call) -> None:
-        """Call `call`; an interrupt raises inside it, since nothing else would end `input`."""
+        """Do `call`; an interrupt raises inside it if it asks for that."""
         try:
-            self._raises = True
-            call()
+            self._raises = call.raises
+            call.function()
         except KeyboardInterrupt:
             self._interrupt()
         finally:

@@ -51,10 +51,11 @@ class Comms(CommManager):
 
     def comm_close(self, stream: Any, ident: Any, msg: Message) -> None:
         """A front end closes what a front end opened. What we opened stays: a page without widgets, such as Notebook
-        7's list of files, refuses it, while another page shows it.
+        7's list of files, refuses it, while another page shows it. Comms that decide for themselves have
+        `hears_refusal`.
         """
         found = self.comms.get(msg["content"]["comm_id"])
-        if found is not None and not found.primary:
+        if found is not None and (not found.primary or getattr(found, "hears_refusal", False)):
             super().comm_close(stream, ident, msg)
 
     def _control_opened(self, opened: BaseComm, message: Message) -> None:

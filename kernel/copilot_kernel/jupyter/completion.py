@@ -15,9 +15,11 @@ from typing import Any
 
 import anyio.to_thread
 
+from ..config import notebook
 from ..errors import CopilotError
 from ..frontend import commands
 from ..frontend.command_context import CommandContext, Situation
+from ..frontend.context import completions as mentions
 from ..rendering.plain import clean, one_line
 from .paths import beneath, everywhere
 
@@ -60,7 +62,8 @@ async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Ma
         return match[1], _beginning(names, match[1])
     if match := _MENTION.fullmatch(line):
         paths = await _looked_up(everywhere, context, match[1].removeprefix('"'))
-        return match[1], [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
+        files = [Match(f'"{path}"' if " " in path else path, "file") for path in paths]
+        return match[1], [*await _cells(match[1]), *files]
     if match := _SLASH.fullmatch(line):
         found = context.situation().conversation.commands
         theirs = (Match(f"/{each.name}", "agent's command", _joined(each.hint, each.description)) for each in found)
@@ -90,6 +93,12 @@ async def _file(typed: str, context: CommandContext) -> tuple[str, Iterable[Matc
 async def _looked_up(find: Callable[[str, str], list[str]], context: CommandContext, typed: str) -> list[str]:
     """In a thread: a folder may be slow."""
     return await anyio.to_thread.run_sync(find, context.settings.folder, typed, abandon_on_cancel=True)
+
+
+async def _cells(typed: str) -> list[Match]:
+    """Mentions of the notebook's cells; its file may be large."""
+    found = await anyio.to_thread.run_sync(mentions, typed, notebook(), None, abandon_on_cancel=True)
+    return [Match(text, "mention", about) for text, about in found]
 
 
 async def _list_sessions(context: CommandContext) -> None:

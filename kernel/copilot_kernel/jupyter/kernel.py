@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from traceback import format_exception
 from typing import Any
 
 from traitlets import Float
 
 from .. import __version__
+from ..config import notebook
 from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
+from ..frontend.notebook_cells import NotebookCells
+from ..frontend.notebook_turn import CurrentNotebook
+from ..frontend.page_comm import Pages
 from ..rendering.plain import clean
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
@@ -57,8 +62,10 @@ class CopilotKernel(ConcurrentKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
-        self.kernel_session = KernelSession(guard_seconds=self.guard_seconds)
+        live = CurrentNotebook(has_variables=False)
+        self.kernel_session = KernelSession(guard_seconds=self.guard_seconds, live=live)
         self.history: list[Line] = []
+        self._pages = Pages()
         self._turn: asyncio.Task[Reply] | None = None
         # Since the running cell began.
         self._interrupted = False
@@ -99,11 +106,17 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
-            turn = await self.kernel_session.run(cell, code)
+            turn = await self.kernel_session.run(cell, code, partial(self._notebook, cell))
         except CopilotError as error:
             name = type(error).__name__
             return self._error(name, str(error), [name], cell)  # the card above it says the rest
         return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
+
+    def _notebook(self, cell: Cell) -> NotebookCells:
+        """The live notebook for a turn of the cell."""
+        assert self.running is not None
+        page = self._pages.of(self, self.running) if cell.live and cell.cell_id else None
+        return NotebookCells(page, asking=cell.cell_id or "", saved=notebook())
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ def _tool_grant(request: PolicyRequest, rule: Rule) -> Grant:
 
 
 def _command_grant(request: PolicyRequest) -> Grant:
+    if not request.given.commands and request.given.tool:
+        return Grant(problem=f"No rule covers the tool {request.given.tool}.")
     if not request.given.commands:
         return Grant(problem="The call does not say which command it runs.")
     if problem := _outside(request):

@@ -27,6 +27,8 @@ __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "pa
 PLAN = "plan"
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
+# Tools that no rule and no mode allows.
+ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Decision:
     would: tuple[str, ...] = ()
     # The narrowest of them, unless it allows everything.
     suggestion: str | None = None
+    # A person is asked only because no rule covers the call.
+    is_routine: bool = False
 
 
 def decide(
@@ -76,6 +80,8 @@ def _find(request: PolicyRequest) -> Decision:
         return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
     if denied := next((rule for rule in rules.deny if matches(rule, request)), None):
         return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", denied.text)
+    if request.given.tool in ALWAYS_ASKED:
+        return Decision("ask", None, "mode", "All variables would be lost, which always prompts.")
     if settings := changed_settings(request):
         return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
     if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
@@ -120,7 +126,7 @@ def _granted(request: PolicyRequest) -> Decision:
     if found.problem:
         would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
         narrow = next((rule for rule in would if not parse(rule).warning), None)
-        return Decision("ask", None, "mode", found.problem, None, would, narrow)
+        return Decision("ask", None, "mode", found.problem, None, would, narrow, is_routine=True)
     if not found.rules:
         return Decision("allow", None, "mode", f"The mode {ACCEPT_EDITS} allows it in the project.")
     names = " and ".join(found.rules)

@@ -20,6 +20,8 @@ class Question:
     options: tuple[PermissionOption, ...]
     # Why a person is asked, in one sentence for the user.
     why: str = ""
+    # It is only that no rule covers the call.
+    is_routine: bool = False
     # Rules of which each one alone, added to `allow`, would have allowed this call.
     rules: tuple[str, ...] = ()
     # The narrowest rule worth saving for calls like this; empty if there is none. A person may edit it.

@@ -30,6 +30,9 @@ KINDS_OF = {
 }
 NAME_OF = {kind: name for name, kinds in KINDS_OF.items() for kind in kinds}
 
+# The notebook's tools that run whatever code the agent passes, or finds in a cell.
+RUNNING_TOOLS = ("mcp__notebook__run_cell", "mcp__notebook__run_cells", "mcp__notebook__run_python")
+
 Kind = Literal["allow", "ask", "deny"]
 KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
 # The origin of what holds until the conversation ends.
@@ -83,8 +86,14 @@ class Rule:
             ),
             (self.path and self.path.is_everything, f"This rule allows {files}."),
             (self.domain and self.domain.is_everything, "This rule allows every host under it."),
+            (self._allows_code, "This rule allows any code to run in the notebook's kernel."),
         )
         return next((warning for is_meant, warning in warnings if is_meant), None)
+
+    @property
+    def _allows_code(self) -> bool:
+        """It covers a tool of the notebook that runs code."""
+        return any(map(self.covers_tool, RUNNING_TOOLS))
 
 
 def parse(text: str) -> Rule:

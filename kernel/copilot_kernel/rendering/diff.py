@@ -1,4 +1,4 @@
-"""A change of a file: computed from two texts or read from an agent's unified diff, and drawn as HTML or text.
+"""A change of a file or cell: computed from two texts or read from an agent's unified diff, drawn as HTML or text.
 
 Two HTML forms: `diff_html` for a tool call (unified, folded when long), and `change_box` for a permission request
 (every line, old and new side by side). In the latter, removed and added lines are two boxes in a row that wraps: where
@@ -11,12 +11,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Literal, cast
 
-from .markup import ADDED, FONT, GREY, REMOVED, TINT, escape, exposed, fold, lines, muted, named, pre
+from .markup import ADDED, FONT, GREY, REMOVED, TINT, exposed, fold, lines, muted, named, pre
 from .plain import split_lines, visible_line, visible_text
 
 Mark = Literal["+", "-", " ", "@"]
@@ -26,6 +26,8 @@ CONTEXT = 3
 MAX_LINES, MAX_CHARS = 5_000, 400_000
 """Beyond these (both texts, without common start and end) lines are not matched one by one: difflib is quadratic."""
 FOLD_LINES = 40
+_BOX_CHANGES, _FEW = 12, 4
+"""Changed lines that a question shows unfolded, and how many more are not worth a fold."""
 MAX_SHOWN_LINES = 5_000
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _HEADER = re.compile(
@@ -35,7 +37,7 @@ _EXCERPT = "Line numbers start at the text that the agent sent, which may be onl
 _ROUGH = "Too long to compare line by line: everything between the common start and the common end is replaced."
 _BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
 _BOX = (
-    f"margin:4px 0;padding:6px 0;background-color:{TINT};border-radius:4px;max-height:360px;overflow:auto;"
+    f"margin:4px 0;padding:6px 0;background-color:{TINT};border-radius:4px;"
     f"white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;line-height:1.4;font-size:13px;{FONT}"
 )
 
@@ -56,14 +58,14 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one file.
+    """What happens to one file or cell.
 
     `is_excerpt`: line numbers start at the text that the agent sent, which may be only part of the file. `is_rough`: it
     was too long to match line by line.
     """
 
     lines: tuple[DiffLine, ...]
-    what: Literal["new file", "deleted", "changed"] = "changed"
+    what: Literal["new file", "new cell", "deleted", "changed"] = "changed"
     is_excerpt: bool = False
     is_rough: bool = False
 
@@ -107,6 +109,13 @@ def between(old: str | None, new: str) -> Change:
     return Change(tuple(changed), is_excerpt=bool(changed), is_rough=is_rough)
 
 
+def between_cells(old: str | None, new: str) -> Change:
+    """The change of a whole cell, which ends without a newline, from `old` (None or empty: a new cell) to `new`."""
+    change = between(old, new)
+    what = "new cell" if change.what == "new file" else change.what
+    return Change(tuple(replace(line, ends=True) for line in change.lines), what, is_rough=change.is_rough)
+
+
 def parse_unified(text: str) -> Change | None:
     """The change in a unified diff (plain or of git); None if `text` is not one, or is about several files."""
     head, *hunks = re.split(r"^(?=@@ )", text.strip("\n"), flags=re.MULTILINE)
@@ -123,7 +132,7 @@ def parse_unified(text: str) -> Change | None:
 
 def unified(change: Change, path: str) -> str:
     """`change` as the text of a unified diff."""
-    old = "/dev/null" if change.what == "new file" else path
+    old = "/dev/null" if change.what.startswith("new") else path
     new = "/dev/null" if change.what == "deleted" else path
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change.lines)))
 
@@ -229,9 +238,9 @@ def diff_text(change: Change, path: str) -> str:
     return lines((*remark, visible_text(unified(change, visible_text(path)), gaps=False)))
 
 
-def remarks(change: Change) -> str:
-    """How much changes and what the numbers mean, as HTML."""
-    what = change.what if change.what != "changed" else ""
+def remarks(change: Change, *, is_named: bool = False) -> str:
+    """How much changes and what the numbers mean, as HTML. `is_named`: new and deleted files are called so already."""
+    what = "" if is_named or change.what == "changed" else change.what
     numbers = muted("line numbers of the excerpt", _EXCERPT) if change.is_excerpt else ""
     rough = muted("not compared line by line", _ROUGH) if change.is_rough else ""
     return " ".join(filter(None, (muted(amount(change)), muted(what), numbers, rough)))
@@ -240,7 +249,7 @@ def remarks(change: Change) -> str:
 def amount(change: Change) -> str:
     """`+2 −1`; `no difference` if nothing changes."""
     if not change.lines:
-        return "empty" if change.what == "new file" else "no difference"
+        return "empty" if change.what.startswith("new") else "no difference"
     counts = (("+", change.count("+")), ("−", change.count("-")))
     return " ".join(f"{sign}{count}" for sign, count in counts if count)
 
@@ -253,18 +262,31 @@ def _change_html(change: Change) -> str:
     return pre(body + muted(f"… {left_out} lines not shown …") if left_out > 0 else body, "line-height:1.35")
 
 
-def change_box(change: Change, name: str) -> str:
-    """The change of a permission request in a box that scrolls, also by keyboard; `name` is for screen readers."""
+def change_box(change: Change) -> str:
+    """The change of a permission request. What is long is folded, and the fold says how much it is."""
     if not change.lines:
         return ""
-    rows = "".join(_rows(change, _number_width(change)))
-    return f'<pre style="{_BOX}" tabindex="0" role="region" aria-label="{escape(name)}">{rows}</pre>'
+    width, shown = _number_width(change), change.lines if change.lines[0].text else change.lines[1:]
+    end = len(change.lines) - folded_lines(change) - (len(change.lines) - len(shown))
+    box = f'<pre style="{_BOX}">{"".join(_rows(shown[:end], change.what, width))}</pre>'
+    rest = shown[end:]
+    if not rest:
+        return box
+    count = sum(line.mark in "+-" for line in rest)
+    return box + fold(
+        muted(f"{count} more changed lines"), f'<pre style="{_BOX}">{"".join(_rows(rest, change.what, width))}</pre>'
+    )
 
 
-def _rows(change: Change, width: int) -> Iterator[str]:
+def folded_lines(change: Change) -> int:
+    """How many lines `change_box` folds: all behind the first changes, but never only context."""
+    marks = [index for index, line in enumerate(change.lines) if line.mark in "+-"]
+    return len(change.lines) - marks[_BOX_CHANGES - 1] - 1 if len(marks) > _BOX_CHANGES + _FEW else 0
+
+
+def _rows(shown: Sequence[DiffLine], what: str, width: int) -> Iterator[str]:
     """A file that is new or deleted has only one side."""
-    shown = change.lines if change.lines[0].text else change.lines[1:]
-    for is_pair, group in groupby(shown, key=lambda line: line.mark in "+-" and change.what == "changed"):
+    for is_pair, group in groupby(shown, key=lambda line: line.mark in "+-" and what == "changed"):
         if is_pair:
             yield from (_pair(block, width) for block in _blocks(group))
         else:

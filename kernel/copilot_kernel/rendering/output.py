@@ -42,14 +42,14 @@ def shortened(text: str, max_chars: int = MAX_CHARS) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
 
 
-def output_html(text: str, short: int = SHORT) -> str:
-    """Terminal text as HTML; beyond `short` lines folded, with the last one in the summary."""
+def output_html(text: str, short: int = SHORT, name: str = "output") -> str:
+    """Terminal text as HTML; beyond `short` lines folded, with the last one in the summary, after `name`."""
     text = text.rstrip("\n")
     if not text.strip():
         return ""
     count = text.count("\n") + 1
     body = pre(ansi_html(shortened(text)))
-    return body if count <= short else fold(f"output {muted(_line_count(count))}{_last_line(text)}", body)
+    return body if count <= short else fold(f"{name} {muted(_line_count(count))}{_last_line(text)}", body)
 
 
 def output_text(text: str, long: int = LONG) -> str:

@@ -1,7 +1,7 @@
 """A permission request as a person must see it to decide: all of it, with nothing hidden in it.
 
-What runs or changes comes first, then where, then what the agent says of it, then why the user is asked. At the end of
-the module: how the request is answered in a line of text, where there are no buttons.
+A head, what runs or changes, and a line for what is out of the ordinary; the rest is folded. What is long says how much
+more there is. At the end of the module: how the request is answered in a line of text, where there are no buttons.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from .diff import change_box, remarks, unified
+from .diff import change_box, folded_lines, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -28,14 +28,16 @@ from .markup import (
     card,
     escape,
     exposed,
+    fold,
     lines,
     muted,
+    named,
     pre,
     row,
     span,
     without_buttons,
 )
-from .plain import hidden_warning, one_line, visible_text
+from .plain import hidden_warning, one_line, split_lines, visible_text
 from .subject import LocatedPath, Subject, subject
 
 OPEN = "Waiting for your answer. (Saved notebook: this was never answered and no longer can be.)"
@@ -57,6 +59,9 @@ _HEADS = {
     "switch_mode": "Let the agent switch its mode?",
     "other": "Use this tool?",
 }
+_VERBS = {"new file": "Create", "deleted": "Delete"}
+_FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
+"""Of what stands beside a command or a change."""
 _COPILOT_REMEMBERS = {
     "execute": "exactly this command",
     "edit": "every edit",
@@ -70,7 +75,9 @@ _NO = re.compile(
 )
 _ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
-_SCROLLING = "max-height:320px;overflow:auto;overflow-wrap:anywhere;word-break:normal"
+_BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
+_MAX_LINES, _MAX_CHARS = 12, 2_000
+"""Of a command or code; the rest is folded."""
 _MAX_INLINE_CHARS, _MAX_INLINE_LINES = 400, 6
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
 _NAME = f"flex:0 0 150px;color:{GREY}"
@@ -84,31 +91,42 @@ def render_question(question: Question, root: str = "") -> Bundle:
 
 
 def question_html(question: Question, root: str = "") -> str:
-    """Everything; long parts scroll, nothing is cut."""
-    about = subject(question, root)
-    speaks_for_itself = bool(about.commands or about.changes)
-    title = "" if speaks_for_itself else f'<span style="font-weight:bold">{exposed(about.title)}</span>'
-    mark = span("?", f"color:{AMBER};font-weight:bold")
-    parts = [row(mark, exposed(_head(question.call, about)), title), *_boxes(about)]
-    if warning := hidden_warning(about.texts):
-        parts.append(f'<div style="color:{RED};margin:4px 0">⚠ {escape(warning)}</div>')
-    if speaks_for_itself and about.title not in about.commands:
-        parts.append(_fact("The agent's title", [LocatedPath(about.title)]))
-    parts += (_fact(name, places, FONT) for name, places in _places(about))
-    parts += (_rest_html(name, text) for name, text in about.rest)
-    parts += (_fact(name, _as_lines(text), FONT * name.startswith("Rule")) for name, text in _reasons(question))
+    """Everything; nothing is cut."""
+    call, about = question.call, subject(question, root)
+    head, title = _head(call, about, root)
+    amounts = remarks(about.changes[0][1], is_named=True) if _is_about_a_file(call, about) else ""
+    mark, bold = span("?", f"color:{AMBER};font-weight:bold"), "font-weight:bold"
+    facts = list(_facts(question, about, root))
+    parts = [row(mark, named(head, bold), exposed(title), amounts), *_boxes(call, about)]
+    parts += (html for is_in_view, html in facts if is_in_view)
+    parts += (f'<div style="color:{RED};margin:4px 0">⚠ {line}</div>' for line in _warnings(question, about))
+    if folded := lines(html for is_in_view, html in facts if not is_in_view):
+        parts.append(fold(muted("Details"), folded))
     return card(lines(parts), AMBER, ASKED)
 
 
 def question_text(question: Question, root: str = "") -> str:
     """The same for a terminal."""
     about = subject(question, root)
-    parts = (*_parts_text(about), *_reasons(question))
-    shown = [f"{visible_text(_head(question.call, about))} {visible_text(about.title)}"]
-    for name, text in parts:
+    head, _ = _head(question.call, about, root)
+    title = "" if about.title in (*about.commands, head.removesuffix("?")) else about.title
+    shown = [visible_text(f"{head} {title}".rstrip())]
+    for name, text in (*_parts_text(about), *_reasons(question)):
         body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
         shown.append(f"{visible_text(name)}:\n  {body}")
     return lines(shown)
+
+
+def folded_amount(question: Question) -> str:
+    """How much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
+    about = subject(question, "")
+    if any(folded_lines(change) for _, change in about.changes):
+        return f"all {sum(change.count('+') + change.count('-') for _, change in about.changes)} changed lines"
+    texts = (*about.commands, *about.code)
+    if not any(_split(text)[1] for text in texts):
+        return ""
+    count = sum(map(_line_count, texts))
+    return f"all {count} lines" if count > 1 else f"all {sum(map(len, texts))} characters"
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
@@ -116,6 +134,14 @@ def is_alarming(question: Question, root: str = "") -> bool:
     about = subject(question, root)
     places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
     return any(place.remark for place in places) or bool(hidden_warning(about.texts))
+
+
+def remembered(question: Question, option: PermissionOption) -> str:
+    """What the agent makes of an answer that it remembers."""
+    verb = STANDING[option.kind]
+    if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
+        return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
+    return f"The agent will also {verb} anything it considers equivalent from now on; what counts is up to it."
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:
@@ -130,26 +156,100 @@ def remark(option: PermissionOption) -> str:
     return ", ".join(filter(None, (belied, "kept by the agent" if option.kind in STANDING else "")))
 
 
-def _head(call: ToolCall, about: Subject) -> str:
+def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
+    """The question in bold, and the agent's title where the question does not say what it is about."""
+    if about.is_of_notebook:
+        return f"{about.title}?", ""
     if call.kind == "think" and any(name == "Questions" for name, _ in about.rest):
-        return "The agent has questions:"
-    return _HEADS.get(call.kind, f"Allow this ({call.kind})?")
+        return "The agent has questions:", about.title
+    if len(about.commands) > 1:
+        return f"Run these {len(about.commands)} commands?", ""
+    if _is_about_a_file(call, about):
+        place, change = about.changes[0]
+        return f"{_VERBS.get(change.what, 'Change')} {_short(place, root)}?", ""
+    if about.changes and call.kind == "edit":
+        return f"Change {len(about.changes)} files?", ""
+    return _HEADS.get(call.kind, f"Allow this ({call.kind})?"), "" if about.is_evident else about.title
 
 
-def _boxes(about: Subject) -> Iterator[str]:
+def _is_about_a_file(call: ToolCall, about: Subject) -> bool:
+    return call.kind == "edit" and len(about.changes) == 1 and not (about.commands or about.is_of_notebook)
+
+
+def _short(place: LocatedPath, root: str) -> str:
+    """As it is called in the project."""
+    return place.path.removeprefix(f"{root.rstrip('/')}/") if root and not place.remark else place.path
+
+
+def _boxes(call: ToolCall, about: Subject) -> Iterator[str]:
     for name, command in _commands(about):
-        title = "" if name == "Command" else f'<div style="color:{GREY}">{escape(name)}</div>'
-        yield title + pre(exposed_code(command, "bash"), f"{_SCROLLING};font-size:14px;line-height:1.5", name)
+        yield (row(muted(name)) if len(about.commands) > 1 else "") + _box(command, "bash")
+    yield from (_box(code, "python") for code in about.code)
+    is_named = about.is_of_notebook or _is_about_a_file(call, about)
     for place, change in about.changes:
-        path = f'<span style="font-weight:bold">{exposed(place.path)}</span>'
-        heading = f"<div>{path}{_remark_html(place)} {remarks(change)}</div>"
-        yield heading + change_box(change, f"Change to {visible_text(place.path)}")
+        path = f"<div>{named(place.path, 'font-weight:bold')} {remarks(change)}</div>"
+        yield ("" if is_named else path) + change_box(change)
+
+
+def _box(text: str, language: str) -> str:
+    """Code or a command. What is long is folded, and the fold says how much it is."""
+    first, rest = _split(text)
+    more = fold(muted(_amount_of(rest)), pre(exposed_code(rest, language), _BOX)) if rest else ""
+    return pre(exposed_code(first, language), _BOX) + more
+
+
+def _split(text: str) -> tuple[str, str]:
+    """What is in view of code or a command, and what is folded."""
+    text, first, count = text.strip("\n"), "", 0
+    for line in split_lines(text):
+        count += bool(line.strip())  # many empty lines are shown as one
+        if count > _MAX_LINES:
+            break
+        first += line
+    first = first[:_MAX_CHARS].removesuffix("\n")
+    return first, text[len(first) :]
+
+
+def _amount_of(rest: str) -> str:
+    """What the fold of `rest` is called."""
+    count, name = (_line_count(rest), "line") if rest.startswith("\n") else (len(rest), "character")
+    return f"{count} more {name}{'s' if count != 1 else ''}"
+
+
+def _line_count(text: str) -> int:
+    return text.strip("\n").count("\n") + 1
+
+
+def _warnings(question: Question, about: Subject) -> Iterator[str]:
+    """What is out of the ordinary, as HTML."""
+    if warning := hidden_warning(about.texts):
+        yield escape(warning)
+    places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
+    for place in dict.fromkeys(place for place in places if place.remark):
+        yield f"{escape(place.remark.capitalize())}: {exposed(place.path)}"
+    if question.why and not question.is_routine:
+        yield exposed(question.why)
+
+
+def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool, str]]:
+    """Whether it is in view, and the HTML, of everything else."""
+    if about.is_evident and about.title not in about.commands:
+        yield False, _fact("The agent's title", [LocatedPath(about.title)])
+    if _is_about_a_file(question.call, about):
+        yield False, _fact("File", [about.changes[0][0]], FONT)
+    for name, places in _places(about):
+        is_in_view = not about.is_evident if name != "Folder" else any(place.remark for place in places)
+        yield is_in_view, _fact(name, places, FONT)
+    for name, text in about.rest:
+        yield not (about.is_evident and name in _FOLDED_REST), _rest_html(name, text)
+    for name, text in _reasons(question):
+        yield False, _fact(name, _as_lines(text), FONT * name.startswith("Rule"))
 
 
 def _commands(about: Subject) -> Iterator[tuple[str, str]]:
     for number, command in enumerate(about.commands, 1):
         name = f"Command {number} of {len(about.commands)}" if len(about.commands) > 1 else "Command"
-        count = command.strip("\n").count("\n") + 1
+        count = _line_count(command)
         yield name if count == 1 else f"{name}, {count} lines", command
 
 
@@ -169,11 +269,7 @@ def _reasons(question: Question) -> Iterator[tuple[str, str]]:
         yield name, "\n".join(question.rules)
     for option in question.options:
         if option.kind in STANDING:
-            verb = STANDING[option.kind]
-            words = f"The agent will also {verb} anything it considers equivalent from now on; what counts is up to it."
-            if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
-                words = f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
-            yield f"“{visible_text(one_line(option.name)) or option.kind}”", words
+            yield f"“{visible_text(one_line(option.name)) or option.kind}”", remembered(question, option)
 
 
 def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:
@@ -190,7 +286,9 @@ def _rest_html(name: str, text: str) -> str:
     """A few short lines stand beside the name, anything else in a box below it."""
     if len(text) <= _MAX_INLINE_CHARS and text.count("\n") < _MAX_INLINE_LINES:
         return _fact(name, _as_lines(text))
-    return f'<div style="color:{GREY}">{escape(name)}</div>{pre(exposed(text), _SCROLLING, name)}'
+    first, rest = _split(text)
+    more = fold(muted(_amount_of(rest)), pre(exposed(rest))) if rest else ""
+    return f'<div style="color:{GREY}">{escape(name)}</div>{pre(exposed(first))}{more}'
 
 
 def _remark_html(place: LocatedPath) -> str:
@@ -199,6 +297,7 @@ def _remark_html(place: LocatedPath) -> str:
 
 def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
     yield from _commands(about)
+    yield from (("Code", code) for code in about.code)
     for place, change in about.changes:
         yield f"Change to {place.text}", unified(change, place.path)
     if warning := hidden_warning(about.texts):

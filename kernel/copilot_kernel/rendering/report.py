@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
@@ -12,6 +13,9 @@ from .plain import clean, one_line, visible_line, visible_text
 
 _RETRY = "run this cell again"
 _CELL = "text-align:left;padding:1px 16px 1px 0"
+_TOUCHED = "Changed or run"
+_NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
+"""Of the context in use."""
 _STOP_REASONS = {
     "end_turn": "",
     "max_tokens": "stopped: the answer reached the token limit",
@@ -99,7 +103,7 @@ class Footer:
 
     `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` counts the actions that the
     agent took without asking. `used` tokens of `size` are the context. `seconds` is None in batch runs, whose output is
-    compared.
+    compared. `cells` are those of the notebook that the agent changed or ran: id and name.
     """
 
     agent: str
@@ -111,21 +115,37 @@ class Footer:
     used: int | None = None
     size: int | None = None
     seconds: float | None = None
+    cells: Sequence[tuple[str, str]] = ()
 
 
 def render_footer(footer: Footer) -> Bundle | None:
     """The quiet line beneath an answer; None if there is nothing to say."""
-    time = "" if footer.seconds is None else _time(footer.seconds)
-    facts = (one_line(footer.agent), one_line(footer.model), one_line(footer.mode), _context(footer), time)
+    time, mode = "" if footer.seconds is None else _time(footer.seconds), _unless_default(footer.mode)
+    facts = (one_line(footer.agent), _unless_default(footer.model), mode and f"mode: {mode}", time)
     quiet = " · ".join(filter(None, facts))
     loud = _remarks(footer)
-    if not quiet and not loud:
+    if not quiet and not loud and not footer.cells:
         return None
     html = " · ".join(span(words, f"color:{colour}") for words, colour in loud)
     text = " · ".join(filter(None, (*(words for words, _ in loud), quiet)))
+    said = " ".join(filter(None, (html, muted(quiet))))
+    html_lines = lines((_row_of_cells(footer.cells), row(said)))
+    names = ", ".join(name for _, name in footer.cells)
     return bundle(
-        f'<div style="font-size:85%;margin-top:4px">{" ".join(filter(None, (html, muted(quiet))))}</div>', text
+        f'<div style="font-size:85%;margin-top:4px">{html_lines}</div>',
+        lines((f"{_TOUCHED}: {names}" if names else "", text)),
     )
+
+
+def unasked_words(count: int) -> str:
+    """How many actions the agent took without asking."""
+    return f"⚠ {count} {'action wasn' if count == 1 else 'actions weren'}'t asked about"
+
+
+def _row_of_cells(cells: Sequence[tuple[str, str]]) -> str:
+    """A link to each; the front end scrolls there."""
+    links = [f'<a href="#cell-id={quote(id)}">{escape(name)}</a>' for id, name in cells]
+    return row(f"{_TOUCHED}: {', '.join(links)}") if links else ""
 
 
 def _columns(table: Sequence[Sequence[str]], headed: bool, wording: Wording) -> list[list[str]]:
@@ -149,23 +169,19 @@ def _remarks(footer: Footer) -> list[tuple[str, str]]:
     if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
         remarks.append((reason, AMBER))
     if footer.unasked:
-        remarks.append((f"⚠ {footer.unasked} action{'s' * (footer.unasked != 1)} ran without asking", RED))
+        remarks.append((unasked_words(footer.unasked), AMBER))
     if footer.permission_mode != "default":
         colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
         remarks.append((f"permissions: {one_line(footer.permission_mode)}", colour))
+    if footer.used and footer.size and (percent := 100 * footer.used // footer.size) >= _NOTABLE_PERCENT:
+        remarks.append((f"context {percent} % full", AMBER if percent >= _FULL_PERCENT else GREY))
     return remarks
 
 
-def _context(footer: Footer) -> str:
-    if not footer.used or footer.used < 0:
-        return ""
-    if not footer.size or footer.size < 0:
-        return f"context {_thousands(footer.used)}"
-    return f"context {100 * footer.used // footer.size} % of {_thousands(footer.size)}"
-
-
-def _thousands(count: int) -> str:
-    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+def _unless_default(name: str) -> str:
+    """What is always so is not worth a word."""
+    name = one_line(name)
+    return "" if name.lower() in ("default", "unknown", "agent") else name
 
 
 def _time(seconds: float) -> str:

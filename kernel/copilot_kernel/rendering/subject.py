@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from ..acp.messages import Diff, TerminalContent, TextBlock
+from ..acp.messages import Diff, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..permissions.question import Question
 from . import raw
 from .attachment import attachment_text
-from .diff import Change, between, parse_unified
+from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
+_FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _OUTSIDE = "outside the project"
 
 
@@ -39,21 +40,28 @@ class LocatedPath:
 class Subject:
     """The parts of a question; texts as the agent sent them, hidden characters included.
 
-    A command runs in `folder`; `paths` are all that are named, except those that head a change; `rest` holds name and
-    text of everything else.
+    A command runs in `folder`, `code` in the notebook's kernel; `paths` are all that are named, except those that
+    head a change; `rest` holds name and text of everything else.
     """
 
     title: str
     commands: tuple[str, ...]
+    code: tuple[str, ...]
     changes: tuple[tuple[LocatedPath, Change], ...]
     folder: LocatedPath | None
     paths: tuple[LocatedPath, ...]
     rest: tuple[tuple[str, str], ...]
+    is_of_notebook: bool
+
+    @property
+    def is_evident(self) -> bool:
+        """What the agent runs or changes is there, whatever it calls it."""
+        return bool(self.commands or self.changes) and not self.is_of_notebook
 
     @property
     def texts(self) -> Iterator[str]:
         """Everything that the agent wrote."""
-        yield from (self.title, *self.commands, *(place.path for place in self.paths))
+        yield from (self.title, *self.commands, *self.code, *(place.path for place in self.paths))
         yield self.folder.path if self.folder else ""
         for place, change in self.changes:
             yield from (place.path, *(line.text for line in change.lines))
@@ -67,17 +75,36 @@ def subject(question: Question, root: str) -> Subject:
     folder = question.folder or named
     commands, paths = inputs.commands(call.raw_input), inputs.paths(call)
     theirs = parse_unified(raw.unified_diff(call.raw_input))
+    is_ours = is_of_notebook(call)
     return Subject(
         title=call.best_title or call.name or "no title",
         commands=commands,
+        code=tuple(code for part in call.content if (code := _code(part))) if is_ours else (),
         changes=tuple(
             (locate(path, folder, root) if path else LocatedPath("a file"), change)
             for path, change in _changes(call, theirs, paths)
         ),
         folder=_working_folder(folder, root) if folder and (commands or named or folder != root) else None,
-        paths=tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
+        # The notebook is where the question is shown.
+        paths=() if is_ours else tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
         rest=tuple(_rest(call, theirs)),
+        is_of_notebook=is_ours,
     )
+
+
+def is_of_notebook(call: ToolCall) -> bool:
+    """Whether we ask it for a tool of the notebook's; no id of the agent's begins so (`chat/calls.py`)."""
+    return call.call_id.startswith("copilot-kernel-notebook-")
+
+
+def unfenced(text: str) -> str:
+    """The code in a text that is one block of it; empty for any other."""
+    fence = _FENCED.match(text)
+    return fence[2] if fence and fence[1] not in fence[2] else ""
+
+
+def _code(part: ToolContent) -> str:
+    return unfenced(part.text) if isinstance(part, TextBlock) else ""
 
 
 def locate(path: str, folder: str, root: str) -> LocatedPath:
@@ -108,9 +135,12 @@ def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> I
     """Each change once: the agent's unified diff stands for the texts that say the same."""
     if theirs is not None:
         yield (paths[0] if len(paths) == 1 else ""), theirs
+    compared = between_cells if is_of_notebook(call) else between
     for diff in call.content:
-        if isinstance(diff, Diff) and not (theirs and theirs.same_edit(between(diff.old_text, diff.new_text))):
-            yield diff.path, between(diff.old_text, diff.new_text)
+        if isinstance(diff, Diff):
+            change = compared(diff.old_text, diff.new_text)
+            if not (theirs and theirs.same_edit(change)):
+                yield diff.path, change
 
 
 def _other_paths(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> list[str]:
@@ -133,8 +163,10 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
         yield "Also called", call.title
     if theirs is None and (unreadable := raw.unified_diff(call.raw_input)):
         yield "Change", unreadable
-    if message := "\n".join(part.text for part in call.content if isinstance(part, TextBlock) and part.text.strip()):
-        yield "The agent says", message
+    is_ours = is_of_notebook(call)
+    texts = (part.text for part in call.content if isinstance(part, TextBlock) and not (is_ours and _code(part)))
+    if message := "\n".join(text for text in texts if text.strip()):
+        yield ("Content" if is_ours else "The agent says"), message
     if output := "\n".join(part.output for part in call.content if isinstance(part, TerminalContent) and part.output):
         yield "Terminal output", output
     for part in call.content:
@@ -143,7 +175,7 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
     asked = questions(call.raw_input)
     if asked:
         yield "Questions", asked
-    left = raw.rest(call.raw_input, _shown_texts(call))
+    left = None if is_ours else raw.rest(call.raw_input, _shown_texts(call))
     if asked and left:
         left = {key: value for key, value in left.items() if key != "questions"}
     if left:

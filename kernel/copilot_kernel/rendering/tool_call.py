@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from posixpath import normpath
+from typing import Any
 
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, between, diff_html, diff_text, parse_unified, remarks
+from .diff import Change, between, between_cells, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
 from .markup import (
     AMBER,
@@ -36,12 +37,17 @@ from .markup import (
 )
 from .output import LONG, SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
+from .subject import is_of_notebook, unfenced
 
 # Their output is for the agent: folded even when it is short.
 _QUIET_KINDS = frozenset({"read", "search", "fetch"})
+# How GitHub Copilot calls our tools; what they change and run is shown in the notebook.
+_NOTEBOOK_TOOLS = "notebook-"
+# What it runs is in no cell.
+_RUN_PYTHON = "mcp__notebook__run_python"
+_MAX_ARGUMENTS_CHARS = 80
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
-_FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _WORDS = re.compile(r"[^\s`'\":,()]+")
 _CODE = re.compile(r"`([^`\n]+)`")
 _ICONS = {
@@ -105,9 +111,15 @@ class _CallView:
         self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
         self.words = [_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
-        # The title names the only file that changes: its counts stand beside it.
-        self.names_change = len(self.changes) == 1 and self.changes[0][0] in self.words
-        self.is_quiet = call.kind in _QUIET_KINDS and call.status == "completed"
+        # The title names the only file or cell that changes: its counts stand beside it.
+        self.is_ours = is_of_notebook(call)
+        is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
+        self.names_change = len(self.changes) == 1 and is_named
+        is_for_notebook = call.best_title.startswith(_NOTEBOOK_TOOLS)
+        is_shown_elsewhere = is_for_notebook or (self.is_ours and call.name != _RUN_PYTHON)
+        self.is_quiet = (is_shown_elsewhere or call.kind in _QUIET_KINDS) and call.status == "completed"
+        # The input, if it is short enough to stand beside the title.
+        self.arguments = _arguments(call.raw_input) if is_for_notebook else ""
         self.look = _look(call, self.exit_code)
         # Nothing if the status says it already.
         decision = unbroken(call.decision)
@@ -116,9 +128,13 @@ class _CallView:
         self.is_accused = call.unasked is not None and not call.unasked.covered
         unasked = call.unasked.words if call.unasked else ""
         self.unasked = f"⚠ {unasked}" if self.is_accused else unasked
+        # Red is for what was refused or has failed.
+        self.warning = RED if self.decision else AMBER
 
     def unnamed_places(self) -> Iterator[Location]:
-        """Places that neither the title nor the changes name."""
+        """Places that neither the title nor the changes name; not the notebook in which this is shown."""
+        if is_of_notebook(self.call):
+            return
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
         for path in inputs.paths(self.call):
@@ -131,7 +147,7 @@ class _CallView:
 def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
-    html = card(lines((_headline(view), *_details(view))), RED if view.is_accused else view.look.edge)
+    html = card(lines((_headline(view), *_details(view))), view.warning if view.is_accused else view.look.edge)
     return bundle(html, lines(_plain(view)))
 
 
@@ -171,8 +187,7 @@ def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
 def _content_text(call: ToolCall, part: ToolContent) -> str:
     match part:
         case TextBlock(text=text):
-            fence = _FENCED.match(text)
-            return fence[2] if fence and fence[1] not in fence[2] else text
+            return unfenced(text) or text
         case TerminalContent(id, output):
             return output or raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
         case _:
@@ -187,7 +202,8 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     """Of each diff; without one, from a unified diff in the input."""
     diffs = _diffs(call)
     for diff in diffs:
-        yield _shown_path(diff.path, cwd), _best_change(call, diff)
+        whole_cell = between_cells(diff.old_text, diff.new_text) if is_of_notebook(call) else None
+        yield _shown_path(diff.path, cwd), whole_cell or _best_change(call, diff)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
         yield ", ".join(_shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
 
@@ -221,8 +237,17 @@ def _headline(view: _CallView) -> str:
     )
     change = remarks(view.changes[0][1]) if view.names_change else ""
     status = named(f"{view.look.mark} {view.look.words}", f"color:{view.look.colour}")
-    unasked = named(view.unasked, f"color:{RED};font-weight:bold" if view.is_accused else grey)
-    return row(icon, _title_html(view), *places, change, status, unasked, named(view.decision, grey))
+    unasked = named(view.unasked, f"color:{view.warning}" if view.is_accused else grey)
+    return row(
+        icon,
+        _title_html(view),
+        named(view.arguments, grey),
+        *places,
+        change,
+        status,
+        unasked,
+        named(view.decision, grey),
+    )
 
 
 def _title_html(view: _CallView) -> str:
@@ -244,23 +269,31 @@ def _details(view: _CallView) -> Iterator[str]:
     if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
     yield from map(attachment_html, _attachments(call))
-    if shown := _input(call):
+    if not view.arguments and (shown := _input(call)):
         yield fold(muted("input"), pre(exposed(shown)))
-    yield output_html(view.output, short=0 if view.is_quiet else SHORT)
+    name = "source" if view.is_ours else "output"
+    yield output_html(view.output, short=0 if view.is_quiet else SHORT, name=name)
 
 
 def _plain(view: _CallView) -> Iterator[str]:
     call = view.call
     places = (visible_line(_place(location, view.cwd)) for location in view.unnamed_places())
     title = visible_text(f"$ {view.title}" if view.title_is_command else view.title)
-    facts = (title, *places, visible_text(view.look.words), visible_line(view.unasked), visible_text(view.decision))
+    facts = (
+        title,
+        visible_line(view.arguments),
+        *places,
+        visible_text(view.look.words),
+        visible_line(view.unasked),
+        visible_text(view.decision),
+    )
     yield f"{view.look.mark} {' · '.join(filter(None, facts))}"
     yield from (_indented(f"$ {visible_text(command)}") for command in view.commands)
     yield from (_indented(diff_text(change, path)) for path, change in view.changes)
     if not view.changes:
         yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
     yield from (_indented(attachment_text(part)) for part in _attachments(call))
-    yield _indented(output_text(_input(call), SHORT))
+    yield _indented("" if view.arguments else output_text(_input(call), SHORT))
     yield _indented(output_text(view.output, SHORT if view.is_quiet else LONG))
 
 
@@ -273,7 +306,15 @@ def _input(call: ToolCall) -> str:
     """What else the tool was given, unless the title, the content or the changes say it already."""
     texts = [part.text for part in call.content if isinstance(part, TextBlock)]
     left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
-    return "" if not left or _diffs(call) else raw.as_json(left)
+    return "" if not left or _diffs(call) or is_of_notebook(call) else raw.as_json(left)
+
+
+def _arguments(raw_input: Any) -> str:
+    """Texts and numbers with their names on one short line; empty if they are anything else."""
+    if not isinstance(raw_input, Mapping) or not all(isinstance(each, str | int) for each in raw_input.values()):
+        return ""
+    line = ", ".join(f"{name}: {value}" for name, value in raw_input.items())
+    return line if len(line) <= _MAX_ARGUMENTS_CHARS and "\n" not in line else ""
 
 
 def _indented(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
@@ -101,7 +101,7 @@ class PendingApprovals:
             tool=tool(call),
             arguments=arguments(call),
             title=visible_line(call.best_title),
-            options=question.options,
+            options=tuple(replace(option, name=visible_line(option.name)) for option in question.options),
             entry=call.id,
             html=question_html(question),
         )

@@ -95,7 +95,7 @@ function action(kind, words, act) {
   return button;
 }
 
-// "Deny with feedback…" opens a field; what is written there is the agent's next prompt.
+// "Deny and say why…" opens a field; what is written there is the agent's next prompt.
 function reasoned(row, tell) {
   const form = element('form', 'reason');
   const field = element('textarea');
@@ -103,7 +103,7 @@ function reasoned(row, tell) {
   field.setAttribute('aria-label', 'Feedback for the agent');
   field.placeholder = 'Why not, or what instead? Sent as your next prompt.';
   const buttons = element('div', 'answers');
-  const send = element('button', 'reject_once', 'Deny and send');
+  const send = element('button', 'reject_once', 'Send why');
   const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : row.lastElementChild).focus(); };
   buttons.append(send, action('', 'Back', () => show(false)));
   form.append(field, buttons);
@@ -112,7 +112,7 @@ function reasoned(row, tell) {
     event.preventDefault();
     if (field.value.trim()) tell(field.value.trim()); else field.focus();
   };
-  row.append(action('', 'Deny with feedback…', () => show(true)));
+  row.append(action('', 'Deny and say why…', () => show(true)));
   return form;
 }
 

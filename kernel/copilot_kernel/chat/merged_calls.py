@@ -1,0 +1,99 @@
+"""One entry for a call of a tool of ours: what we show and ask about stands where the agent's own entry stood.
+
+The agent announces the call on its connection, and makes it on another one, so either may come first. From then on its
+words about the call count no more, but for the output of one that has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..acp.messages import Json, ToolCallUpdate, Update
+from ..conversation import calls
+from ..conversation.model import FINAL, Conversation, ToolCall
+from .calls import OUR_PREFIX, equal
+from .state import ConversationState
+
+MAX_CALLS = 100
+"""The latest ones, of which late updates are still known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OurCall:
+    """`key` is the id of our entry, `call_id` the agent's; empty until it is known."""
+
+    key: str
+    turn: int
+    arguments: Json
+    is_shown_by: Callable[[ToolCall], bool]
+    call_id: str = ""
+
+
+class MergedCalls:
+    """Those of one conversation."""
+
+    def __init__(self, state: ConversationState) -> None:
+        self._state = state
+        self._ours: dict[str, _OurCall] = {}
+        state.redirect = self._redirected
+
+    def begin(self, key: str, arguments: Json, is_shown_by: Callable[[ToolCall], bool]) -> int | None:
+        """Begin a call of ours; the agent's entry whose place it is to take, if there is one.
+
+        `is_shown_by` says whether a call of the agent's is that one.
+        """
+        now = self._state.conversation
+        waiting = (call for call in _calls(now) if call.status not in FINAL and not call.standing.questions)
+        found = next((call for call in waiting if is_shown_by(call)), None)
+        self._ours[key] = _OurCall(key, now.turn, arguments, is_shown_by, found.call_id if found else "")
+        for old in list(self._ours)[:-MAX_CALLS]:
+            del self._ours[old]
+        return found.id if found else None
+
+    def clear(self) -> None:
+        """Another session has begun."""
+        self._ours.clear()
+
+    def _redirected(self, update: Update) -> Update:
+        """What an update of the agent's means for our entry, if it is about a call of ours."""
+        if not isinstance(update, ToolCallUpdate) or not update.id or update.id.startswith(OUR_PREFIX):
+            return update
+        ours = self._known(update) or self._announced(update)
+        if ours is None:
+            return update
+        has_ended = self._status(ours.key) in ("completed", "failed")
+        return ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None)
+
+    def _known(self, update: ToolCallUpdate) -> _OurCall | None:
+        """The call whose place we took, unless the agent now speaks of another one under the same id."""
+        ours = next((each for each in reversed(self._ours.values()) if each.call_id == update.id), None)
+        if ours is None:
+            return None
+        is_again = update.begins and ours.turn < self._state.conversation.turn
+        if not is_again and (update.raw_input is None or equal(update.raw_input, ours.arguments)):
+            return ours
+        del self._ours[ours.key]
+        return None
+
+    def _announced(self, update: ToolCallUpdate) -> _OurCall | None:
+        """The call of this turn that the agent made before it announced it."""
+        now = self._state.conversation
+        if any(call.call_id == update.id for call in _calls(now)):
+            return None
+        call = calls.merged(ToolCall(-1, now.turn, update.id), update)
+        for each in self._ours.values():
+            if each.turn == now.turn and not each.call_id and each.is_shown_by(call):
+                self._ours[each.key] = replace(each, call_id=update.id)
+                return self._ours[each.key]
+        return None
+
+    def _status(self, key: str) -> str:
+        entries = reversed(self._state.conversation.entries)
+        return next((each.status for each in entries if isinstance(each, ToolCall) and each.call_id == key), "")
+
+
+def _calls(now: Conversation) -> list[ToolCall]:
+    """The agent's own calls of this turn."""
+    found = (entry for entry in now.of_turn(now.turn) if isinstance(entry, ToolCall))
+    return [call for call in found if call.call_id and not call.call_id.startswith(OUR_PREFIX)]

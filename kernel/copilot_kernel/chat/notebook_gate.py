@@ -1,0 +1,173 @@
+"""Who may use the notebook's tools: each call passes the user's rules, mode and answer, whatever the agent asked.
+
+The agent's own question about a call that the tool asks about is answered by us, so that the user is asked once. It
+must name one of our tools where a model cannot write, with arguments that fit; any other question stands on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from ..acp.messages import Diff, Location, TextBlock, ToolCallUpdate, ToolContent
+from ..conversation import calls
+from ..conversation.model import ToolCall
+from ..mcp_config import OWN_SERVER
+from ..notebook.content import fenced
+from ..notebook.gate import Decision, Proposal
+from ..notebook.live import NotebookError
+from ..notebook.tools import InvalidArguments, Tool, tools_for
+from ..permissions import inputs
+from .calls import OUR_PREFIX, equal
+from .merged_calls import MergedCalls
+from .operations import is_planning
+from .permission import OUR_OPTIONS, Permissions
+from .state import ConversationState
+
+NO_TURN = "No cell waits for the agent, so nothing can be done in the notebook."
+PLANNING = "Not done: the mode is plan, in which nothing is changed or run."
+NOT_DONE = "Not done. {}"
+SEES = "The agent can see this notebook's {}."
+
+_TOOLS = tools_for(has_kernel=True)
+
+
+class NotebookGate:
+    """A `Gate` for one conversation. `is_listed`: the agent has asked our server for its tools.
+
+    `sees` is what the agent can read: a notice names it before the first read of a session.
+    """
+
+    def __init__(
+        self, state: ConversationState, permissions: Permissions, is_listed: Callable[[], bool], sees: str
+    ) -> None:
+        self._state, self._permissions, self._is_listed, self._sees = state, permissions, is_listed, sees
+        self._numbers = count(1)
+        self._has_announced_reads = False
+        self._merged = MergedCalls(state)
+        permissions.asks_itself = self._asks_itself
+
+    def begin_session(self) -> None:
+        """The first read of another session is announced again."""
+        self._has_announced_reads = False
+        self._merged.clear()
+
+    @contextmanager
+    def turn(self) -> Iterator[object]:
+        """Raises NotebookError outside a turn, and after ■."""
+        stop = self._state.stop
+        if stop is None or stop.pressed or not self._state.prompt_runs:
+            raise NotebookError(NO_TURN)
+        with stop.scope() as scope:
+            yield scope
+
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
+        """Reads are free unless a rule that denies or asks names them."""
+        approvals, turn = self._permissions.approvals, self._state.conversation.turn
+        stop = self._state.stop
+        is_shown_by = partial(_is_about, tool=tool, arguments=arguments)
+        approvals.add_operation(turn, is_shown_by)
+        if tool.kind == "read" and not self._is_limited(tool):
+            self._announce_reads()
+            return Decision(True)
+        if is_planning(self._state, self._permissions):
+            return Decision(False, PLANNING)
+        key = f"{OUR_PREFIX}notebook-{next(self._numbers)}"
+        if proposal.runs and tool.kind == "edit":
+            if denied := await self._denied_edit(tool, proposal):
+                return Decision(False, NOT_DONE.format(denied))
+            update = _edit_and_run(key, tool, proposal)
+        else:
+            update = _described(key, tool, proposal)
+        place = self._merged.begin(key, arguments, is_shown_by)
+        if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
+            return Decision(False, NOT_DONE.format(self._decision_text(key)).strip())
+        self._state.update(ToolCallUpdate(key, status="in_progress"))
+        return Decision(True, key=key)
+
+    def finished(self, decision: Decision, *, ok: bool) -> None:
+        """Show it in the call that was asked about."""
+        if decision.key:
+            self._state.update(ToolCallUpdate(decision.key, status="completed" if ok else "failed"))
+
+    def _is_limited(self, tool: Tool) -> bool:
+        rules = self._permissions.policy.book.rules
+        return any(rule.covers_tool(tool.rule_name) for rule in (*rules.deny, *rules.ask))
+
+    async def _denied_edit(self, tool: Tool, proposal: Proposal) -> str:
+        """Why the edit alone is rejected, of a call that also runs; empty if it is not."""
+        update = _described("", tool, proposal._replace(runs=False))
+        call = calls.merged(ToolCall(-1, self._state.conversation.turn, ""), update)
+        decision = await self._permissions.policy.decide(call, OUR_OPTIONS, None)
+        return decision.reason if decision.outcome == "reject" else ""
+
+    def _announce_reads(self) -> None:
+        if not self._has_announced_reads:
+            self._has_announced_reads = True
+            self._state.notify("info", SEES.format(self._sees))
+
+    def _decision_text(self, key: str) -> str:
+        """What was decided about a call of ours, and by whom."""
+        ours = (each for each in reversed(self._state.conversation.entries) if isinstance(each, ToolCall))
+        return next((call.decision for call in ours if call.call_id == key), "")
+
+    def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
+        """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""
+        tool = _TOOLS.get(_named(call, earlier))
+        if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
+            return False
+        try:
+            tool.read(call.raw_input)
+        except InvalidArguments:
+            return False
+        return True
+
+
+def _named(call: ToolCall, earlier: ToolCall | None) -> str:
+    """The tool of ours that a request is about, as far as the agent itself says so; else nothing.
+
+    GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`.
+    """
+    if name := inputs.tool(call):
+        return name.removeprefix(f"mcp__{OWN_SERVER}__") if name.startswith(f"mcp__{OWN_SERVER}__") else ""
+    shown = earlier.title if earlier else ""
+    tool = shown.removeprefix(f"{OWN_SERVER}-")
+    return tool if tool != shown and call.title in (tool, shown) else ""
+
+
+def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Whether the agent's call shows what it asked our tool for."""
+    is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
+    return is_named and equal(call.raw_input or {}, arguments)
+
+
+def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
+    """The call as the rules and the user see it."""
+    return ToolCallUpdate(
+        key,
+        begins=True,
+        title=proposal.title,
+        name=tool.rule_name,
+        kind="execute" if proposal.runs else "edit" if tool.kind == "edit" else "other",
+        content=proposal.content,
+        locations=(Location(proposal.path or OWN_SERVER),) if tool.kind == "edit" else None,
+    )
+
+
+def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
+    """A call that edits and runs is one that runs: only a rule for running cells allows it.
+
+    Rules that ask about the edit find it in the input.
+    """
+    run_cell = _TOOLS["run_cell"].rule_name
+    given = {"server": OWN_SERVER, "tool": tool.name, "path": proposal.path}
+    return replace(_described(key, tool, proposal), name=run_cell, content=_as_code(proposal.content), raw_input=given)
+
+
+def _as_code(content: tuple[ToolContent, ...]) -> tuple[ToolContent, ...]:
+    """What is inserted, as what runs: a call that runs changes no file in the sense of the rules."""
+    return tuple(TextBlock(fenced(part.new_text)) if isinstance(part, Diff) else part for part in content)

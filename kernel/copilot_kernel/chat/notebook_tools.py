@@ -1,0 +1,172 @@
+"""The notebook's tools of one chat: served from the first session on, and passed to every session of the agent.
+
+Each session has a token of its own. An agent that outlives the chat must not keep a session that knows an old one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+
+from ..acp.agent_connection import AgentConnection
+from ..acp.mcp import compose_server
+from ..acp.messages import Block, Json, TextBlock
+from ..config import Settings
+from ..mcp_config import OWN_SERVER, McpServer
+from ..notebook import bridge
+from ..notebook.calls import NotebookCalls
+from ..notebook.live import NotebookSource
+from ..notebook.server import Endpoint, NotebookServer
+from .notebook_gate import NotebookGate
+from .permission import Permissions
+from .state import ConversationState
+
+UNSEEN = "{} cannot see the notebook: it takes neither an MCP server over HTTP nor one that it starts on this machine."
+CLOSE_SECONDS = 2.0
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+_WHERE = (
+    "[Copilot Kernel] This prompt was written in a cell of a live Jupyter notebook, and your answer appears below that "
+    f"cell. The tools of the MCP server `{OWN_SERVER}` work on the open notebook itself, not on its file, which may be "
+    "older: never edit the .ipynb file. Name cells by id (read_notebook lists them). "
+)
+_CELLS = "There are cells, which you can read, insert, edit, move and delete, but no variables and no code to run. "
+_CODE = (
+    "list_variables and inspect_variable show the user's live variables; insert_cell with `run` adds code to keep and "
+    "shows its figures; run_python is for a quick look. "
+)
+_ASKS = "The user is asked before anything is changed or run; do not ask in words as well."
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What one session was given. `file` holds the token for the bridge."""
+
+    calls: NotebookCalls
+    endpoint: Endpoint
+    server: McpServer
+    file: Path | None = None
+
+
+class NotebookTools:
+    """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends."""
+
+    def __init__(
+        self,
+        notebook: NotebookSource | None,
+        settings: Settings,
+        state: ConversationState,
+        permissions: Permissions,
+        *,
+        outlived: bool,
+    ) -> None:
+        self._notebook = notebook if settings.notebook_tools else None
+        self._settings, self._state, self._outlived = settings, state, outlived
+        self._server = NotebookServer()
+        sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
+        self._gate = NotebookGate(state, permissions, self._is_listed, sees)
+        # That of the open session, with its id, and that of a session that is being opened.
+        self._current: tuple[str, _Offer] | None = None
+        self._pending: _Offer | None = None
+        self._introduced = ""
+        self._notified: set[str] = set()
+
+    @property
+    def must_close(self) -> bool:
+        """Whether the agent would keep our address when the chat ends, if its session is not closed."""
+        return self._outlived and self._current is not None
+
+    async def servers(self, link: AgentConnection, session_id: str) -> list[Json]:
+        """What to pass to a session beside other servers; `session_id` is empty for a new one."""
+        if self._notebook is None:
+            return []
+        if self._current and self._current[0] == session_id:
+            return [compose_server(self._current[1].server)]
+        self._drop_pending()
+        has_http = "http" in link.info.mcp
+        takes_stdio = not link.info.is_copilot  # which drops such servers without a word
+        if not (is_here(self._settings.agent) and (has_http or takes_stdio)):
+            self._notify_once(UNSEEN.format(link.info.title or link.info.name or "The agent"))
+            return []
+        calls = NotebookCalls(self._notebook, self._gate, takes_images="image" in link.info.prompt)
+        endpoint = await self._server.register(calls)
+        self._pending = (_over_http if has_http else _over_bridge)(calls, endpoint)
+        return [compose_server(self._pending.server)]
+
+    def adopt(self, session_id: str) -> None:
+        """The session is open: the one before has no use for its token any more."""
+        if self._pending is None:
+            return
+        if self._current is not None:
+            self._end(self._current[1])
+        self._current, self._pending = (session_id, self._pending), None
+        self._gate.begin_session()
+
+    def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        """What goes with the first prompt of a session, unless that is a command of the agent's."""
+        if self._notebook is None or self._current is None or self._current[0] == self._introduced:
+            return ()
+        if blocks and isinstance(blocks[0], TextBlock) and blocks[0].text.lstrip().startswith("/"):
+            return ()
+        self._introduced = self._current[0]
+        return (TextBlock(introduction(has_variables=self._notebook.has_variables)),)
+
+    async def close(self) -> None:
+        """End the server, and every call."""
+        self._drop_pending()
+        if self._current is not None:
+            self._end(self._current[1])
+            self._current = None
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            await self._server.close()
+
+    def _is_listed(self) -> bool:
+        return self._current is not None and self._server.is_listed(self._current[1].endpoint)
+
+    def _drop_pending(self) -> None:
+        if self._pending is not None:
+            self._end(self._pending)
+            self._pending = None
+
+    def _end(self, offer: _Offer) -> None:
+        self._server.unregister(offer.endpoint)
+        if offer.file is not None:
+            with suppress(OSError):
+                offer.file.unlink()
+
+    def _notify_once(self, text: str) -> None:
+        if text not in self._notified:
+            self._notified.add(text)
+            self._state.notify("info", text)
+
+
+def introduction(*, has_variables: bool) -> str:
+    """Tells the agent where it is and which tools it has, in at most 800 characters."""
+    return _WHERE + (_CODE if has_variables else _CELLS) + _ASKS
+
+
+def is_here(agent: str) -> bool:
+    """Whether the agent can reach a port of loopback: we start it, or it is at one."""
+    return "://" not in agent or urlsplit(agent.strip()).hostname in _LOOPBACK
+
+
+def _over_http(calls: NotebookCalls, endpoint: Endpoint) -> _Offer:
+    return _Offer(calls, endpoint, McpServer(OWN_SERVER, "http", url=endpoint.url, headers=endpoint.headers))
+
+
+def _over_bridge(calls: NotebookCalls, endpoint: Endpoint) -> _Offer:
+    """The token is in a file that only the user can read, since command lines and environments are public."""
+    descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-notebook-", suffix=".json")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"url": endpoint.url, "token": endpoint.token}, file)
+    args = ("-I", "-S", bridge.__file__, path)
+    return _Offer(calls, endpoint, McpServer(OWN_SERVER, "stdio", command=sys.executable, args=args), Path(path))

@@ -1,0 +1,166 @@
+"""What goes with a prompt from the notebook: the last error, and the cells and variables that the prompt mentions.
+
+`@error`, `@above`, `@cell:ID` and `@var:NAME` stand beside `@path` (see `chat.attachments`). Each becomes an embedded
+resource; all of them together are cut to a budget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ..acp.messages import EmbeddedResource
+from ..chat.attachments import without_code
+from ..config import Settings
+from ..errors import UsageError
+from ..notebook.content import cell_text, cut, outputs_text, read_outputs, variable_text
+from ..notebook.live import CellError, LiveNotebook, NotebookError
+from ..redaction import redactor
+from .saved_notebook import read_saved
+
+FIX = "fix"
+"""A prompt of this word alone is `FIX_PROMPT`, where there is Python."""
+FIX_PROMPT = (
+    "Fix @error. Inspect the values involved, edit the cell, run it again, and say in one sentence what was wrong."
+)
+MAX_ERROR_CHARS = 8_000
+"""Of a failed cell: source and traceback together."""
+MAX_VALUES = 20
+"""Variables of a failed cell."""
+MAX_ROWS = 5
+"""Of a table that is mentioned."""
+MAX_LINE_CHARS = 60
+"""Of a cell's first line, in completions."""
+
+_MENTION = re.compile(r"""(?<![^\s(\[{<,;:"'])@(?:(error|above)(?![\w-]|[./:]\w)|(cell|var):([\w-]+))""")
+_NAME = re.compile(r"[^\W\d]\w*")
+_MENTIONS = (
+    ("error", "source and traceback of the cell that has just failed"),
+    ("above", "the cell above, with its outputs"),
+    ("cell:", "a cell with its outputs, by its id"),
+)
+_VARIABLE = ("var:", "a variable")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Context that is not cut yet; `how` tells how to read on from an offset."""
+
+    uri: str
+    text: str
+    how: Callable[[int], str]
+
+
+async def collect(text: str, notebook: LiveNotebook, settings: Settings) -> list[EmbeddedResource]:
+    """The context of the prompt `text`, in the order of its mentions, each once, the last error at the end.
+
+    Raises UsageError for a mention of something that does not exist: the agent must not guess what was meant.
+    """
+    found: dict[str, _Piece] = {}
+    try:
+        async for piece in _mentioned(text, notebook):
+            found.setdefault(piece.uri, piece)
+    except NotebookError as error:
+        raise UsageError(str(error), error.hint or "Correct the mention, or write it in backticks.") from error
+    is_agents_command = text.lstrip().startswith("/")
+    if settings.error_context and not is_agents_command and (failed := await notebook.last_error()):
+        piece = _error(failed)
+        found.setdefault(piece.uri, piece)
+    return list(_within(list(found.values()), settings.context_chars))
+
+
+async def _mentioned(text: str, notebook: LiveNotebook) -> AsyncIterator[_Piece]:
+    for word, kind, name in dict.fromkeys(match.groups() for match in _MENTION.finditer(without_code(text))):
+        if word == "error":
+            failed = await notebook.last_error()
+            if failed is None:
+                raise NotebookError("No failed cell: the last executed cell did not fail.")
+            yield _error(failed, await _values(failed.source, notebook))
+        elif word == "above":
+            yield await _cell(await _above(notebook), notebook)
+        elif kind == "cell":
+            yield await _cell(name, notebook)
+        else:
+            yield await _variable(name, notebook)
+
+
+def _error(failed: CellError, values: str = "") -> _Piece:
+    def how(offset: int) -> str:
+        return f"read_cell(id={failed.cell_id!r})" if failed.cell_id else "ask the user"
+
+    name = f"The cell {failed.cell_id}" if failed.cell_id else "The last executed cell"
+    source = cut(failed.source, how, limit=MAX_ERROR_CHARS // 2)
+    traceback = cut(redactor().text(failed.traceback), how, limit=MAX_ERROR_CHARS - len(source))
+    parts = (f"{name} failed.", f"--- source\n{source}", f"--- traceback\n{traceback}", values)
+    return _Piece("notebook:error", "\n\n".join(filter(None, parts)), how)
+
+
+async def _values(source: str, notebook: LiveNotebook) -> str:
+    """The variables that `source` names, if the kernel is free to answer."""
+    names = set(_NAME.findall(source))
+    with suppress(NotebookError):
+        found = [each for each in await notebook.list_variables("") if each.name in names]
+        if found:
+            return "\n".join(("--- variables", *map(variable_text, found[:MAX_VALUES])))
+    return ""
+
+
+async def _above(notebook: LiveNotebook) -> str:
+    """The id of the cell above the asking one."""
+    state = await notebook.read(None, outputs=False)
+    ids = [cell.id for cell in state.cells]
+    if state.asking not in ids:
+        raise NotebookError("The cell above is not known: no page shows this notebook to the agent.")
+    if ids[0] == state.asking:
+        raise NotebookError("There is no cell above this one.")
+    return ids[ids.index(state.asking) - 1]
+
+
+async def _cell(id: str, notebook: LiveNotebook) -> _Piece:
+    """As `read_cell` gives it."""
+    cell = (await notebook.read([id], outputs=True)).cells[0]
+    text = cell_text(cell) + outputs_text(read_outputs(cell.outputs).text)
+    return _Piece(f"notebook:cell/{quote(id)}", text, lambda offset: f"read_cell(id={id!r}, offset={offset})")
+
+
+async def _variable(name: str, notebook: LiveNotebook) -> _Piece:
+    text = await notebook.inspect_variable(name, "", MAX_ROWS)
+    return _Piece(f"notebook:variable/{quote(name)}", text, lambda offset: f"inspect_variable(name={name!r}, path=…)")
+
+
+def _within(pieces: Sequence[_Piece], budget: int) -> Iterator[EmbeddedResource]:
+    """Long texts share what short ones leave of the budget."""
+    left, limits = budget, dict[str, int]()
+    shortest_first = sorted(pieces, key=lambda piece: len(piece.text))
+    for number, piece in enumerate(shortest_first):
+        limits[piece.uri] = min(len(piece.text), left // (len(pieces) - number))
+        left -= limits[piece.uri]
+    for piece in pieces:
+        text = cut(piece.text, piece.how, limit=limits[piece.uri])
+        yield EmbeddedResource(piece.uri, text, mime_type="text/plain")
+
+
+# -- completion -----------------------------------------------------------------------------------------------------
+
+
+def completions(typed: str, saved: str, variables: Iterable[str] | None) -> list[tuple[str, str]]:
+    """Mentions that begin with `typed`, without the `@`, and what they are. The cells are those of the saved notebook.
+
+    `variables` are the names of the user's; None where there are none.
+    """
+    offered = [*_MENTIONS, _VARIABLE] if variables is not None else list(_MENTIONS[1:])
+    if typed.startswith("cell:"):
+        offered = list(_saved_cells(saved))
+    elif typed.startswith("var:"):
+        offered = [(f"var:{name}", "") for name in variables or ()]
+    return [each for each in offered if each[0].startswith(typed) and each[0] != typed]
+
+
+def _saved_cells(saved: str) -> Iterator[tuple[str, str]]:
+    with suppress(NotebookError):
+        for cell in read_saved(saved).cells:
+            first_line = cell.source.strip().partition("\n")[0]
+            yield f"cell:{cell.id}", first_line[:MAX_LINE_CHARS]

@@ -1,0 +1,174 @@
+"""The cells of the live notebook, through the page that shows it; without one, as they were saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from ..notebook.live import (
+    CellError,
+    CellType,
+    NoPage,
+    NotebookCell,
+    NotebookError,
+    NotebookState,
+    RunResult,
+    VariableSummary,
+)
+from .page_comm import Page
+from .page_turn import Blocked, PageTurn
+from .saved_notebook import read_saved
+
+BRIEF_CHARS = 4000
+"""Of each text in an output, when the whole notebook is read."""
+FULL_CHARS = 1_000_000
+RESTART_SECONDS = 3.0
+"""Within which the page restarts the kernel."""
+NO_RESTART = "No open page shows this notebook, so the kernel cannot be restarted from here. Ask the user to do it."
+NO_PYTHON = "This notebook has no Python variables, and its code cells are prompts to the agent: none can be run."
+
+
+class NotebookCells:
+    """A `LiveNotebook` without variables. `page` is None where the front end cannot have one.
+
+    `asking` is the cell that asks; `saved` is where the notebook is saved, and empty if that is unknown. `blocked`: see
+    `PageTurn`.
+    """
+
+    has_variables = False
+
+    def __init__(self, page: Page | None, *, asking: str, saved: str, blocked: Blocked | None = None) -> None:
+        self._page, self._asking, self._saved = page, asking, saved
+        self.page_turn = PageTurn(page, asking, blocked)
+        self._below = asking
+        """The cell below which the next one is inserted."""
+        self._touched: dict[str, None] = {}
+        self._is_restarting = False
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The cells that were changed or run, in the order of the first time."""
+        return tuple(self._touched)
+
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
+        """See `LiveNotebook`."""
+        if self._page is None or not await self._page.known():
+            saved = replace(read_saved(self._saved), asking=self._asking)
+            return _selected(saved, ids, outputs=outputs)
+        wanted = {} if ids is None else {"ids": list(ids)}
+        limit = BRIEF_CHARS if ids is None else FULL_CHARS
+        state = await self._page.call("read", **wanted, outputs=outputs, limit=limit)
+        try:
+            cells = tuple(_cell(each) for each in state["cells"])
+        except (LookupError, TypeError, ValueError):
+            raise NotebookError("The page's answer cannot be read.") from None
+        return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self._asking))
+
+    async def insert(self, source: str, type: CellType, after: str | None) -> str:
+        """See `LiveNotebook`."""
+        below = after or self._below
+        if not below:
+            raise NotebookError("Say after which cell to insert: the cell that asks is not known.")
+        result = await self._call("insert", source=source, type=type, after=below)
+        self._below = id = str(result.get("id"))
+        self._touched[id] = None
+        return id
+
+    async def edit(self, id: str, expected: str, source: str) -> None:
+        """See `LiveNotebook`."""
+        await self._call("edit", id=id, expected=expected, source=source)
+        self._touched[id] = None
+
+    async def delete(self, id: str, expected: str) -> None:
+        """See `LiveNotebook`."""
+        await self._call("delete", id=id, expected=expected)
+        self._touched.pop(id, None)
+        if self._below == id:
+            self._below = self._asking
+
+    async def move(self, id: str, expected: str, after: str | None) -> None:
+        """See `LiveNotebook`."""
+        await self._call("move", id=id, expected=expected, after=after)
+        self._touched[id] = None
+
+    async def clear_outputs(self, ids: Sequence[str]) -> None:
+        """See `LiveNotebook`."""
+        await self._call("clear", ids=list(ids))
+        self._touched.update(dict.fromkeys(ids))
+
+    async def restart_kernel(self) -> None:
+        """See `LiveNotebook`."""
+        if self._page is None or not await self._page.known():
+            raise NoPage(NO_RESTART)
+        await self._page.call("restart")
+        self._is_restarting = True
+
+    async def _call(self, op: str, **args: Any) -> dict[str, Any]:
+        if self._page is None:
+            raise NoPage("This front end does not let the agent change the notebook.")
+        return await self._page.call(op, **args)
+
+    # -- what only a Python notebook has ------------------------------------------------------------------------------
+
+    async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
+        """There are none."""
+        _no_python()
+
+    async def inspect_variable(self, name: str, path: str, rows: int) -> str:
+        """There are none."""
+        _no_python()
+
+    async def last_error(self) -> CellError | None:
+        """There is none."""
+        return None
+
+    async def run_cell(self, id: str, expected: str) -> RunResult:
+        """A prompt would wait for this turn."""
+        _no_python()
+
+    async def run_python(self, code: str) -> RunResult:
+        """There is no Python."""
+        _no_python()
+
+    # -- the turn -----------------------------------------------------------------------------------------------------
+
+    def begin(self, agent: Callable[[], str]) -> None:
+        """A turn of the agent begins. `agent`: see `PageTurn`."""
+        self.page_turn.begin(agent)
+
+    async def end(self) -> None:
+        """The turn has ended, and with it whatever runs."""
+        if self._is_restarting:
+            await asyncio.sleep(RESTART_SECONDS)  # if the cell ended before the kernel, the next one would still run
+        self.page_turn.end(self.touched)
+
+
+def _no_python() -> NoReturn:
+    raise NotebookError(NO_PYTHON)
+
+
+def _cell(cell: Any) -> NotebookCell:
+    kind = cell["type"]
+    if kind not in ("code", "markdown", "raw"):
+        raise ValueError(kind)
+    return NotebookCell(
+        id=str(cell["id"]),
+        type=kind,
+        source=str(cell["source"]),
+        execution_count=cell.get("execution_count"),
+        outputs=tuple(cell.get("outputs") or ()),
+        running=bool(cell.get("running")),
+    )
+
+
+def _selected(state: NotebookState, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
+    cells = {cell.id: cell if outputs else replace(cell, outputs=()) for cell in state.cells}
+    if ids is None:
+        return replace(state, cells=tuple(cells.values()))
+    if missing := [id for id in ids if id not in cells]:
+        raise NotebookError(f"There is no cell {missing[0]!r} in the saved notebook.")
+    return replace(state, cells=tuple(cells[id] for id in ids))

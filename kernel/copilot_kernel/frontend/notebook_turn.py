@@ -1,0 +1,66 @@
+"""The live notebook of the turn that runs, from its beginning to its end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Protocol
+
+from ..notebook.live import LiveNotebook, NotebookError
+from .page_turn import PageTurn
+
+
+class TurnNotebook(LiveNotebook, Protocol):
+    """A live notebook that also knows of the turn."""
+
+    has_variables: bool
+    """Whether there is a namespace."""
+
+    @property
+    def page_turn(self) -> PageTurn:
+        """Reports the turn to the page."""
+
+    @property
+    def touched(self) -> Sequence[str]:
+        """The cells that the agent has changed or run."""
+
+    def begin(self, agent: Callable[[], str]) -> None:
+        """The turn begins. `agent`: see `PageTurn`."""
+
+    async def end(self) -> None:
+        """The turn has ended, and with it whatever runs."""
+
+
+class CurrentNotebook:
+    """A `NotebookSource` for a conversation, which outlives its turns. Belongs to the agent's loop."""
+
+    def __init__(self, *, has_variables: bool) -> None:
+        self.has_variables = has_variables
+        self._notebook: TurnNotebook | None = None
+
+    def current(self) -> LiveNotebook:
+        """See `NotebookSource`."""
+        if self._notebook is None:
+            raise NotebookError("No cell waits for the agent, so nothing can be done in the notebook.")
+        return self._notebook
+
+    async def touched_cells(self) -> list[tuple[str, str]]:
+        """Id and name of each cell that the agent has changed or run, in the order of the notebook."""
+        notebook = self._notebook
+        if notebook is None or not notebook.touched:
+            return []
+        with suppress(NotebookError):
+            cells = (await notebook.read(None, outputs=False)).cells
+            return [(cell.id, f"cell {at}") for at, cell in enumerate(cells, 1) if cell.id in notebook.touched]
+        return []
+
+    @asynccontextmanager
+    async def turn(self, notebook: TurnNotebook, agent: Callable[[], str]) -> AsyncIterator[None]:
+        """Inside, `notebook` is the current one. `agent`: see `PageTurn`."""
+        notebook.begin(agent)
+        self._notebook = notebook
+        try:
+            yield
+        finally:
+            self._notebook = None
+            await notebook.end()

@@ -1,0 +1,91 @@
+"""Reports a turn to the page: who works, what is asked, how long it took. The page asks where buttons in cells cannot.
+
+Those are widgets. Their clicks wait as long as code blocks the kernel, and they are not shown in the second of two
+notebooks of a page that share a kernel; what the page itself shows does not need them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..permissions.question import PermissionAnswer, Question
+from ..rendering.question import option_labels, question_text
+from .page_comm import Page
+
+Blocked = Callable[[], Awaitable[None]]
+"""Waits until code blocks the kernel."""
+
+
+class PageTurn:
+    """The turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
+
+    def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
+        self._page, self._cell_id, self._blocked = page, cell_id, blocked
+        self._titles: dict[str, str] = {}
+        """Of the open questions whose buttons are in the cell, by their keys."""
+        self._began = 0.0
+        self._agent: Callable[[], str] = str
+        self._reported = ""
+
+    def begin(self, agent: Callable[[], str]) -> None:
+        """The turn begins. `agent` returns the agent's title, empty as long as it is unknown."""
+        self._began, self._agent = time.monotonic(), agent
+        self._post_working()
+
+    def end(self, touched: Sequence[str]) -> None:
+        """The turn has ended. `touched` are the cells that were changed or run."""
+        self._titles.clear()
+        self._post_questions()
+        seconds = round(time.monotonic() - self._began, 1)
+        self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
+
+    def opened(self, key: str, title: str) -> None:
+        """A question stands in the cell."""
+        if self._agent() != self._reported:
+            self._post_working()
+        self._titles[key] = title
+        self._post_questions()
+
+    def closed(self, key: str) -> None:
+        """It is decided or withdrawn."""
+        if self._titles.pop(key, None) is not None:
+            self._post_questions()
+
+    async def ask(self, question: Question, root: str) -> PermissionAnswer | None:
+        """The answer to `question` in the page, which asks once buttons in cells do not work. None: there is no page.
+
+        Cancelled, it withdraws the question. `root` is the project's folder.
+        """
+        if self._page is None or not await self._page.known():
+            return None
+        if self._page.has_widgets:
+            if self._blocked is None:
+                return None
+            await self._blocked()
+        key = key_of(question)
+        self.closed(key)
+        title, _, text = question_text(question, root).partition("\n")
+        options = [
+            {"id": str(number), "name": label, "kind": option.kind}
+            for number, (label, option) in enumerate(zip(option_labels(question), question.options, strict=True))
+        ]
+        chosen = await self._page.ask(key, title, text, options)
+        return PermissionAnswer(question.options[int(chosen)], "you")
+
+    def _post_working(self) -> None:
+        self._reported = self._agent()
+        self._post("turn", state="working", agent=self._reported)
+
+    def _post_questions(self) -> None:
+        waiting = [{"key": key, "cell": self._cell_id, "title": title} for key, title in self._titles.items()]
+        self._post("questions", waiting=waiting)
+
+    def _post(self, event: str, **more: object) -> None:
+        if self._page is not None:
+            self._page.post(event, **more)
+
+
+def key_of(question: Question) -> str:
+    """Under which the page knows it."""
+    return str(question.key)

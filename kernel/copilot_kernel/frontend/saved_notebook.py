@@ -1,0 +1,55 @@
+"""The cells of a notebook as they were saved, where no page can be asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..notebook.live import NotebookCell, NotebookError, NotebookState, Output
+
+MAX_BYTES = 100_000_000
+UNKNOWN = "No page shows this notebook to the agent, and the kernel does not know where it is saved."
+
+
+def read_saved(path: str) -> NotebookState:
+    """All cells with their outputs. Raises NotebookError if there is no such notebook."""
+    if not path:
+        raise NotebookError(UNKNOWN)
+    try:
+        if Path(path).stat().st_size > MAX_BYTES:
+            raise NotebookError("The saved notebook is too large to be read.")
+        cells = json.loads(Path(path).read_bytes())["cells"]
+        found = tuple(_cell(number, cell) for number, cell in enumerate(cells))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise NotebookError(f"The saved notebook cannot be read: {path}") from error
+    return NotebookState(found, path=path, saved=True)
+
+
+def _cell(number: int, cell: Mapping[str, Any]) -> NotebookCell:
+    """Notebooks of format 4.4 and older have no ids."""
+    kind = cell["cell_type"]
+    return NotebookCell(
+        id=str(cell.get("id", f"cell-{number}")),
+        type=kind if kind in ("code", "markdown") else "raw",
+        source=_joined(cell["source"]),
+        execution_count=cell.get("execution_count"),
+        outputs=tuple(_output(each) for each in cell.get("outputs", [])),
+    )
+
+
+def _output(output: Mapping[str, Any]) -> Output:
+    """On disk, texts may be lists of lines."""
+    joined = dict(output)
+    if "text" in joined:
+        joined["text"] = _joined(joined["text"])
+    if "data" in joined:
+        joined["data"] = {
+            mime: _joined(value) if not mime.endswith("json") else value for mime, value in joined["data"].items()
+        }
+    return joined
+
+
+def _joined(text: Any) -> str:
+    return text if isinstance(text, str) else "".join(text)

@@ -1,0 +1,116 @@
+"""The thread of the cell that waits for the agent: the only one that touches the user's variables."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+from ..notebook.live import KernelBusy
+from .cell import Call, Calls
+
+T = TypeVar("T")
+Work = Callable[[], Coroutine[Any, Any, T]]
+
+BUSY_SECONDS = 5.0
+"""After which a call that the thread has not begun fails."""
+
+PATIENCE_SECONDS = 0.3
+"""After which a thread that has not answered counts as blocked."""
+
+
+class CellThread(Protocol):
+    """`awaits`: work may await something; otherwise it must run through."""
+
+    awaits: bool
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Run `work` on the thread. Called from any other."""
+
+
+class AwaitingThread:
+    """The cell is awaited: its thread runs an event loop."""
+
+    awaits = True
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """See `CellThread`."""
+        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+
+class BlockingThread:
+    """The cell blocks its thread, which takes `calls`."""
+
+    awaits = False
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """See `CellThread`."""
+        future: Future[T] = Future()
+
+        def call() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(run_through(work()))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._calls.put(Call(call))
+        return future
+
+
+def run_through(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that awaits nothing that is not there."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    work.close()
+    raise RuntimeError("nothing can be awaited here")
+
+
+async def blocked(thread: CellThread) -> None:
+    """Wait until code blocks the thread."""
+    while True:
+        answer = asyncio.wrap_future(thread.submit(_nothing))
+        done, _ = await asyncio.wait({answer}, timeout=PATIENCE_SECONDS)
+        answer.cancel()
+        if not done:
+            return
+        await asyncio.sleep(PATIENCE_SECONDS)
+
+
+async def _nothing() -> None:
+    """What a thread that is free does at once."""
+
+
+async def call(thread: CellThread, work: Work[T]) -> T:
+    """The result of `work` on the cell's thread. Raises KernelBusy if that does not begin in time."""
+    loop = asyncio.get_running_loop()
+    begun = loop.create_future()
+
+    async def noted() -> T:
+        loop.call_soon_threadsafe(_settle, begun)
+        return await work()
+
+    result = asyncio.wrap_future(thread.submit(noted))
+    try:
+        await asyncio.wait({begun, result}, timeout=BUSY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if not (begun.done() or result.done()):
+            raise KernelBusy("The kernel is busy with code of the user's. Try again later.")
+        return await result
+    finally:
+        result.cancel()
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

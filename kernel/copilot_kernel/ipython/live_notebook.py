@@ -1,0 +1,153 @@
+"""The live Python notebook: its cells through the page, its variables and runs on the thread of the waiting cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from ..config import notebook
+from ..errors import CopilotError
+from ..frontend.notebook_cells import NotebookCells
+from ..frontend.page_comm import ABSENT, Page, Pages
+from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
+from ..rendering.plain import clean
+from .cell import NotebookCell, ShellCell
+from .cell_thread import CellThread, blocked, call
+from .execution_count import ExecutionCounts
+from .nested_run import NotebookRuns
+from .terminal_run import TerminalRuns
+from .variables import inspect_variable, list_variables
+
+if TYPE_CHECKING:
+    from .extension import LastCell
+    from .front_end import ParentTracker
+
+T = TypeVar("T")
+
+VS_CODE = "__vsc_ipynb_file__"
+"""The variable in which VS Code tells where the notebook is."""
+
+
+class PythonNotebook(NotebookCells):
+    """See `LiveNotebook`. `error` is what the cell before the asking one failed with."""
+
+    has_variables = True
+
+    def __init__(
+        self,
+        shell: Any,
+        thread: CellThread,
+        runs: NotebookRuns | TerminalRuns,
+        page: Page | None,
+        *,
+        asking: str,
+        error: CellError | None,
+    ) -> None:
+        super().__init__(page, asking=asking, saved=saved_at(shell.user_ns), blocked=partial(blocked, thread))
+        self._shell, self._thread, self._runs, self._error = shell, thread, runs, error
+
+    async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
+        """See `LiveNotebook`."""
+        shell = self._shell
+        return await self._on_thread(lambda: list_variables(shell.user_ns, shell.user_ns_hidden, filter))
+
+    async def inspect_variable(self, name: str, path: str, rows: int) -> str:
+        """See `LiveNotebook`."""
+        return await self._on_thread(lambda: inspect_variable(self._shell.user_ns, name, path, rows))
+
+    async def last_error(self) -> CellError | None:
+        """See `LiveNotebook`."""
+        return self._error
+
+    async def run_cell(self, id: str, expected: str) -> RunResult:
+        """See `LiveNotebook`. What runs is `expected`."""
+        if self._page is None:
+            raise NoPage(ABSENT)
+        request, code = await self._page.run(id, expected, uuid4().hex)
+        self._touched[id] = None
+        count = None
+        try:
+            if code != expected:
+                raise ChangedMeanwhile("The cell has been changed meanwhile.")
+            result = await self._runs.run(expected, request, id)
+            count = result.execution_count
+        finally:
+            self._page.notify("ran", id=id, execution_count=count)
+        return result
+
+    async def run_python(self, code: str) -> RunResult:
+        """See `LiveNotebook`."""
+        return await self._runs.run(code)
+
+    async def end(self) -> None:
+        """See `NotebookCells.end`."""
+        await self._runs.close()
+        await super().end()
+
+    async def _on_thread(self, function: Callable[[], T]) -> T:
+        async def work() -> T:
+            return function()
+
+        return await call(self._thread, work)
+
+
+class Notebooks:
+    """Makes the live notebook of each cell that asks, and keeps what outlasts a cell."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._counts, self._pages = ExecutionCounts(shell), Pages()
+        self._error: CellError | None = None
+        self._runs: NotebookRuns | TerminalRuns | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Code of the agent's runs."""
+        return self._runs is not None and self._runs.active
+
+    def of(
+        self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None
+    ) -> Callable[[], PythonNotebook]:
+        """Called on the cell's thread; the result makes the notebook on the agent's loop."""
+        self._error = error = last_error(self._shell.copilot.last_cell, self._error)
+        self._runs = runs = self._runs_of(cell, thread, parents)
+
+        def make() -> PythonNotebook:
+            page = None
+            if isinstance(cell, NotebookCell) and cell.live and cell.cell_id:
+                page = self._pages.of(self._shell.kernel, cell.request)
+            return PythonNotebook(self._shell, thread, runs, page, asking=cell.cell_id or "", error=error)
+
+        return make
+
+    def close(self) -> None:
+        """Close the comms."""
+        self._pages.close()
+
+    def _runs_of(
+        self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None
+    ) -> NotebookRuns | TerminalRuns:
+        if isinstance(cell, NotebookCell):
+            return NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
+        return TerminalRuns(self._shell, thread, self._counts)
+
+
+def saved_at(names: dict[str, Any]) -> str:
+    """Where the notebook is saved; empty if that is unknown."""
+    path = names.get(VS_CODE)
+    return notebook() or (path if isinstance(path, str) else "")
+
+
+def last_error(last: LastCell, before: CellError | None = None) -> CellError | None:
+    """What the last cell failed with; if with an error of ours, then `before`."""
+    result = last.result
+    error = result and (result.error_before_exec or result.error_in_exec)
+    if not error:
+        return None
+    if isinstance(error, CopilotError) or type(error).__module__.startswith(f"{__package__}."):
+        return before
+    lines = last.traceback or [line.rstrip("\n") for line in format_exception(error)]
+    return CellError(result.info.raw_cell, clean("\n".join(lines)), result.info.cell_id or "")

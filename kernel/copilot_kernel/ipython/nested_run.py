@@ -1,0 +1,221 @@
+"""Run code in the user's namespace while the cell that asked for it still waits, as a cell of its own.
+
+IPython and ipykernel keep much in one place for *the* cell that executes: its number, its request, its result, its
+traceback. A run takes these places, and gives them back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import anyio
+
+from ..frontend.cell import Request
+from ..notebook.live import KernelBusy, NotebookError, RunResult
+from .cell_thread import CellThread, call, run_through
+from .run_interrupts import RunInterrupts
+from .run_outputs import END, MARK, RunOutputs
+
+if TYPE_CHECKING:
+    from .execution_count import ExecutionCounts
+    from .front_end import ParentTracker
+
+END_SECONDS = 5.0
+"""Within which code that is stopped must have ended, and the last output of code that has ended must have arrived."""
+AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
+
+
+class NotebookRuns:
+    """Runs for one waiting cell in ipykernel. Created on the cell's thread, of which `thread` is the other end."""
+
+    def __init__(
+        self, shell: Any, cell: Request, thread: CellThread, counts: ExecutionCounts, parents: ParentTracker | None
+    ):
+        self._shell, self._kernel, self._cell, self._thread = shell, shell.kernel, cell, thread
+        self._counts, self._parents = counts, parents
+        self._context = copy_context()
+        self._outputs = RunOutputs()
+        self._one = asyncio.Lock()
+        self._interrupts = RunInterrupts(NotebookRuns._execute.__code__)
+        self._mark = ""
+        """Of the run that began last."""
+        self.active = False
+        """A run is on."""
+
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """Run `code`, one at a time. `request`: what the outputs belong to; by default the waiting cell.
+
+        Cancelled, it ends the code. Raises NotebookError if the code was not run. Belongs to the agent's loop.
+        """
+        async with self._one:
+            self._mark = mark = uuid4().hex
+            ended = await self._outputs.begin(mark)
+            running = asyncio.create_task(call(self._thread, lambda: self._run(code, request, mark, cell_id)))
+            try:
+                count, ok = await asyncio.shield(running)
+                outputs = await asyncio.wait_for(ended, END_SECONDS)
+            except asyncio.CancelledError:
+                with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
+                    await self._stop(running, mark)
+                raise
+            except TimeoutError:
+                raise NotebookError("The code was run, but what it has shown could not be read.") from None
+            finally:
+                ended.cancel()
+        return RunResult(count, ok, outputs)
+
+    async def close(self) -> None:
+        """End what runs, in bounded time: it would outlive its cell. Stop listening to outputs."""
+        self._interrupts.stop(self._mark)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS), self._one:
+                pass
+        await self._outputs.close()
+
+    async def _stop(self, running: asyncio.Task[Any], run: str) -> None:
+        """End the code, or see to it that it does not begin."""
+        self._interrupts.stop(run)
+        if self.active:
+            await asyncio.wait({running}, timeout=END_SECONDS)
+        running.cancel()
+
+    # -- on the cell's thread -----------------------------------------------------------------------------------------
+
+    async def _run(self, code: str, request: Request | None, mark: str, cell_id: str | None) -> tuple[int | None, bool]:
+        """The number of the run, and whether it succeeded."""
+        if self.active:
+            raise KernelBusy("Other code is still running.")
+        own = request or self._cell
+        # Comms made in the run would be answered in the subshell of its request, which the page may delete.
+        header = {**own.parent["header"], "subshell_id": None, MARK: mark}
+        inner = Request(own.ident, {**own.parent, "header": header})
+        with self._places(is_cell=request is not None), self._counts.next() as number:
+            if request is not None:
+                self._kernel._publish_status("busy", "shell", inner.parent)
+                self._kernel._publish_execute_input(code, inner.parent, number)
+            try:
+                result = await self._interruptible(mark, self._execute(mark, code, inner, cell_id))
+            finally:
+                self._end(inner, is_cell=request is not None)
+        return (number, bool(result.success)) if result is not None else (None, False)
+
+    async def _interruptible(self, run: str, execution: Coroutine[Any, Any, Any]) -> Any:
+        """The result of the execution, in a context of its own; None if it was interrupted in code of IPython's."""
+        context = copy_context()
+        try:
+            if not self._thread.awaits:
+                with self._interrupts.handled(run, lambda: None):
+                    return context.run(run_through, execution)
+            loop = asyncio.get_running_loop()
+            task = loop.create_task(self._caught(execution), context=context)
+            with self._interrupts.handled(run, lambda: loop.call_soon_threadsafe(task.cancel)):
+                try:
+                    await asyncio.wait({task})
+                except asyncio.CancelledError:
+                    task.cancel()
+                    await asyncio.wait({task})
+                    raise
+            return None if task.cancelled() else task.result()
+        except KeyboardInterrupt:
+            return None
+
+    async def _caught(self, execution: Coroutine[Any, Any, Any]) -> Any:
+        """KeyboardInterrupt would leave the event loop."""
+        try:
+            return await execution
+        except KeyboardInterrupt:
+            return None
+
+    async def _execute(self, run: str, code: str, request: Request, cell_id: str | None) -> Any:
+        """What ipykernel does for a cell."""
+        self._interrupts.check(run)
+        shell = self._shell
+        self._kernel.set_parent(request.ident, request.parent, "shell")
+        try:
+            transformed, failure = shell.transform_cell(code), None
+        except Exception:
+            transformed, failure = code, sys.exc_info()
+        if not self._thread.awaits and shell.should_run_async(code, transformed_cell=transformed):
+            raise NotebookError(AWAITS)
+        options = {"transformed_cell": transformed, "preprocessing_exc_tuple": failure, "cell_id": cell_id}
+        result = None
+        try:
+            result = await shell.run_cell_async(code, store_history=True, **options)
+        finally:
+            shell.events.trigger("post_execute")  # shows figures
+            shell.events.trigger("post_run_cell", result)
+        return result
+
+    @contextmanager
+    def _places(self, *, is_cell: bool) -> Iterator[None]:
+        """What the run overwrites is the waiting cell's again afterwards."""
+        shell = self._shell
+        with ExitStack() as stack:
+            stack.callback(self._give_back, self._context)
+            if self._parents is not None:
+                stack.enter_context(self._parents.kept())
+            stack.enter_context(kept(shell.displayhook, "exec_result"))
+            stack.enter_context(kept(shell, "_last_traceback_during_displayhook"))
+            stack.enter_context(kept(shell.payload_manager, "_payload"))
+            shell.payload_manager._payload = []
+            stack.enter_context(self._cancel_shown_as_interrupt())
+            if not is_cell:
+                stack.enter_context(_nothing_cleared(shell.display_pub))
+            self.active = True
+            stack.callback(setattr, self, "active", False)
+            yield
+
+    def _give_back(self, context: Context) -> None:
+        """Threads, and messages without a context of their own, fall back on the parent that was set last."""
+        context.copy().run(self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell")
+
+    @contextmanager
+    def _cancel_shown_as_interrupt(self) -> Iterator[None]:
+        """An awaiting run that is interrupted looks like one that computes."""
+        shell = self._shell
+
+        def show(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: Any = None) -> None:
+            if self._interrupts.interrupted:
+                kind, error = KeyboardInterrupt, KeyboardInterrupt()
+            shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+        with kept(shell, "custom_exceptions"), kept(shell, "CustomTB"):
+            if not shell.custom_exceptions:
+                shell.set_custom_exc((asyncio.CancelledError,), show)
+            yield
+
+    def _end(self, request: Request, *, is_cell: bool) -> None:
+        """Mark the last message: the page's cell is idle now; the waiting one, and with it the kernel, is not."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        kernel, state = self._kernel, {"execution_state": "idle" if is_cell else "busy"}
+        topic = kernel._topic("status")
+        kernel.session.send(kernel.iopub_socket, "status", state, request.parent, topic, metadata={END: True})
+        if is_cell:
+            self._kernel._publish_status("busy", "shell", self._cell.parent)
+
+
+@contextmanager
+def kept(owner: Any, name: str) -> Iterator[None]:
+    """Inside, the attribute may be changed."""
+    value = getattr(owner, name, None)
+    try:
+        yield
+    finally:
+        setattr(owner, name, value)
+
+
+@contextmanager
+def _nothing_cleared(publisher: Any) -> Iterator[None]:
+    """`clear_output` would clear the agent's answer, in the same cell."""
+    publisher.clear_output = lambda wait=False: None
+    try:
+        yield
+    finally:
+        del publisher.clear_output

@@ -1,0 +1,90 @@
+"""Run code where IPython prints or captures what it shows: in a terminal, under `%%capture`, in another kernel."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ..frontend.cell import Request
+from ..notebook.live import NotebookError, Output, RunResult
+from .cell_thread import CellThread, call
+from .nested_run import AWAITS, kept
+from .run_interrupts import RunInterrupts
+
+if TYPE_CHECKING:
+    from .execution_count import ExecutionCounts
+
+MAX_CHARS = 1_000_000
+"""Of each stream."""
+
+
+class TerminalRuns:
+    """Like `NotebookRuns`, for a cell that blocks its thread. What the code shows is shown at its end."""
+
+    def __init__(self, shell: Any, thread: CellThread, counts: ExecutionCounts) -> None:
+        self._shell, self._thread, self._counts = shell, thread, counts
+        self._one = asyncio.Lock()
+        self._interrupts = RunInterrupts(TerminalRuns._execute.__code__)
+        self._token = ""
+        """Of the run that began last."""
+        self.active = False
+
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """See `NotebookRuns.run`. There are no pages, and no requests of theirs."""
+        async with self._one:
+            self._token = token = uuid4().hex
+            running = asyncio.create_task(call(self._thread, lambda: self._run(token, code)))
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                self._interrupts.stop(token)
+                running.cancel()
+                raise
+
+    async def close(self) -> None:
+        """End what runs."""
+        self._interrupts.stop(self._token)
+
+    async def _run(self, token: str, code: str) -> RunResult:
+        from IPython.utils.capture import capture_output
+
+        shell = self._shell
+        if shell.should_run_async(code, transformed_cell=shell.transform_cell(code)):
+            raise NotebookError(AWAITS)
+        self.active = True
+        result, captured = None, None
+        try:
+            with self._counts.next() as number, kept(shell.displayhook, "exec_result"), capture_output() as captured:
+                result = self._interruptible(token, code)
+        finally:
+            self.active = False
+            if captured is not None:
+                captured.show()  # type: ignore[no-untyped-call]
+        return RunResult(number, result is not None and bool(result.success), tuple(_outputs(captured, result)))
+
+    def _interruptible(self, token: str, code: str) -> Any:
+        try:
+            with self._interrupts.handled(token, lambda: None):
+                return self._execute(token, code)
+        except KeyboardInterrupt:
+            return None
+
+    def _execute(self, token: str, code: str) -> Any:
+        self._interrupts.check(token)
+        return self._shell.run_cell(code, store_history=True)
+
+
+def _outputs(captured: Any, result: Any) -> list[Output]:
+    """A traceback is part of what was printed."""
+    streams = (("stdout", captured.stdout), ("stderr", captured.stderr))
+    outputs: list[Output] = [
+        {"output_type": "stream", "name": name, "text": text[-MAX_CHARS:]} for name, text in streams if text
+    ]
+    outputs += [
+        {"output_type": "display_data", "data": each.data, "metadata": each.metadata or {}} for each in captured.outputs
+    ]
+    error = None if result is None else result.error_before_exec or result.error_in_exec
+    if error is not None:
+        outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": "", "traceback": []})
+    return outputs

@@ -1,0 +1,348 @@
+"""The tools at work: each call is checked, shown to the gate as what it would do, and then does just that.
+
+What a cell holds is read before the question, and is what the front end must still find when the call acts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..acp.messages import Diff, TextBlock
+from .content import Json, Reading, cell_text, cut, fenced, outputs_text, read_outputs, text_block, variable_text
+from .gate import Gate, Proposal
+from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookSource, NotebookState
+from .results import Result, count, notebook_page, of_run, of_runs, page
+from .tools import InvalidArguments, Tool, tools_for
+
+LAST_RUN = "run_python"
+"""In place of a cell's id: what `run_python` printed last."""
+
+_OVER = "The turn is over, and this call with it."
+_CHANGED = "The cell was changed meanwhile, and nothing was done. Read it again with read_cell."
+_NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
+_PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
+_OWN_PROMPT = "Code with %copilot cannot be run by a tool: it would wait for itself."
+
+Work = Callable[[], Awaitable[Result]]
+
+
+class _Call(NamedTuple):
+    """`given` are the arguments as the agent passed them, `args` all of them, checked."""
+
+    tool: Tool
+    given: Json
+    args: Json
+
+
+class UnknownTool(NotebookError):
+    """There is no such tool, or not in this notebook."""
+
+
+MAX_NAMES = 8
+"""Of cells, in the title of a call."""
+
+
+class NotebookCalls:
+    """The tools for one notebook. Without `takes_images`, the agent gets words only."""
+
+    def __init__(self, source: NotebookSource, gate: Gate, *, takes_images: bool) -> None:
+        self._source, self._gate, self._takes_images = source, gate, takes_images
+        self._last_run = Reading("")
+
+    def listing(self) -> list[Json]:
+        """The result of `tools/list`."""
+        return [tool.listing for tool in self._tools.values()]
+
+    async def call(self, name: str, given: Any) -> Json:
+        """The result of `tools/call`. Raises UnknownTool."""
+        tool = self._tools.get(name)
+        if tool is None:
+            raise UnknownTool(f"There is no tool {name[:80]!r}.")
+        result = _failed(_OVER)
+        try:
+            call = _Call(tool, given or {}, tool.read(given or {}))
+            with self._gate.turn():
+                result = self._composed(await self._work_of(call))
+        except NotebookError as error:
+            result = _failed(" ".join(filter(None, (str(error), error.hint))))
+        return result
+
+    @property
+    def _notebook(self) -> LiveNotebook:
+        return self._source.current()
+
+    @property
+    def _tools(self) -> dict[str, Tool]:
+        return tools_for(has_kernel=self._source.has_variables)
+
+    def _work_of(self, call: _Call) -> Awaitable[Result]:
+        work: Callable[[_Call], Awaitable[Result]] = getattr(self, f"_{call.tool.name}")
+        return work(call)
+
+    def _composed(self, result: Result) -> Json:
+        images = result.images if self._takes_images else ()
+        return {"content": [text_block(result.text), *images], "isError": False}
+
+    async def _do(self, call: _Call, proposal: Proposal, work: Work) -> Result:
+        """What `work` returns, if the gate allows what is proposed. Raises NotebookError."""
+        decision = await self._gate.authorize(call.tool, call.given, proposal)
+        if not decision.allowed:
+            raise NotebookError(decision.reason)
+        ok = False
+        try:
+            result = await work()
+            ok = result.ok
+        finally:
+            self._gate.finished(decision, ok=ok)
+        return result
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    async def _list_variables(self, call: _Call) -> Result:
+        async def work() -> Result:
+            found = await self._notebook.list_variables(call.args["filter"])
+            text = "\n".join(map(variable_text, found)) or "There are no such variables."
+            return Result(cut(text, lambda offset: "pass a filter"))
+
+        return await self._do(call, Proposal("List the variables"), work)
+
+    async def _inspect_variable(self, call: _Call) -> Result:
+        name, path, rows = call.args["name"], call.args["path"], call.args["rows"]
+
+        async def work() -> Result:
+            text = await self._notebook.inspect_variable(name, path, rows)
+            return Result(cut(text, lambda offset: "pass a path, or fewer rows"))
+
+        return await self._do(call, Proposal(f"Inspect {name}{path}"), work)
+
+    async def _read_notebook(self, call: _Call) -> Result:
+        async def work() -> Result:
+            state = await self._notebook.read(None, outputs=call.args["outputs"])
+            after = call.args["after"]
+            return notebook_page(state, 0 if after is None else _Document(state).number(after))
+
+        return await self._do(call, Proposal("Read the notebook"), work)
+
+    async def _read_cell(self, call: _Call) -> Result:
+        id, offset = call.args["id"], call.args["offset"]
+
+        async def work() -> Result:
+            cell = await self._with_outputs(id)
+            found = read_outputs(cell.outputs)
+            text = cell_text(cell) + outputs_text(found.text)
+            return page(Reading(text, found.images), "read_cell", id, offset)
+
+        return await self._do(call, Proposal(f"Read the cell {id}"), work)
+
+    async def _read_output(self, call: _Call) -> Result:
+        id, offset = call.args["id"], call.args["offset"]
+
+        async def work() -> Result:
+            is_last_run = id == LAST_RUN
+            found = self._last_run if is_last_run else read_outputs((await self._with_outputs(id)).outputs)
+            text = found.text or ("There is no output." if not offset else "")
+            return page(Reading(text, found.images), "read_output", id, offset)
+
+        return await self._do(call, Proposal(f"Read the output of {id}"), work)
+
+    async def _with_outputs(self, id: str) -> NotebookCell:
+        state = await self._notebook.read([id], outputs=True)
+        return _Document(state).cell(id)
+
+    # -- editing ------------------------------------------------------------------------------------------------------
+
+    async def _insert_cell(self, call: _Call) -> Result:
+        source, type, after = call.args["source"], call.args["type"], call.args["after"]
+        runs = bool(call.args.get("run"))
+        if runs and type != "code":
+            raise InvalidArguments("Only a code cell can be run.")
+        if runs:
+            _check_no_prompt(source)
+        document = await self._read()
+        place = f" below {document.name(after)}" if after is not None else ""
+        title = f"Insert a {type} cell{place}{' and run it' if runs else ''}"
+
+        async def work() -> Result:
+            id = await self._notebook.insert(source, type, after)
+            inserted = f"Inserted the cell {id}."
+            if not runs:
+                return Result(inserted)
+            try:
+                ran = await self._run(id, source)
+            except NotebookError as error:
+                raise NotebookError(f"{inserted} It was not run: {error}", error.hint) from error
+            return Result(f"{inserted} {ran.text}", ran.images, ran.ok)
+
+        diff = Diff(document.path_of("new cell"), None, source)
+        return await self._do(call, Proposal(title, (diff,), document.path, runs=runs), work)
+
+    async def _edit_cell(self, call: _Call) -> Result:
+        document, cell = await self._expected(call)
+        source = call.args["source"]
+
+        async def work() -> Result:
+            await self._notebook.edit(cell.id, cell.source, source)
+            return Result(f"Edited the cell {cell.id}.")
+
+        diff = Diff(document.path_of(cell.id), cell.source, source)
+        return await self._do(call, Proposal(f"Edit {document.name(cell.id)}", (diff,), document.path), work)
+
+    async def _delete_cell(self, call: _Call) -> Result:
+        document, cell = await self._expected(call)
+
+        async def work() -> Result:
+            await self._notebook.delete(cell.id, cell.source)
+            return Result(f"Deleted the cell {cell.id}.")
+
+        diff = Diff(document.path_of(cell.id), cell.source, "")
+        return await self._do(call, Proposal(f"Delete {document.name(cell.id)}", (diff,), document.path), work)
+
+    async def _move_cell(self, call: _Call) -> Result:
+        document, cell = await self._expected(call)
+        after = call.args["after"]
+        if after == cell.id:
+            raise InvalidArguments("A cell cannot be moved below itself.")
+        place = "to the top" if after is None else f"below {document.name(after)}"
+
+        async def work() -> Result:
+            await self._notebook.move(cell.id, cell.source, after)
+            return Result(f"Moved the cell {cell.id} {place}.")
+
+        proposal = Proposal(f"Move {document.name(cell.id)} {place}", (_shown(cell),), document.path)
+        return await self._do(call, proposal, work)
+
+    async def _clear_outputs(self, call: _Call) -> Result:
+        document = await self._read()
+        ids = call.args["ids"]
+        if ids is None:
+            ids = [cell.id for cell in document.state.cells if cell.type == "code"]
+        title = f"Clear the outputs of {document.names(ids)}"
+
+        async def work() -> Result:
+            await self._notebook.clear_outputs(ids)
+            return Result(f"Cleared the outputs of {count(ids)}.")
+
+        return await self._do(call, Proposal(title, path=document.path), work)
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    async def _run_cell(self, call: _Call) -> Result:
+        document = await self._read()
+        cell = document.runnable(call.args["id"])
+        proposal = Proposal(f"Run {document.name(cell.id)}", (_shown(cell),), document.path, runs=True)
+        return await self._do(call, proposal, lambda: self._run(cell.id, cell.source))
+
+    async def _run_cells(self, call: _Call) -> Result:
+        document = await self._read()
+        cells = [document.runnable(id) for id in call.args["ids"]]
+        if not cells:
+            raise InvalidArguments("`ids` is empty.")
+        title = f"Run {document.names([cell.id for cell in cells])}"
+        proposal = Proposal(title, tuple(map(_shown, cells)), document.path, runs=True)
+        return await self._do(call, proposal, lambda: self._run_in_order(cells))
+
+    async def _run_python(self, call: _Call) -> Result:
+        code = call.args["code"]
+        _check_no_prompt(code)
+
+        async def work() -> Result:
+            result = await self._notebook.run_python(code)
+            self._last_run = read_outputs(result.outputs)
+            return of_run(result, self._last_run, LAST_RUN)
+
+        return await self._do(call, Proposal("Run Python code", (TextBlock(fenced(code)),), runs=True), work)
+
+    async def _restart_kernel(self, call: _Call) -> Result:
+        async def work() -> Result:
+            await self._notebook.restart_kernel()
+            return Result("The kernel restarts: all variables are lost, and the turn ends.")
+
+        return await self._do(call, Proposal("Restart the kernel", runs=True), work)
+
+    async def _run(self, id: str, source: str) -> Result:
+        result = await self._notebook.run_cell(id, source)
+        return of_run(result, read_outputs(result.outputs), id)
+
+    async def _run_in_order(self, cells: Sequence[NotebookCell]) -> Result:
+        """Up to the first error."""
+        results: list[tuple[str, Result]] = []
+        for cell in cells:
+            try:
+                result = await self._run(cell.id, cell.source)
+            except NotebookError as error:
+                result = Result(f"It was not run: {error}", ok=False)
+            results.append((cell.id, result))
+            if not result.ok:
+                break
+        return of_runs(results, len(cells))
+
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    async def _read(self) -> _Document:
+        """The cells as a page shows them. Raises NoPage."""
+        state = await self._notebook.read(None, outputs=False)
+        if state.saved:
+            raise NoPage(_NO_PAGE)
+        return _Document(state)
+
+    async def _expected(self, call: _Call) -> tuple[_Document, NotebookCell]:
+        """The cell, if it holds what the agent expects. Raises ChangedMeanwhile."""
+        document = await self._read()
+        cell = document.cell(call.args["id"])
+        if cell.source != call.args["expected"]:
+            raise ChangedMeanwhile(_CHANGED)
+        return document, cell
+
+
+class _Document:
+    """The cells of a notebook by id, and how they are called before the user."""
+
+    def __init__(self, state: NotebookState) -> None:
+        self.state, self.path = state, state.path
+        self._numbers = {cell.id: number for number, cell in enumerate(state.cells, 1)}
+
+    def number(self, id: str) -> int:
+        """The first cell has the number 1. Raises NotebookError."""
+        if id not in self._numbers:
+            raise NotebookError(f"There is no cell with the id {id[:80]!r}.", "read_notebook lists the ids.")
+        return self._numbers[id]
+
+    def cell(self, id: str) -> NotebookCell:
+        """Raises NotebookError."""
+        return self.state.cells[self.number(id) - 1]
+
+    def runnable(self, id: str) -> NotebookCell:
+        """Raises NotebookError."""
+        cell = self.cell(id)
+        if cell.type != "code":
+            raise NotebookError(f"The cell {id} is not a code cell.")
+        _check_no_prompt(cell.source)
+        return cell
+
+    def name(self, id: str) -> str:
+        """Raises NotebookError."""
+        return f"cell {self.number(id)}"
+
+    def names(self, ids: Sequence[str]) -> str:
+        """Each of them, or their number where they are many. Raises NotebookError."""
+        names = [self.name(id) for id in ids]
+        return ", ".join(names) if len(names) <= MAX_NAMES else count(names)
+
+    def path_of(self, id: str) -> str:
+        """Where a change of the cell is said to be."""
+        return f"{self.path or 'notebook'}#{id}"
+
+
+def _check_no_prompt(code: str) -> None:
+    if _PROMPT.search(code):
+        raise NotebookError(_OWN_PROMPT)
+
+
+def _shown(cell: NotebookCell) -> TextBlock:
+    return TextBlock(fenced(cell.source, "python" if cell.type == "code" else ""))
+
+
+def _failed(words: str) -> Json:
+    return {"content": [text_block(words)], "isError": True}

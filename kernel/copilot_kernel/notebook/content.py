@@ -1,0 +1,194 @@
+"""What the agent reads of outputs: text that stands alone, cut to what agents take, and images beside it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from ..redaction import redactor
+from .live import NotebookCell, Output, VariableSummary
+
+Json = dict[str, Any]
+
+MAX_CHARS = 16_000
+"""Of one text: some agents replace what is much longer by a short preview."""
+TAIL_CHARS = 3_000
+"""Of these, for the end of a text that is cut."""
+BRIEF_CHARS = 1_500
+"""Of the outputs of each cell, where all cells are read."""
+MAX_IMAGES = 8
+MAX_IMAGE_CHARS = 7_000_000
+"""Of all images of one result, in base64."""
+
+_MARK_CHARS = 200
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_OVERWRITTEN = re.compile(r"^[^\n]*\r(?!\n|$)", re.MULTILINE)
+_IMAGES = ("image/png", "image/jpeg")
+_TEXTS = ("text/plain", "text/markdown", "text/latex")
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Reading(NamedTuple):
+    """Outputs as text, not cut yet, and the images in them as content of MCP."""
+
+    text: str
+    images: tuple[Json, ...] = ()
+
+
+def read_outputs(outputs: Iterable[Output]) -> Reading:
+    """All of the outputs in order; secrets are hidden."""
+    read = [_read(output) for output in _with_joined_streams(outputs)]
+    images = [image for _, image in read if image]
+    sent = images_within(images)
+    unsent = len(images) - len(sent)
+    note = f"({unsent} of {len(images)} images are not sent: too many, or too large together.)" if unsent else ""
+    text = "\n".join(filter(None, (*(text for text, _ in read), note)))
+    return Reading(redactor().text(text) if text else "", sent)
+
+
+def images_within(images: Iterable[Json]) -> tuple[Json, ...]:
+    """Those that one result may have, the first ones first."""
+    sent: list[Json] = []
+    room = MAX_IMAGE_CHARS
+    for image in images:
+        if len(sent) < MAX_IMAGES and len(image["data"]) <= room:
+            sent.append(image)
+            room -= len(image["data"])
+    return tuple(sent)
+
+
+def text_block(text: str) -> Json:
+    """A text as content of MCP. Half a surrogate pair, which is no Unicode text, becomes a question mark."""
+    return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
+
+
+def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_CHARS) -> str:
+    """At most `limit` characters of `text` from `offset` on: head, tail, and `how` to read on from an offset."""
+    rest = text[offset:]
+    if len(rest) <= limit:
+        return rest if rest or not offset else f"(The text ends at {len(text)}.)"
+    if limit < 2 * _MARK_CHARS:
+        return rest[:limit]
+    tail = min(TAIL_CHARS, limit // 4)
+    head = limit - tail - _MARK_CHARS
+    missing = len(rest) - head - tail
+    mark = f"\n… {missing} characters left out; to continue: {how(offset + head)} …\n"
+    return f"{rest[:head]}{mark}{rest[-tail:]}"
+
+
+# -- cells ------------------------------------------------------------------------------------------------------------
+
+
+def cell_text(cell: NotebookCell, number: int = 0, *, is_asking: bool = False) -> str:
+    """A cell with its heading, not cut; `number` is its place, if it is known."""
+    heading = [f"cell {number}"] if number else []
+    heading += [f"id {cell.id}", cell.type]
+    if cell.execution_count is not None:
+        heading.append(f"executed as [{cell.execution_count}]")
+    heading += ["running"] if cell.running else []
+    heading += ["this is where the user asked you"] if is_asking else []
+    return f"=== {', '.join(heading)}\n{cell.source}"
+
+
+def outputs_text(text: str) -> str:
+    """Outputs below a cell."""
+    return f"\n--- output\n{text}" if text else ""
+
+
+def variable_text(variable: VariableSummary) -> str:
+    """A variable in one line."""
+    return " ".join(filter(None, (f"{variable.name}: {variable.type}", variable.size, variable.value)))
+
+
+def fenced(code: str, language: str = "python") -> str:
+    """A block of Markdown that `code` cannot end."""
+    longest = max(map(len, re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+# -- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _read(output: Output) -> tuple[str, Json | None]:
+    match output.get("output_type"):
+        case "stream":
+            text = _clean(output.get("text")).rstrip("\n")
+            return f"stderr:\n{text}" if text and output.get("name") == "stderr" else text, None
+        case "error":
+            return _error(output), None
+        case "execute_result" | "display_data":
+            data = output.get("data")
+            return _data(data if isinstance(data, Mapping) else {})
+    return "", None
+
+
+def _with_joined_streams(outputs: Iterable[Output]) -> Iterator[Output]:
+    """A stream comes in pieces, which may end anywhere."""
+    streams = groupby(outputs, lambda output: output.get("name") if output.get("output_type") == "stream" else None)
+    for name, group in streams:
+        if name is None:
+            yield from group
+        else:
+            yield {"output_type": "stream", "name": name, "text": "".join(_joined(each.get("text")) for each in group)}
+
+
+def _error(output: Output) -> str:
+    """The traceback, which usually ends with name and value of the error."""
+    name, value = _clean(output.get("ename")), _clean(output.get("evalue"))
+    frames = output.get("traceback")
+    text = "\n".join(map(_clean, frames)) if isinstance(frames, list | tuple) else ""
+    words = f"{name}: {value}".strip(": ")
+    return "error:\n" + (text if words in text else "\n".join(filter(None, (text, words))))
+
+
+def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
+    text = next((words for kind in _TEXTS if (words := _clean(data.get(kind)).strip("\n"))), "")
+    for kind in _IMAGES:
+        if kind in data:
+            words, image = _image(kind, data[kind])
+            return ": ".join(filter(None, (words, text))), image
+    return text or _other(data), None
+
+
+def _image(kind: str, value: Any) -> tuple[str, Json | None]:
+    encoded = "".join(_joined(value).split())
+    if not encoded or len(encoded) > MAX_IMAGE_CHARS:  # the page leaves out what is too large
+        return f"image ({kind}, too large to be sent)", None
+    try:
+        raw = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return f"image ({kind}, which cannot be read)", None
+    image = {"type": "image", "data": encoded, "mimeType": kind}
+    if raw[:8] == _PNG and raw[12:16] == b"IHDR" and len(raw) >= 24:
+        return "figure {}×{}".format(*struct.unpack(">II", raw[16:24])), image
+    return f"image ({kind})", image
+
+
+def _other(data: Mapping[str, Any]) -> str:
+    """What has no text: JSON as it is, the rest by its kind and length."""
+    if "application/json" in data:
+        try:
+            return json.dumps(data["application/json"], ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            return "JSON that cannot be read"
+    kinds = (f"{kind} ({len(_joined(value))} characters)" for kind, value in data.items())
+    return f"display: {', '.join(kinds)}" if data else ""
+
+
+def _clean(value: Any) -> str:
+    """Without the escapes of a terminal, and without what a progress bar has overwritten."""
+    text = _ESCAPES.sub("", _joined(value)).replace("\r\n", "\n")
+    return _OVERWRITTEN.sub("", text) if "\r" in text else text
+
+
+def _joined(value: Any) -> str:
+    """A multi-line string of nbformat: one string, or a list of them."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    return "".join(part for part in parts if isinstance(part, str))

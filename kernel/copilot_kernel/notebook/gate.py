@@ -1,0 +1,42 @@
+"""What stands between a tool and its act: who may do it is decided elsewhere, for every call."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+from ..acp.messages import ToolContent
+from .tools import Tool
+
+
+class Proposal(NamedTuple):
+    """What a call would do, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
+
+    `path` is that of the notebook, as far as it is known.
+    """
+
+    title: str = ""
+    content: tuple[ToolContent, ...] = ()
+    path: str = ""
+    runs: bool = False
+
+
+class Decision(NamedTuple):
+    """`reason` tells the agent why not. `key` names the call to `Gate.finished`; empty if it is not shown."""
+
+    allowed: bool
+    reason: str = ""
+    key: str = ""
+
+
+class Gate(Protocol):
+    """Decides about each call of one conversation's agent."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """What is done inside is broken off, without an error, when the turn ends. Raises NotebookError without one."""
+
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
+        """Whether `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
+
+    def finished(self, decision: Decision, *, ok: bool) -> None:
+        """Show how an allowed call ended."""

@@ -1,0 +1,297 @@
+"""The front-end extension: what a kernel does to the notebook on the page, in JupyterLab and in Notebook 7."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .driven import DrivenNotebook
+from .lab import Lab, toasts
+
+pytestmark = pytest.mark.browser
+
+BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+TOP_OF_ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell.node.getBoundingClientRect().top"
+SCROLL_TO = "index => void window.jupyterapp.shell.currentWidget.content.scrollToItem(index)"
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@BOTH
+def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    with DrivenNotebook(context, lab, f"all-{classic}", "x = 1", "y = 2", classic=classic) as driven:
+        x, y = driven.ids()
+        hello = driven.heard()[0]
+        app = "Jupyter Notebook" if classic else "JupyterLab"
+        assert {**hello, "session": "", "version": ""} == {
+            "hello": 1, "session": "", "path": lab.path(driven.path.name), "app": app, "version": "", "widgets": True
+        }  # fmt: skip
+        below = driven.call("insert", type="code", source="z = 3")["result"]["id"]
+        top = driven.call("insert", type="markdown", source="# Title", after=None)["result"]["id"]
+        assert driven.call("edit", id=x, expected="x = 1", source="x = 10") == {"result": {}}
+        assert driven.call("move", id=below, expected="z = 3", after=y) == {"result": {}}
+        assert driven.call("delete", id=y, expected="y = 2") == {"result": {}}
+        expect(driven.page.get_by_role("heading", name="Title")).to_be_visible()
+
+        assert driven.call("run", id=below, expected="z = 3", run="token") == {"result": {}}
+        driven.wait_heard({"run": "token", "id": below, "code": "z = 3"})
+        shown = driven.notebook.output(2)
+        expect(shown).to_contain_text("ran z = 3")
+        expect(shown).to_contain_text("a figure")
+        expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[*]:")
+        assert driven.call("delete", id=below, expected="z = 3")["error"]["kind"] == "invalid"
+        assert driven.call("ran", id=below, execution_count=7) == {"result": {}}
+        expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[7]:")
+
+        read = driven.call("read", outputs=True, limit=4)["result"]
+        asking = read["asking"]
+        title, driver, edited, ran = read["cells"]
+        assert (driver["id"], driver["running"]) == (asking, True)
+        assert title == {"id": top, "type": "markdown", "source": "# Title", "execution_count": None, "running": False}
+        assert (edited["source"], edited["execution_count"]) == ("x = 10", None)
+        stream, figure = ran.pop("outputs")
+        assert stream["text"].startswith("ran \n…")
+        assert figure["data"]["text/plain"].startswith("a fi\n…")
+        assert ran == {"id": below, "type": "code", "source": "z = 3", "execution_count": 7, "running": False}
+        assert [cell["id"] for cell in driven.call("read", ids=[below, x])["result"]["cells"]] == [below, x]
+        assert driven.call("clear", ids=[below]) == {"result": {}}
+        expect(shown).to_have_text("")
+    driven.notebook.save()
+    saved = nbformat.read(driven.path, as_version=4)
+    nbformat.validate(saved)
+    assert [cell["metadata"] for cell in saved["cells"]] == [{}] * 4
+    assert set(saved["metadata"]) == {"kernelspec", "language_info"}
+
+
+def test_nothing_is_done_to_a_cell_that_changed_or_is_missing_or_may_not_be_changed(
+    context: BrowserContext, lab: Lab
+) -> None:
+    with DrivenNotebook(context, lab, "refused", "x = 1", "y = 2") as driven:
+        x, y = driven.ids()
+        driven.notebook.cell(1).locator(".cm-content").click()
+        driven.page.keyboard.type("# mine ")
+        refused = driven.calls(
+            ("edit", {"id": x, "expected": "x = 1", "source": "x = 2"}),
+            ("delete", {"id": x, "expected": "x = 1"}),
+            ("move", {"id": x, "expected": "x = 1", "after": y}),
+            ("run", {"id": x, "expected": "x = 1", "run": "token"}),
+            ("read", {"ids": ["gone"]}),
+            ("insert", {"type": "code", "source": "1", "after": "gone"}),
+            ("insert", {"type": "html", "source": "1"}),
+            ("dance", {}),
+            ("edit", {"id": y, "expected": "y = 2", "source": "y = 3"}),
+        )
+        kinds = [reply["error"]["kind"] if "error" in reply else reply["result"] for reply in refused]
+        assert kinds == ["changed"] * 4 + ["missing"] * 2 + ["invalid"] * 2 + [{}]
+        before = driven.sources()
+        assert sorted(before[0]) == sorted("# mine x = 1")
+        assert before[1] == "y = 3"
+        assert not any("run" in each for each in driven.heard())
+
+
+@BOTH
+def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    with DrivenNotebook(context, lab, f"undo-{classic}", "x = 1", "y = 2", classic=classic) as driven:
+        x, y = driven.ids()
+        editor = driven.notebook.cell(1).locator(".cm-content")
+        editor.click()
+        driven.page.keyboard.press("End")
+        driven.page.keyboard.type("23")
+        driven.call("edit", id=x, expected="x = 123", source="total = 456")
+        driven.page.keyboard.type("78")
+        typed = driven.sources()[0]
+        assert "78" in typed
+        driven.page.keyboard.press("Control+z")
+        assert driven.sources()[0] == "total = 456"
+        driven.page.keyboard.press("Control+z")
+        assert driven.sources()[0] == "x = 123"
+
+        driven.call("insert", type="code", source="one", after=x)
+        driven.call("insert", type="code", source="two", after=x)
+        driven.call("move", id=y, expected="y = 2", after=x)
+        driven.call("delete", id=y, expected="y = 2")
+        steps = [["x = 123", "two", "one"]]
+        for _ in range(4):
+            driven.notebook.command("notebook:undo-cell-action")
+            steps.append(driven.sources())
+        assert steps == [
+            ["x = 123", "two", "one"],
+            ["x = 123", "y = 2", "two", "one"],
+            ["x = 123", "two", "one", "y = 2"],
+            ["x = 123", "one", "y = 2"],
+            ["x = 123", "y = 2"],
+        ]
+
+
+@BOTH
+def test_typing_goes_on_where_it_was_while_cells_are_inserted_and_moved(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    with DrivenNotebook(context, lab, f"typing-{classic}", *["pass\n" * 12] * 6, "", classic=classic) as driven:
+        first, *_, last = driven.ids()
+        driven.page.evaluate(SCROLL_TO, 7)
+        driven.notebook.cell(7).locator(".cm-content").click()
+        driven.page.evaluate(DRAWN)
+        top = driven.page.evaluate(TOP_OF_ACTIVE)
+        for number, letter in enumerate("abcdefghijkl"):
+            driven.page.keyboard.type(letter)
+            driven.call("insert", type="code", source=f"inserted = {number}", after=first)
+        driven.page.wait_for_function(f"top => Math.abs(({TOP_OF_ACTIVE})() - top) < 3", arg=top, timeout=5000)
+        driven.call("move", id=last, expected="abcdefghijkl", after=first)
+        driven.page.keyboard.type("xyz")
+        driven.call("show", id=first)
+        driven.page.keyboard.type("!")
+        assert driven.sources()[1] == "abcdefghijklxyz!"
+        cells = driven.sources()
+        driven.call("delete", id=last, expected="abcdefghijklxyz!")
+        driven.page.keyboard.type("ddx")
+        assert driven.sources() == [cells[0], *cells[2:]]
+
+
+def test_a_page_that_is_loaded_again_between_turns_answers_again(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "reload", "x = 1") as driven:
+        driven.call("insert", type="code", source="y = 2")
+        driven.finish()
+        driven.notebook.save()
+        driven.page.reload()
+        driven.notebook.wait_ready()
+        driven.notebook.run(0, wait=False)
+        driven.connect()
+        assert len(driven.call("read")["result"]["cells"]) == 3
+
+
+def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "ends", "x = 1", "y = 2") as driven:
+        x, y = driven.ids()
+        status = driven.page.locator(".copilot-status")
+        driven.event("turn", state="working", agent="GitHub Copilot")
+        expect(status).to_have_text("GitHub Copilot: working")
+        driven.call("run", id=x, expected="x = 1", run="one")
+        driven.event("turn", state="idle", agent="GitHub Copilot", seconds=1)
+        expect(driven.notebook.cell(1).locator(".jp-InputPrompt")).to_have_text("[ ]:")
+        expect(status).to_have_text("GitHub Copilot: idle")
+
+        driven.call("run", id=y, expected="y = 2", run="two")
+        driven.event("ask", key="1", title="Run it?", text="", options=[])
+        expect(driven.page.locator(".copilot-ask")).to_be_visible()
+        driven.post(calls=[{"call": 1, "op": "restart", "args": {}}])
+        expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[ ]:")
+        expect(driven.page.locator(".copilot-ask")).to_have_count(0)
+        expect(status).to_be_hidden()
+        driven.notebook.wait_status("idle")
+        driven.forget()
+
+
+# -- questions -----------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_question_out_of_view_is_notified_until_it_is_answered(
+    context: BrowserContext, lab: Lab, loud: None, classic: bool
+) -> None:
+    with DrivenNotebook(context, lab, f"question-{classic}", *["pass\n" * 20] * 6, classic=classic) as driven:
+        cell = driven.ids()[-1]
+        page = driven.page
+        driven.call("insert", type="code", source="unsaved = True", after=None)
+        driven.event("turn", state="working", agent="GitHub Copilot")
+        question = {"key": "1", "cell": cell, "title": "Run <b>python</b> -c 'print(1)'"}
+        driven.event("questions", waiting=[question, {**question, "key": "1b", "title": "Another"}])
+        expect(toasts(page)).to_have_count(2)
+        first = toasts(page).filter(has_text="Run <b>python</b> -c 'print(1)'")
+        expect(first).to_contain_text("GitHub Copilot asks in question-")
+        expect(page.locator(".jp-mod-dirty")).to_have_count(0)
+        expect(page.locator(".jp-Dialog")).to_have_count(0)
+        assert "unsaved = True" in driven.path.read_text()
+        driven.event("questions", waiting=[])
+        expect(toasts(page)).to_have_count(0)
+
+        driven.event("questions", waiting=[{**question, "key": "2"}])
+        toasts(page).get_by_role("button", name="Show").click()
+        expect(driven.notebook.cell(7)).to_be_in_viewport()
+        expect(toasts(page)).to_have_count(0)
+
+
+def test_status_bar_and_tab_say_that_a_question_waits_and_a_click_goes_there(
+    context: BrowserContext, lab: Lab, loud: None
+) -> None:
+    with DrivenNotebook(context, lab, "status", *["pass\n" * 20] * 6) as driven:
+        page, cell = driven.page, driven.ids()[-1]
+        driven.event("turn", state="working", agent="GitHub Copilot")
+        driven.notebook.command("terminal:create-new")
+        driven.event("questions", waiting=[{"key": "1", "cell": cell, "title": "One"}])
+        status = page.locator(".copilot-status")
+        expect(status).to_have_text("GitHub Copilot: 1 question waiting")
+        tab = page.locator(".lm-TabBar-tab.copilot-waiting")
+        expect(tab).to_contain_text("status.ipynb")
+        expect(toasts(page)).to_have_count(1)
+        status.click()
+        expect(driven.notebook.cell(6)).to_be_in_viewport()
+        expect(toasts(page)).to_have_count(0)
+        driven.event("questions", waiting=[])
+        expect(tab).to_have_count(0)
+        expect(status).to_have_text("GitHub Copilot: working")
+
+
+@pytest.mark.parametrize(("wanted", "seconds"), [(False, 31), (True, 29)])
+def test_the_end_of_a_turn_is_not_notified_unless_that_is_wanted_and_the_turn_was_long(
+    context: BrowserContext, lab: Lab, loud: None, wanted: bool, seconds: float
+) -> None:
+    with (
+        lab.setting("copilot-kernel/plugin", notifyTurns=wanted),
+        DrivenNotebook(context, lab, f"turn-{wanted}", "x = 1") as driven,
+    ):
+        question = {"key": "1", "cell": driven.ids()[0], "title": "The next question"}
+        driven.notebook.command("terminal:create-new")
+        driven.event("turn", state="working", agent="GitHub Copilot")
+        driven.event("turn", state="idle", agent="GitHub Copilot", seconds=seconds)
+        driven.event("questions", waiting=[question])
+        expect(toasts(driven.page)).to_contain_text("The next question")
+        toasts(driven.page).get_by_role("button", name="Show").click()
+
+
+@BOTH
+def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    options = [
+        {"id": "allow", "name": "Allow once", "kind": "allow_once"},
+        {"id": "deny", "name": "Deny", "kind": "reject_once"},
+    ]
+    hostile = "<img src=x onerror='window.hit=1'>\u202e"
+    with DrivenNotebook(context, lab, f"ask-{classic}", "x = 1", classic=classic) as driven:
+        page = driven.page
+        driven.notebook.cell(1).locator(".cm-content").click()
+        driven.event("ask", key="1", title="Run this code?", text=hostile, options=options)
+        card = page.get_by_role("group", name="Run this code?")
+        expect(card).to_contain_text("<img src=x onerror='window.hit=1'>⟨U+202E⟩")
+        page.keyboard.type("42")
+        page.keyboard.press("Enter")
+        assert "42" in driven.sources()[0]
+        driven.event("ask", key="2", title="And this?", text="", options=options)
+        expect(page.locator(".copilot-ask")).to_have_count(2)
+        driven.event("answered", key="2")
+        expect(page.locator(".copilot-ask")).to_have_count(1)
+        assert not any("answer" in each for each in driven.heard())
+        card.get_by_role("button", name="Allow once").click()
+        driven.wait_heard({"answer": "1", "option": "allow"})
+        expect(page.locator(".copilot-asks")).to_have_count(0)
+        assert page.evaluate("() => window.hit") is None
+
+
+def test_a_link_of_an_output_goes_to_the_cell(context: BrowserContext, lab: Lab) -> None:
+    link = "from IPython.display import HTML\nHTML('<a href=\"#cell-id={}\">there</a>')"
+    with DrivenNotebook(context, lab, "links", link, *["pass\n" * 30] * 4) as driven:
+        source, *_, last = driven.ids()
+        driven.call("edit", id=source, expected=link, source=link.format(last))
+        driven.finish()
+        driven.notebook.run(1)
+        driven.notebook.output(1).get_by_role("link").click()
+        expect(driven.notebook.cell(5)).to_be_in_viewport()
+
+
+def test_an_edit_is_seen_soon(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "soon", "x = 0") as driven:
+        (x,) = driven.ids()
+        edits = range(20)
+        times = [driven.milliseconds_until_seen(x, f"x = {each}", f"x = {each + 1}") for each in edits]
+        assert sorted(times)[len(times) // 2] < 500, times

@@ -1,0 +1,169 @@
+"""The agent at work in the notebook that its user looks at, from the prompt to what can be undone."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import nbformat
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab
+from .story import END, PROMPTS, Story, ask
+from .test_python_notebook import INTERRUPT, LOAD
+
+pytestmark = pytest.mark.browser
+
+BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+SALES = 'sales = [{"month": month, "price": price} for month in ("May", "June") for price in (10, 12, 14)]'
+TABLE = """import pandas
+days = pandas.date_range("2025-01-01", "2025-06-30")
+df = pandas.DataFrame({"day": days, "price": range(len(days))})"""
+SELECT = "index => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = index; }"
+
+
+@BOTH
+def test_a_cell_that_failed_is_corrected_and_run_again_and_the_edit_is_undone_in_one_step(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    wrong, right = 'max(sale["price"] for sale in sails)', 'max(sale["price"] for sale in sales)'
+    story = Story.begin(context, lab, f"fix-story-{classic}.ipynb", SALES, wrong, "%copilot fix", classic=classic)
+    notebook = story.notebook
+    notebook.run(1)
+    notebook.run(2)
+    expect(notebook.output(2)).to_contain_text("NameError")
+    notebook.run(3, wait=False)
+    expect(notebook.question(3, "Edit cell 3")).to_contain_text("in sails")
+    expect(notebook.question(3, "Edit cell 3")).to_contain_text("in sales")
+    assert story.sources()[2] == wrong
+    story.allow(3, "Edit cell 3")
+    expect(notebook.question(3, "Run cell 3")).to_contain_text(right)
+    story.allow(3, "Run cell 3")
+    story.ended(3)
+    expect(notebook.output(2)).to_contain_text("14")
+    expect(notebook.output(3)).to_contain_text("The cell said sails where it meant sales.")
+    story.page.evaluate(SELECT, 2)
+    notebook.cell(2).locator(".cm-content").click()
+    story.page.keyboard.press("Control+z")
+    assert story.sources()[2] == wrong
+
+
+@BOTH
+def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_prompt_runs(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    prompt = "%%copilot\nPlot the monthly mean of `price` in df."
+    name = f"plot-story-{classic}.ipynb"
+    story = Story.begin(context, lab, name, TABLE, prompt, "len(df)", classic=classic)
+    notebook = story.notebook
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    expect(notebook.question(2, "Insert a code cell and run it")).to_contain_text('["price"].mean()')
+    assert len(story.sources()) == 4
+    story.allow(2, "Insert a code cell and run it")
+    expect(notebook.output(3).locator("img")).to_be_visible()
+    story.ended(2)
+    output = notebook.output(2)
+    expect(output).to_contain_text(re.compile(r"This came out:\s+figure \d+×\d+"))
+    expect(output).to_contain_text("The agent can see this notebook's variables and cells.")
+    expect(output.get_by_text("(you)")).to_have_count(1)
+    story.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.node.scrollTop = 0; }")
+    output.get_by_role("link", name="cell 4").click()
+    expect(notebook.cell(3)).to_be_in_viewport()
+    assert story.page.evaluate(PROMPTS) == ["[1]:", "[2]:", "[3]:", "[4]:", "[ ]:"]
+    notebook.run(4)
+    expect(notebook.cell(4).locator(".jp-InputPrompt").first).to_have_text("[5]:")
+
+    notebook.save()
+    saved = nbformat.read(lab.root / name, as_version=4)
+    nbformat.validate(saved)
+    assert all(not cell["metadata"] for cell in saved["cells"])
+    assert set(saved["metadata"]) == {"kernelspec", "language_info"}
+    assert story.undo() == [LOAD, TABLE, prompt, "len(df)"]
+
+
+@BOTH
+def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    prompt = ask(
+        ("read_notebook", {}),
+        ("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 1\nc = 3"}),
+        ("move_cell", {"id": "c2", "expected": "b = 2", "after": "c3"}),
+        ("delete_cell", {"id": "c3", "expected": "c = 3"}),
+    )
+    story = Story.begin(
+        context, lab, f"clean-story-{classic}.ipynb", "a = 1", "b = 2", "c = 3", prompt, classic=classic
+    )
+    story.notebook.run(4, wait=False)
+    story.allow(4, "Edit cell 2")
+    story.allow(4, "Move cell 3 below cell 4")
+    expect(story.notebook.question(4, "Delete cell 3")).to_contain_text("c = 3")
+    story.allow(4, "Delete cell 3")
+    expect(story.notebook.cell(3)).to_contain_text(END)
+    assert story.sources() == [LOAD, "a = 1\nc = 3", "b = 2", prompt]
+    links = story.notebook.output(3).get_by_role("link")
+    assert links.all_text_contents() == ["cell 2", "cell 3"]
+    assert story.undo() == [LOAD, "a = 1\nc = 3", "c = 3", "b = 2", prompt]
+    assert story.undo() == [LOAD, "a = 1\nc = 3", "b = 2", "c = 3", prompt]
+
+
+@BOTH
+def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    prompt = ask(("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 10"}))
+    story = Story.begin(context, lab, f"changed-story-{classic}.ipynb", "a = 1", prompt, classic=classic)
+    story.notebook.run(2, wait=False)
+    expect(story.notebook.question(2, "Edit cell 2")).to_be_visible()
+    story.notebook.cell(1).locator(".cm-content").click()
+    story.page.keyboard.press("End")
+    story.page.keyboard.type(" # mine")
+    story.allow(2, "Edit cell 2")
+    story.ended(2)
+    expect(story.notebook.output(2)).to_contain_text("changed meanwhile")
+    assert story.sources()[1] == "a = 1 # mine"
+    expect(story.notebook.output(2).get_by_role("link")).to_have_count(0)
+
+
+@BOTH
+def test_outputs_are_read_without_a_question_in_pieces_where_they_are_long(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+    prompt = ask(
+        ("read_output", {"id": "c1"}), ("read_output", {"id": "c2"}), ("read_output", {"id": "c2", "offset": 19_000})
+    )
+    long = "print('word ' * 4000 + 'end')"
+    story = Story.begin(context, lab, f"read-story-{classic}.ipynb", figure, long, prompt, classic=classic)
+    story.notebook.run(1)
+    story.notebook.run(2)
+    story.notebook.run(3, wait=False)
+    story.ended(3)
+    said = story.notebook.output(3)
+    expect(said).to_contain_text(re.compile(r"figure \d+×\d+"))
+    expect(said).to_contain_text("characters left out; to continue: read_output(id='c2', offset=")
+    expect(said).to_contain_text(f"{'word ' * 200}end")
+
+
+@BOTH
+@pytest.mark.parametrize("wait", ["import time; time.sleep(60)", "import asyncio; await asyncio.sleep(60)"])
+def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
+    context: BrowserContext, lab: Lab, wait: str, classic: bool
+) -> None:
+    prompt = ask(("insert_cell", {"source": f"print('begun')\n{wait}", "run": True}))
+    name = f"stop-story-{'await' in wait}-{classic}.ipynb"
+    story = Story.begin(context, lab, name, prompt, "print('still', 'here')", classic=classic)
+    notebook = story.notebook
+    notebook.run(1, wait=False)
+    story.allow(1, "Insert a code cell and run it")
+    expect(notebook.output(2)).to_contain_text("begun")
+    pressed = time.monotonic()
+    story.page.locator(INTERRUPT).first.click()
+    expect(notebook.output(2)).to_contain_text("KeyboardInterrupt")
+    expect(notebook.output(1)).to_contain_text("Cancelled: The turn was cancelled.")
+    assert time.monotonic() - pressed < 5
+    story.rests()
+    notebook.run(3)
+    expect(notebook.output(3)).to_contain_text("still here")

@@ -1,0 +1,107 @@
+"""A page that shows the notebook, as far as the kernel can tell: it speaks the comm over the test's client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..jupyter.front_end import FrontEnd, Message, is_status, parent
+
+Reply = dict[str, Any]
+
+
+@dataclass
+class FakePage:
+    """Cells by id. `subshell`: where its messages are handled, as JupyterLab has it."""
+
+    front_end: FrontEnd
+    cells: dict[str, str]
+    subshell: str | None = None
+    comm: str = ""
+    sent: list[Message] = field(default_factory=list)
+    calls: list[Message] = field(default_factory=list)
+    events: list[Message] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    """The ids of its requests to run a cell."""
+    on_run: Callable[[], None] = lambda: None
+    """Called between the kernel's call and the request."""
+    answers: dict[str, str] = field(default_factory=dict)
+    """The options that the user chooses, by the keys of the questions."""
+    chooses: str = ""
+    """The name of the option that the user chooses in every other question."""
+    _seen: int = 0
+
+    def send(self, data: Message) -> str:
+        self.sent.append(data)
+        session = self.front_end.client.session
+        message = session.msg("comm_msg", {"comm_id": self.comm, "data": data})
+        message["header"]["subshell_id"] = self.subshell
+        self.front_end.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def play(self, request: str) -> None:
+        """Answer the kernel until the cell is idle."""
+        self.until(lambda m: is_status(m, "idle") and parent(m) == request)
+
+    def until(self, wanted: Callable[[Message], bool]) -> None:
+        """Answer the kernel until it has sent that."""
+        message = None
+        while message is None or not wanted(message):
+            message = self.front_end.see(lambda m: True, start=self._seen)
+            self._seen += 1
+            self._handle(message)
+
+    def _handle(self, message: Message) -> None:
+        content = message["content"]
+        if message["msg_type"] == "comm_open" and content["target_name"] == "copilot.notebook":
+            self.comm = content["comm_id"]
+            session = self.front_end.client.session.session
+            self.send({"hello": 1, "session": session, "path": "a/book.ipynb", "app": "JupyterLab", "version": "4"})
+        elif message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm:
+            data = content["data"]
+            if "event" in data:
+                self.events.append(data)
+                if data["event"] == "ask":
+                    self._answer(data)
+            if calls := data.get("calls"):
+                self.calls += calls
+                self.send({"replies": [self._reply(call) for call in calls]})
+
+    def _answer(self, asked: Message) -> None:
+        options = {each["name"]: each["id"] for each in asked["options"]}
+        self.send({"answer": asked["key"], "option": "forged"})
+        if option := self.answers.get(asked["key"], options.get(self.chooses)):
+            self.send({"answer": asked["key"], "option": option})
+
+    def _reply(self, call: Message) -> Message:
+        args = call["args"]
+        id, expected = args.get("id"), args.get("expected")
+        if id is not None and id not in self.cells:
+            return {"call": call["call"], "error": {"kind": "missing", "message": f"There is no cell {id}."}}
+        if expected is not None and self.cells[id] != expected:
+            return {"call": call["call"], "error": {"kind": "changed", "message": "Changed."}}
+        return {"call": call["call"], "result": self._do(call["op"], args)}
+
+    def _do(self, op: str, args: Message) -> Reply:
+        match op:
+            case "read":
+                ids = args.get("ids", list(self.cells))
+                cells = [{"id": id, "type": "code", "source": self.cells[id], "execution_count": None} for id in ids]
+                return {"cells": cells, "asking": "cell"}
+            case "insert":
+                id = f"new{len(self.cells)}"
+                self.cells[id] = args["source"]
+                return {"id": id}
+            case "edit":
+                self.cells[args["id"]] = args["source"]
+            case "delete":
+                del self.cells[args["id"]]
+            case "run":
+                self.on_run()
+                self.runs.append(self.send({"run": args["run"], "id": args["id"], "code": self.cells[args["id"]]}))
+        return {}
+
+
+def subshell(front_end: FrontEnd) -> str:
+    return str(front_end.control("create_subshell_request")["subshell_id"])

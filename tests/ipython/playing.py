@@ -1,0 +1,69 @@
+"""An agent that uses the live notebook: a script that plays while a `%%copilot` cell waits for the demo agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..jupyter.front_end import LIMIT, FrontEnd, Outcome
+
+SETUP = """
+import asyncio, threading
+from contextlib import asynccontextmanager
+from copilot_kernel.frontend.notebook_turn import CurrentNotebook
+from copilot_kernel.ipython.session import MagicSession
+
+class Player(CurrentNotebook):
+    # Plays `script(notebook)` on the agent's loop in each turn; the end of the script ends the turn.
+    @asynccontextmanager
+    async def turn(self, notebook, agent):
+        assert threading.current_thread() is not threading.main_thread()
+        async with super().turn(notebook, agent):
+            task = asyncio.get_running_loop().create_task(self.play(notebook))
+            try:
+                yield
+            finally:
+                self.touched, self.ended = notebook.touched, True
+                task.cancel()
+
+    async def play(self, notebook):
+        ns = get_ipython().user_ns
+        try:
+            ns["played"] = await ns["script"](notebook)
+        except Exception as error:
+            ns["played"] = error
+        open("gate", "w").close()
+
+player = Player(has_variables=True)
+copilot = get_ipython().copilot
+copilot.__dict__["_session"], copilot._used = MagicSession(live=player), True
+"""
+"""Run in a kernel once."""
+
+CELL = "%%copilot\ndemo: unasked sh wait.sh"
+IN_A_FUNCTION = "def f():\n    %copilot demo: unasked sh wait.sh\nf()"
+
+
+def prepare(front_end: FrontEnd) -> FrontEnd:
+    (Path(front_end.process.cwd()) / "wait.sh").write_text("until rm gate 2>/dev/null; do sleep 0.02; done")
+    assert front_end.run(SETUP).status == "ok"
+    return front_end
+
+
+def begin(front_end: FrontEnd, body: str, cell: str = CELL, **options: Any) -> str:
+    """Begin a cell that waits while the agent does `body`, lines of an async function of `notebook`."""
+    (Path(front_end.process.cwd()) / "gate").unlink(missing_ok=True)  # of a script whose turn was over before it
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    assert front_end.run(f"async def script(notebook):\n{lines}", store_history=False).status == "ok"
+    return front_end.execute(cell, **options)
+
+
+def play(front_end: FrontEnd, body: str, cell: str = CELL, limit: float = LIMIT) -> Outcome:
+    return front_end.finish(begin(front_end, body, cell), limit)
+
+
+def value(front_end: FrontEnd, expression: str) -> Any:
+    """What an expression is in the kernel. It is not counted as a cell."""
+    outcome = front_end.run(f"raise SystemError(repr(({expression})))", store_history=False)
+    assert outcome.error[0] == "SystemError", outcome.error
+    return eval(outcome.error[1])

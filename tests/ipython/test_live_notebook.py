@@ -1,0 +1,372 @@
+"""The live notebook of a Python notebook, with a page that shows it and without one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
+from .conftest import ARGV, LOAD, StartKernel
+from .fake_page import FakePage, subshell
+from .playing import begin, play, prepare, value
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
+    """A kernel, shared by the tests: each leaves it idle."""
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {}, ARGV) as front_end:
+        assert front_end.run(LOAD).status == "ok"
+        yield prepare(front_end)
+        assert front_end.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def shared(agent: FrontEnd) -> FakePage:
+    return FakePage(agent, {}, subshell(agent))
+
+
+@pytest.fixture
+def page(shared: FakePage) -> FakePage:
+    """One page with one comm, as a user's is; the notebook is another in each test."""
+    shared.cells = {"cell": "%%copilot", "a": "x = 1", "b": "print(x)"}
+    shared.calls.clear()
+    shared.sent.clear()
+    shared.events.clear()
+    shared.runs.clear()
+    shared.on_run = lambda: None
+    shared.answers, shared.chooses = {}, ""
+    return shared
+
+
+def played(page: FakePage, body: str) -> Any:
+    """Let the agent do `body`; the cell's outcome."""
+    request = begin(page.front_end, body)
+    page.play(request)
+    return page.front_end.finish(request)
+
+
+def error(page: FakePage, body: str) -> tuple[str, str]:
+    """The name and the message of the error that `body` ends with."""
+    played(page, body)
+    found: tuple[str, str] = value(page.front_end, "type(played).__name__, str(played)")
+    return found
+
+
+def asking(page: FakePage) -> str:
+    """The request of the last cell in which the agent worked."""
+    ended = (m for m in reversed(page.front_end.published) if m["content"].get("comm_id") == page.comm)
+    return parent(next(ended))
+
+
+def after_idle(page: FakePage, request: str) -> tuple[str, str]:
+    """The request and the state of the status that follows the last idle of `request`."""
+    found = [m for m in page.front_end.published if m["msg_type"] == "status"]
+    states = [(parent(m), str(m["content"]["execution_state"])) for m in found]
+    last = max(number for number, state in enumerate(states) if state == (request, "idle"))
+    return states[last + 1]
+
+
+# -- cells through the page -----------------------------------------------------------------------------------------
+
+
+def test_the_cells_are_read_from_the_page(page: FakePage) -> None:
+    played(page, "return await notebook.read(None, outputs=False), await notebook.read(['b'], outputs=True)")
+    assert value(page.front_end, "[cell.source for cell in played[0].cells]") == ["%%copilot", "x = 1", "print(x)"]
+    assert value(page.front_end, "(played[0].path, played[0].asking, played[0].saved)") == (
+        "a/book.ipynb",
+        "cell",
+        False,
+    )
+    assert value(page.front_end, "[cell.id for cell in played[1].cells]") == ["b"]
+    assert [call["args"]["limit"] for call in page.calls] == [4000, 1_000_000]
+
+
+def test_cells_are_inserted_below_the_last_one_and_edited_and_deleted(page: FakePage) -> None:
+    body = (
+        "one = await notebook.insert('# One', 'markdown', None)\ntwo = await notebook.insert('2', 'code', None)\n"
+        "await notebook.edit('a', 'x = 1', 'x = 3')\nawait notebook.delete(one, '# One')\n"
+        "await notebook.move('b', 'print(x)', None)\nawait notebook.clear_outputs(['a'])\nreturn one, two"
+    )
+    played(page, body)
+    assert page.cells == {"cell": "%%copilot", "a": "x = 3", "b": "print(x)", "new4": "2"}
+    assert [call["args"]["after"] for call in page.calls if call["op"] in ("insert", "move")] == ["cell", "new3", None]
+    assert value(page.front_end, "player.touched") == ("new4", "a", "b")
+    assert page.events[-1]["cells"] == ["new4", "a", "b"]
+
+
+def test_what_was_changed_meanwhile_is_refused(page: FakePage) -> None:
+    assert error(page, "await notebook.edit('a', 'x = 0', 'x = 5')") == ("ChangedMeanwhile", "Changed.")
+    assert error(page, "await notebook.delete('gone', '')") == ("NotebookError", "There is no cell gone.")
+    assert page.cells["a"] == "x = 1"
+
+
+def test_calls_that_are_made_together_are_sent_together(page: FakePage) -> None:
+    start = len(page.front_end.published)
+    played(page, "await asyncio.gather(*(notebook.read([id], outputs=False) for id in ('a', 'b')))")
+    sent = [m["content"]["data"] for m in page.front_end.published[start:] if m["content"].get("comm_id") == page.comm]
+    assert [len(data["calls"]) for data in sent if "calls" in data] == [2]
+
+
+def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
+    played(page, "pass")
+    comm = page.comm
+    start = len(page.front_end.published)
+    played(page, "pass")
+    ours = [m for m in page.front_end.published[start:] if m["content"].get("comm_id") == comm]
+    assert (page.comm, {m["msg_type"] for m in ours}) == (comm, {"comm_msg"})
+    turns = [event for event in page.events if event["event"] == "turn"]
+    assert [event["state"] for event in turns] == ["working", "idle"] * 2
+    assert {event["agent"] for event in turns[1:]} == {"demo agent"}
+    assert {m["parent_header"]["msg_id"] for m in ours} == {parent(ours[-1])}
+
+
+def test_the_page_restarts_the_kernel(page: FakePage) -> None:
+    """The turn waits for that, which does not come here."""
+    hasty = "import copilot_kernel.frontend.notebook_cells as cells\ncells.RESTART_SECONDS = 0.5\n"
+    began = time.monotonic()
+    played(page, f"{hasty}await notebook.restart_kernel()")
+    assert time.monotonic() - began > 0.5
+    assert [call["op"] for call in page.calls] == ["restart"]
+
+
+# -- runs of cells --------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_runs_as_the_pages_own_request(page: FakePage) -> None:
+    page.front_end.run("x = 20")
+    outcome = played(page, "return await notebook.run_cell('b', 'print(x)')")
+    (run,) = page.runs
+    kinds = [m["msg_type"] for m in page.front_end.published if parent(m) == run and m["metadata"] != {}]
+    assert value(page.front_end, "played.outputs[0]['text'], played.ok") == ("20\n", True)
+    ran = next(call["args"] for call in page.calls if call["op"] == "ran")
+    assert ran == {"id": "b", "execution_count": value(page.front_end, "played.execution_count")}
+    messages = [m for m in page.front_end.published if parent(m) == run]
+    states = [m["content"]["execution_state"] for m in messages if m["msg_type"] == "status"]
+    assert sorted(states) == ["busy", "busy", "idle", "idle"]  # of the subshell, and of the run
+    assert [m["content"]["code"] for m in messages if m["msg_type"] == "execute_input"] == ["print(x)"]
+    assert [m["content"]["text"] for m in messages if m["msg_type"] == "stream"] == ["20\n"]
+    assert is_status(messages[-1], "idle")
+    assert after_idle(page, run) == (asking(page), "busy")
+    assert kinds == ["status"]
+    assert "20" not in outcome.text
+
+
+BUTTON = """
+import ipywidgets, threading
+clicks = []
+button = ipywidgets.Button()
+button.on_click(lambda button: clicks.append(threading.current_thread().name))
+"""
+
+
+def test_widgets_of_a_run_are_answered_on_the_main_thread(page: FakePage) -> None:
+    """The page may end the subshell in which its request to run arrived."""
+    page.cells["b"] = BUTTON
+    played(page, f"await notebook.run_cell('b', {BUTTON!r})")
+    agent, model = page.front_end, value(page.front_end, "button.model_id")
+    (opened,) = [m for m in agent.published if m["msg_type"] == "comm_open" and m["content"]["comm_id"] == model]
+    assert opened["parent_header"]["subshell_id"] is None
+    agent.idle(agent.press(model))
+    assert value(agent, "clicks") == ["MainThread"]
+
+
+def test_what_runs_is_what_was_expected(page: FakePage) -> None:
+    def change() -> None:
+        page.cells["b"] = "x = 'changed'"
+
+    page.on_run = change
+    assert error(page, "await notebook.run_cell('b', 'print(x)')")[0] == "ChangedMeanwhile"
+    assert [call["args"] for call in page.calls if call["op"] == "ran"] == [{"id": "b", "execution_count": None}]
+    assert value(page.front_end, "x") != "changed"
+
+
+def test_a_request_to_run_that_nobody_waits_for_is_ignored(page: FakePage) -> None:
+    forged = [{"run": "forged", "id": "a", "code": "x = 'forged'"}, {"replies": [{"call": 1, "result": {}}, 3]}]
+    forged += [{"answer": "1", "option": "allow"}, {"run": 1}, {"hello": 1}, {"replies": 2}]
+    for data in forged:
+        page.send(data)
+    played(page, "await notebook.read(None, outputs=False)")
+    assert value(page.front_end, "x") != "forged"
+
+
+def test_the_cells_are_read_while_code_blocks_the_kernel(page: FakePage) -> None:
+    body = (
+        "task = asyncio.ensure_future(notebook.run_python('import time; time.sleep(1)'))\nawait asyncio.sleep(0.3)\n"
+        "await notebook.read(None, outputs=False)\nbusy = not task.done()\nawait task\nreturn busy"
+    )
+    start = len(page.front_end.published)
+    played(page, body)
+    replies = [parent(m) for m in page.front_end.published[start:] if m["parent_header"].get("msg_type") == "comm_msg"]
+    assert after_idle(page, replies[-1]) == (asking(page), "busy")
+    assert value(page.front_end, "played") is True
+
+
+def test_an_interrupt_ends_a_run_of_a_cell_and_its_waiting(page: FakePage) -> None:
+    page.cells["b"] = "import time\nprint('begun', flush=True)\ntime.sleep(60)"
+    request = begin(page.front_end, f"await notebook.run_cell('b', {page.cells['b']!r})")
+    page.until(lambda m: m["msg_type"] == "stream" and "begun" in m["content"]["text"])
+    began = time.monotonic()
+    page.front_end.process.send_signal(signal.SIGINT)
+    page.play(request)
+    assert page.front_end.finish(request).error[0] == "Cancelled"
+    assert time.monotonic() - began < 1.0
+    assert [call["args"] for call in page.calls if call["op"] == "ran"] != []
+
+
+def test_a_question_is_asked_in_the_page(page: FakePage) -> None:
+    options = [{"id": "allow", "name": "Allow once", "kind": "allow_once"}]
+    page.answers = {"1": "allow"}
+    played(page, f"return await notebook._page.ask('1', 'Run?', 'x', {options!r})")
+    assert value(page.front_end, "played") == "allow"
+    assert [event["event"] for event in page.events] == ["turn", "ask", "answered", "questions", "turn"]
+
+
+ASK = """
+options = [{"id": id, "name": id, "kind": "allow_once"} for id in ("allow", "deny")]
+return await notebook._page.ask("%s", "Run?", "x", options)
+"""
+
+
+def test_what_the_page_has_sent_once_does_nothing_again(page: FakePage) -> None:
+    page.front_end.run("runs = []")
+    page.cells["b"] = "runs.append('b')"
+    page.answers = {"1": "allow"}
+    played(page, f"await notebook.run_cell('b', {page.cells['b']!r}){ASK % 1}")
+    before = [*page.sent]
+    assert {key for data in before for key in data} >= {"replies", "run", "answer"}
+    request = begin(page.front_end, ASK % 2)
+    page.until(lambda m: m["content"].get("data", {}).get("event") == "ask")
+    for data in (*before, {"answer": "2", "option": "deny"}):
+        page.send(data)
+    page.play(request)
+    page.front_end.finish(request)
+    assert value(page.front_end, "played, runs") == ("deny", ["b"])
+
+
+UNTIL_ANSWERED = """
+import time
+end = time.monotonic() + 10
+while open('asked.txt').read() != 'new\\n' and time.monotonic() < end: time.sleep(0.02)
+answered = time.monotonic() < end
+"""
+ASKS = "%%copilot\ndemo: edit asked.txt old => new\nunasked sh wait.sh"
+
+
+def test_while_code_blocks_the_kernel_the_page_asks_and_its_answer_counts(page: FakePage) -> None:
+    work = Path(page.front_end.process.cwd())
+    (work / "asked.txt").write_text("old\n")
+    page.chooses = "Allow once"
+    request = begin(page.front_end, f"return (await notebook.run_python({UNTIL_ANSWERED!r})).ok", ASKS)
+    page.play(request)
+    outcome = page.front_end.finish(request)
+    assert value(page.front_end, "answered") is True
+    assert "Allowed: Allow once (you)" in outcome.text
+    asked = next(event for event in page.events if event["event"] == "ask")
+    assert asked["title"].startswith("Change asked.txt?")
+    assert all(line in asked["text"] for line in ("-old", "+new"))
+    lists = [[each["key"] for each in event["waiting"]] for event in page.events if event["event"] == "questions"]
+    assert lists == [[asked["key"]], [], []]
+
+
+def test_a_question_is_listed_with_its_cell_until_it_is_answered(page: FakePage) -> None:
+    work = Path(page.front_end.process.cwd())
+    (work / "asked.txt").write_text("old\n")
+    start = len(page.front_end.published)
+    request = begin(page.front_end, "pass", ASKS)
+    page.until(lambda m: m["content"].get("data", {}).get("event") == "questions")
+    (waiting,) = page.events[-1]["waiting"]
+    assert (waiting["cell"], page.events[-2]["state"]) == ("cell", "working")
+    assert "asked.txt" in waiting["title"]
+    page.front_end.click(page.front_end.button("Allow once", start))
+    page.play(request)
+    page.front_end.finish(request)
+    assert [event.get("waiting") for event in page.events if event["event"] == "questions"][1:] == [[], []]
+    assert "ask" not in [event["event"] for event in page.events]
+
+
+# -- without a page -------------------------------------------------------------------------------------------------
+
+BOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# A\n", "b"], "metadata": {}},
+        {
+            "cell_type": "code",
+            "id": "two",
+            "source": "1",
+            "execution_count": 4,
+            "metadata": {},
+            "outputs": [{"output_type": "stream", "name": "stdout", "text": ["a\n", "b"]}],
+        },
+    ]
+}
+READ = "return await notebook.read(None, outputs=True)"
+
+
+@pytest.mark.parametrize("where", ["JPY_SESSION_NAME", "__vsc_ipynb_file__"])
+def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
+    start_kernel: StartKernel, tmp_path: Path, where: str
+) -> None:
+    book = tmp_path / "book.ipynb"
+    book.write_text(json.dumps(BOOK))
+    agent = prepare(start_kernel(**{where: str(book)}))
+    if where.startswith("__"):
+        agent.run(f"{where} = {str(book)!r}")
+    agent.finish(begin(agent, READ, live=False))
+    assert value(agent, "[(c.id, c.type, c.source) for c in played.cells], played.saved, played.path") == (
+        [("cell-0", "markdown", "# A\nb"), ("two", "code", "1")],
+        True,
+        str(book),
+    )
+    assert value(agent, "played.cells[1].outputs[0]['text']") == "a\nb"
+    for change in ("await notebook.edit('two', '1', '2')", "await notebook.restart_kernel()"):
+        agent.finish(begin(agent, change, live=False))
+        assert value(agent, "type(played).__name__") == "NoPage"
+    assert "Ask the user" in value(agent, "str(played)")
+    assert not [m for m in agent.published if m["content"].get("target_name") == "copilot.notebook"]
+    agent.finish(
+        begin(agent, "return (await notebook.run_python('6 * 7')).outputs[0]['data']['text/plain']", live=False)
+    )
+    assert value(agent, "played") == "42"
+
+
+def test_where_the_notebook_is_unknown_that_is_said(start_kernel: StartKernel) -> None:
+    agent = prepare(start_kernel())
+    agent.finish(begin(agent, READ, live=False))
+    assert "does not know where it is saved" in value(agent, "str(played)")
+
+
+def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:
+    agent = prepare(start_kernel())
+    agent.run("from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = 0.2")
+    play(agent, "await notebook.insert('x', 'code', None)")
+    assert value(agent, "type(played).__name__") == "NoPage"
+    agent.run("page_comm.HELLO_SECONDS = 60")
+    request = begin(agent, "await notebook.insert('x', 'code', None)")
+    opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook" and parent(m) == request)
+    agent.send("comm_close", {"comm_id": opened["content"]["comm_id"], "data": {}})
+    agent.finish(request)
+    assert value(agent, "type(played).__name__") == "NoPage"
+
+
+def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: StartKernel) -> None:
+    agent = prepare(start_kernel())
+    agent.run("from copilot_kernel.frontend import page_comm\npage_comm.CALL_SECONDS = 0.3")
+    page = FakePage(agent, {"cell": ""})
+    request = begin(agent, "await notebook.read(None, outputs=False)")
+    opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook")
+    page.comm = opened["content"]["comm_id"]
+    page.send({"hello": 1, "session": agent.client.session.session, "path": ""})
+    agent.finish(request)
+    assert value(agent, "type(played).__name__, str(played)") == (
+        "NoPage",
+        "The page that showed the notebook is gone.",
+    )
+    played(page, "await notebook.insert('x', 'code', None)")
+    assert page.comm != opened["content"]["comm_id"]
+    assert "x" in page.cells.values()

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { summary } from '../../widgets/labextension/static/status.js';
+
+const idle = { agent: 'Copilot', state: 'idle', questions: 0, current: true };
+const working = { ...idle, agent: 'Other', state: 'working', current: false };
+
+test('the status says what matters most', () => {
+  const cases = [
+    [[], { kind: '', text: '' }],
+    [[{ ...idle, current: false }], { kind: '', text: '' }],
+    [[idle], { kind: 'idle', text: 'Copilot: idle' }],
+    [[idle, working], { kind: 'working', text: 'Other: working' }],
+    [[working, { ...idle, state: 'working' }], { kind: 'working', text: 'Copilot: working' }],
+    [[idle, { ...working, questions: 1 }], { kind: 'waiting', text: 'Other: 1 question waiting' }],
+    [[{ ...idle, questions: 1 }, { ...working, questions: 2 }], { kind: 'waiting', text: 'Copilot: 3 questions waiting' }],
+  ];
+  for (const [known, expected] of cases) assert.deepEqual(summary(known), expected);
+});

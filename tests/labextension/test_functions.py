@@ -1,0 +1,30 @@
+"""The front-end extension: its functions that need no page, tested in Node, and its files."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from jupyter_core.paths import jupyter_path
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("topic", sorted(path.name.removesuffix(".test.mjs") for path in HERE.glob("*.test.mjs")))
+def test_in_node(topic: str) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no Node: install it")
+    command = [node, "--test", "--test-reporter=tap", str(HERE / f"{topic}.test.mjs")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_installed_files_are_those_of_the_source() -> None:
+    source = HERE.parents[1] / "widgets" / "labextension" / "static"
+    installed = next(path for each in jupyter_path("labextensions") if (path := Path(each, "copilot-kernel")).is_dir())
+    package = json.loads((installed / "package.json").read_text("utf-8"))
+    static = (installed / package["jupyterlab"]["_build"]["load"]).parent
+    theirs = {path.name: path.read_text("utf-8") for path in static.iterdir()}
+    assert theirs == {path.name: path.read_text("utf-8") for path in source.iterdir()}, "run `uv sync`"

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { bounded, cut, difference, oneLine, visible } from '../../widgets/labextension/static/text.js';
+
+const applied = (before, { start, end, text }) => before.slice(0, start) + text + before.slice(end);
+
+test('a difference is the smallest part that changes', () => {
+  assert.deepEqual(difference('x = 1\ny = 2', 'x = 10\ny = 2'), { start: 5, end: 5, text: '0' });
+  assert.deepEqual(difference('aaa', 'aa'), { start: 2, end: 3, text: '' });
+  assert.deepEqual(difference('same', 'same'), { start: 4, end: 4, text: '' });
+});
+
+test('a difference splits no surrogate pair, and leads to the new text', () => {
+  const texts = ['', 'a', '😀', '😁', 'a😀b', 'a😁b', '😀😀', '𐐀', '\u{1F400}\u{10400}', 'x😀', '😀x'];
+  for (const before of texts) {
+    for (const after of texts) {
+      const found = difference(before, after);
+      assert.equal(applied(before, found), after);
+      for (const part of [before.slice(0, found.start), before.slice(found.end), found.text]) assert.ok(part.isWellFormed());
+    }
+  }
+});
+
+test('a long text is cut with a mark, and not within a character', () => {
+  assert.equal(cut('abcdef', 6), 'abcdef');
+  assert.equal(cut('abcdefg', 4), 'abcd\n… 3 more characters');
+  assert.equal(cut('a😀b', 2), 'a\n… 3 more characters');
+});
+
+test('outputs keep texts up to the limit and images that fit', () => {
+  const data = {
+    'text/plain': ['long ', 'text'],
+    'image/png': 'a'.repeat(1000),
+    'image/jpeg': 'a'.repeat(7_000_000),
+    'image/gif': 'R0lG',
+    'application/pdf': 'JVBE',
+    'application/json': { small: 1 },
+    'application/vnd.plotly.v1+json': { large: 'x'.repeat(100) },
+  };
+  const output = { output_type: 'display_data', data, metadata: { isolated: true } };
+  assert.deepEqual(bounded(output, 12), {
+    output_type: 'display_data',
+    metadata: {},
+    data: { 'text/plain': 'long text', 'image/png': 'a'.repeat(1000), 'image/jpeg': '', 'application/json': { small: 1 } },
+  });
+  assert.deepEqual(bounded({ output_type: 'stream', name: 'stdout', text: ['abc', 'def'] }, 4), {
+    output_type: 'stream',
+    name: 'stdout',
+    text: 'abcd\n… 2 more characters',
+  });
+  assert.deepEqual(bounded({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['ab', 'cd'] }, 4), {
+    output_type: 'error',
+    ename: 'E',
+    evalue: 'v',
+    traceback: ['ab\nc\n… 1 more characters'],
+  });
+});
+
+test('nothing hides in what the user decides on', () => {
+  assert.equal(visible('ls \u202etxt\u200b\u001b[2K\n\tok'), 'ls ⟨U+202E⟩txt⟨U+200B⟩⟨U+001B⟩[2K\n\tok');
+  assert.equal(oneLine('  one\n two   three ', 100), 'one two three');
+  assert.equal(oneLine('abcdef', 4), 'abc…');
+});

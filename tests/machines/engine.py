@@ -1,0 +1,54 @@
+"""A server or cluster that kernels run on: a process, and everything that comes from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from ..browser.lab import wait_for
+from ..jupyter.front_end import until
+
+END_LIMIT = 30.0
+
+
+def belonging_to(root: Path) -> list[psutil.Process]:
+    """The processes that run in `root`, or have it in their command or environment, whoever their parent is."""
+    return [process for process in psutil.process_iter() if _belongs(process, str(root))]
+
+
+def _belongs(process: psutil.Process, root: str) -> bool:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
+            return False
+        said = (*process.cmdline(), *process.environ().values(), process.cwd())
+    except psutil.Error:  # it is another user's, or has ended
+        return False
+    return any(root in each for each in said)
+
+
+def await_none_of(root: Path) -> None:
+    """Wait until no process belongs to `root`."""
+    until(lambda: belonging_to(root) == [], f"the end of all of {root}", END_LIMIT)
+
+
+@contextmanager
+def running(
+    command: Sequence[str], url: str, root: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that answers at `url`, with its log in `root`; ended with the block, and then nothing may be left."""
+    with (root / "engine.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, cwd=root, env=dict(environment), stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            wait_for(url, process)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(END_LIMIT)
+    await_none_of(root)

@@ -1,0 +1,343 @@
+"""The tools at work: what is asked, what is done, and what the agent reads of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+from copilot_kernel.acp.messages import Diff, TextBlock
+from copilot_kernel.notebook.calls import NotebookCalls, UnknownTool
+from copilot_kernel.notebook.content import MAX_CHARS
+from copilot_kernel.notebook.live import RunResult
+from copilot_kernel.notebook.tools import tools_for
+
+from .fakes import PNG, FakeGate, FakeNotebook, raised, stream, value
+
+pytestmark = pytest.mark.anyio
+
+EDITED = {"id": "c1", "expected": "x = 1", "source": "x = 2"}
+
+# A call that works, by tool.
+CALLS: dict[str, dict[str, Any]] = {
+    "list_variables": {"filter": "d"},
+    "inspect_variable": {"name": "df", "path": ".columns", "rows": 3},
+    "read_notebook": {"outputs": True},
+    "read_cell": {"id": "c1"},
+    "read_output": {"id": "c1", "offset": 0},
+    "insert_cell": {"source": "y", "type": "code", "run": True},
+    "edit_cell": EDITED,
+    "delete_cell": {"id": "c1", "expected": "x = 1"},
+    "move_cell": {"id": "c1", "expected": "x = 1", "after": "c2"},
+    "run_cell": {"id": "c1"},
+    "run_cells": {"ids": ["c1", "c2"]},
+    "run_python": {"code": "df.describe()"},
+    "clear_outputs": {"ids": ["c1"]},
+    "restart_kernel": {},
+}
+
+
+class Desk:
+    """A notebook of two cells, its gate, and the tools on both."""
+
+    def __init__(self, *sources: str, refuses: str = "", **more: Any) -> None:
+        self.notebook = FakeNotebook(*(sources or ("x = 1", "print(x)")), **more)
+        self.gate = FakeGate(refuses)
+        self.calls = NotebookCalls(self.notebook, self.gate, takes_images=True)
+
+    async def call(self, name: str, /, **arguments: Any) -> str:
+        """The text of the result, after `failed: ` if it failed."""
+        with anyio.fail_after(5):
+            result = await self.calls.call(name, arguments)
+        return ("failed: " if result["isError"] else "") + str(result["content"][0]["text"])
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_every_tool_asks_the_gate_first_and_does_nothing_without_it(name: str) -> None:
+    desk = Desk(refuses="The user said no.")
+    assert await desk.call(name, **CALLS[name]) == "failed: The user said no."
+    assert ([asked for asked, _ in desk.gate.asked], desk.gate.given) == ([name], [CALLS[name]])
+    assert (desk.notebook.done, desk.gate.ended) == ([], [])
+
+
+async def test_there_is_a_call_for_every_tool_and_each_fits_its_schema() -> None:
+    tools = tools_for(has_kernel=True)
+    assert set(CALLS) == set(tools)
+    for name, tool in tools.items():
+        jsonschema.Draft202012Validator.check_schema(tool.listing["inputSchema"])
+        jsonschema.validate(CALLS[name], tool.listing["inputSchema"])
+        assert not (await Desk().call(name, **CALLS[name])).startswith("failed"), name
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_outside_a_turn_nothing_is_asked_or_done(name: str) -> None:
+    desk = Desk()
+    desk.gate.has_turn = False
+    assert await desk.call(name, **CALLS[name]) == "failed: No turn is running."
+    assert (desk.gate.asked, desk.notebook.done) == ([], [])
+
+
+async def test_the_end_of_the_turn_breaks_a_call_off() -> None:
+    desk = Desk()
+    desk.notebook.blocks = anyio.Event()
+    texts: list[str] = []
+
+    async def inspect() -> None:
+        texts.append(await desk.call("inspect_variable", name="df"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(inspect)
+        await desk.notebook.blocks.wait()
+        desk.gate.scope.cancel()
+    assert (texts, desk.gate.ended) == (["failed: The turn is over, and this call with it."], [False])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("edit_cell", {**EDITED, "source": None}, "`source` is missing."),
+        ("edit_cell", {**EDITED, "force": True}, "Unknown argument `force`. Known arguments: `expected`, `id`"),
+        ("inspect_variable", {"name": ["df"]}, "`name` must be a string."),
+        ("inspect_variable", {"name": "df", "rows": True}, "`rows` must be an integer."),
+        ("inspect_variable", {"name": "df", "rows": 1_000}, "`rows` must be from 1 to 50."),
+        ("insert_cell", {"source": "", "type": "raw"}, "`type` must be one of: code, markdown."),
+        ("insert_cell", {"source": "", "type": "markdown", "run": True}, "Only a code cell can be run."),
+        ("read_output", {"id": "c1", "offset": -1}, "`offset` must be from 0"),
+        ("run_cells", {"ids": ["c1"] * 101}, "`ids` must be an array of strings."),
+        ("run_cells", {"ids": []}, "`ids` is empty."),
+        ("run_cells", {"ids": ["c1", "c9"]}, "no cell with the id 'c9'"),
+        ("move_cell", {"id": "c1", "expected": "x = 1", "after": "c9"}, "no cell with the id 'c9'"),
+        ("move_cell", {"id": "c1", "expected": "x = 1", "after": "c1"}, "below itself"),
+        ("insert_cell", {"source": "", "after": "c9"}, "no cell with the id 'c9'"),
+    ],
+)
+async def test_what_does_not_fit_is_said_and_nobody_is_asked(name: str, arguments: Any, words: str) -> None:
+    desk = Desk()
+    text = await desk.call(name, **arguments)
+    assert text.startswith("failed: ")
+    assert words in text
+    assert (desk.gate.asked, desk.notebook.done) == ([], [])
+
+
+async def test_arguments_that_are_no_object_and_unknown_tools_fail() -> None:
+    desk = Desk()
+    assert (await desk.calls.call("run_cell", ["c1"]))["isError"]
+    with pytest.raises(UnknownTool):
+        await desk.calls.call("_read", {})
+
+
+# -- editing ----------------------------------------------------------------------------------------------------------
+
+
+async def test_an_edit_is_shown_as_a_diff_of_the_cell() -> None:
+    desk = Desk()
+    assert await desk.call("edit_cell", **EDITED) == "Edited the cell c1."
+    (_, proposal) = desk.gate.asked[0]
+    assert (proposal.title, proposal.content, proposal.path, proposal.runs) == (
+        "Edit cell 1",
+        (Diff("a.ipynb#c1", "x = 1", "x = 2"),),
+        "a.ipynb",
+        False,
+    )
+    assert desk.notebook.done == [("edit", "c1", "x = 2")]
+
+
+@pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell"])
+async def test_a_cell_that_the_agent_knows_otherwise_is_left_alone(name: str) -> None:
+    desk = Desk()
+    text = await desk.call(name, **{**CALLS[name], "expected": "x = 0"})
+    assert "changed meanwhile" in text
+    assert (desk.gate.asked, desk.notebook.done) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell", "run_cell", "run_cells"])
+async def test_what_the_user_changes_during_the_question_is_neither_overwritten_nor_run(name: str) -> None:
+    desk = Desk()
+    desk.gate.meanwhile = lambda: desk.notebook.put("c1", source="mine")
+    assert "changed meanwhile" in await desk.call(name, **CALLS[name])
+    assert (desk.notebook.done, desk.gate.ended) == ([], [False])
+
+
+async def test_one_question_covers_inserting_and_running() -> None:
+    desk = Desk()
+    text = await desk.call("insert_cell", source="y = 2", run=True)
+    assert text == "Inserted the cell new. It ran as [7].\nran y = 2"
+    ((_, proposal),) = desk.gate.asked
+    assert (proposal.title, proposal.runs) == ("Insert a code cell and run it", True)
+    assert proposal.content == (Diff("a.ipynb#new cell", None, "y = 2"),)
+    assert desk.notebook.done == [("insert", "y = 2", "code", None), ("run", "new")]
+
+
+async def test_a_cell_that_was_inserted_but_not_run_is_named() -> None:
+    desk = Desk()
+
+    async def changed(id: str, expected: str) -> RunResult:
+        desk.notebook.put("new", source="mine")
+        return await FakeNotebook.run_cell(desk.notebook, id, expected)
+
+    desk.notebook.run_cell = changed  # type: ignore[method-assign]
+    text = await desk.call("insert_cell", source="y", run=True)
+    assert text == "failed: Inserted the cell new. It was not run: changed meanwhile"
+
+
+async def test_without_a_page_cells_are_read_but_not_changed() -> None:
+    desk = Desk(saved=True)
+    assert "as it was saved last" in await desk.call("read_notebook")
+    for name in ("insert_cell", "edit_cell", "run_cell", "clear_outputs"):
+        assert "No open page shows the notebook" in await desk.call(name, **CALLS[name])
+    assert "It ran" in await desk.call("run_python", code="1")
+    assert [name for name, _ in desk.gate.asked] == ["read_notebook", "run_python"]
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+async def test_several_cells_are_asked_about_once_with_all_sources_and_stop_at_the_first_error() -> None:
+    desk = Desk("a", "b", "c")
+    desk.notebook.run = lambda source: RunResult(1, source != "b", (stream(source),))
+    text = await desk.call("run_cells", ids=["c1", "c2", "c3"])
+    ((_, proposal),) = desk.gate.asked
+    assert proposal.title == "Run cell 1, cell 2, cell 3"
+    assert proposal.content == tuple(TextBlock(f"```python\n{source}\n```") for source in "abc")
+    assert text.endswith("=== id c2\nIt ran as [1] and failed.\nb\nStopped at 2 of 3 cells.")
+    assert (desk.notebook.done, desk.gate.ended) == ([("run", "c1"), ("run", "c2")], [False])
+
+
+async def test_code_cannot_end_the_block_in_which_it_is_shown() -> None:
+    desk = Desk()
+    await desk.call("run_python", code="1\n```\nharmless")
+    assert desk.gate.asked[0][1].content == (TextBlock("````python\n1\n```\nharmless\n````"),)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%copilot do it",
+        "x = 1\n%%copilot\ndo it",
+        "turn = %copilot do it",
+        "  %copilot",
+        "get_ipython().run_line_magic('copilot', 'do it')",
+        'get_ipython().run_cell_magic( "copilot", "", "x")',
+    ],
+)
+async def test_a_run_that_would_wait_for_itself_is_refused(code: str) -> None:
+    desk = Desk(code)
+    for name, arguments in (
+        ("run_cell", {"id": "c1"}),
+        ("run_cells", {"ids": ["c1"]}),
+        ("run_python", {"code": code}),
+        ("insert_cell", {"source": code, "run": True}),
+    ):
+        assert "would wait for itself" in await desk.call(name, **arguments)
+    assert (desk.gate.asked, desk.notebook.done) == ([], [])
+
+
+async def test_what_only_looks_like_a_prompt_runs() -> None:
+    for code in ("%load_ext copilot_kernel", "%copilot_x", "n %copilot", "print('copilot')"):
+        assert "It ran" in await Desk().call("run_python", code=code)
+
+
+async def test_a_markdown_cell_does_not_run() -> None:
+    desk = Desk()
+    desk.notebook.put("c1", type="markdown")
+    assert "is not a code cell" in await desk.call("run_cell", id="c1")
+
+
+async def test_failed_code_is_told_with_its_traceback_and_is_no_failure_of_the_tool() -> None:
+    desk = Desk()
+    desk.notebook.run = lambda source: RunResult(
+        3, False, (stream("a\n"), raised("\x1b[31mTraceback\x1b[0m", "KeyError: 'x'"))
+    )
+    text = await desk.call("run_cell", id="c1")
+    assert (text, desk.gate.ended) == ("It ran as [3] and failed.\na\nerror:\nTraceback\nKeyError: 'x'", [False])
+
+
+async def test_long_output_is_read_to_its_end_in_pieces() -> None:
+    desk = Desk()
+    whole = "".join(f"line {number}\n" for number in range(5_000)).rstrip("\n")
+    desk.notebook.run = lambda source: RunResult(1, True, (stream(whole),))
+    first = await desk.call("run_python", code="flood()")
+    assert (len(first) <= MAX_CHARS + 100, first.endswith("line 4999")) == (True, True)
+    head, _, rest = first.partition("\n… ")
+    offset = int(rest.partition("offset=")[2].partition(")")[0])
+    read = head.partition("\n")[2]
+    assert read == whole[:offset]
+    while offset < len(whole):
+        piece = await desk.call("read_output", id="run_python", offset=offset)
+        part = piece.partition("\n… ")[0]
+        read, offset = read + part, offset + len(part)
+    assert read == whole
+
+
+async def test_an_image_comes_beside_the_words_for_agents_that_take_images() -> None:
+    desk = Desk()
+    desk.notebook.put("c1", outputs=(value(image_png=PNG, text_plain="<Figure>"),))
+    result = await desk.calls.call("read_output", {"id": "c1"})
+    assert [block["type"] for block in result["content"]] == ["text", "image"]
+    words = NotebookCalls(desk.notebook, desk.gate, takes_images=False)
+    assert (await words.call("read_output", {"id": "c1"}))["content"] == [
+        {"type": "text", "text": "figure 3×2: <Figure>"}
+    ]
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_notebook_is_read_with_ids_counts_and_the_asking_cell() -> None:
+    desk = Desk(asking="c2")
+    desk.notebook.put("c1", execution_count=4, outputs=(stream("5"),))
+    desk.notebook.put("c2", running=True)
+    assert await desk.call("read_notebook", outputs=True) == (
+        "a.ipynb, 2 cells.\n"
+        "=== cell 1, id c1, code, executed as [4]\nx = 1\n--- output\n5\n"
+        "=== cell 2, id c2, code, running, this is where the user asked you\nprint(x)"
+    )
+
+
+async def test_a_long_notebook_is_read_in_pages_that_leave_no_cell_out() -> None:
+    desk = Desk(*(f"# {number}\n{'x' * 2_000}" for number in range(30)))
+    seen, after = [], None
+    for _ in range(30):
+        text = await desk.call("read_notebook", after=after)
+        assert len(text) <= MAX_CHARS
+        seen += [line.split(", ")[1] for line in text.splitlines() if line.startswith("===")]
+        if "more: read_notebook(after='" not in text:
+            break
+        after = text.rpartition("after='")[2].partition("'")[0]
+    assert seen == [f"id c{number}" for number in range(1, 31)]
+
+
+async def test_without_variables_there_are_tools_for_cells_alone() -> None:
+    desk = Desk()
+    desk.notebook.has_variables = False
+    listed = {tool["name"]: tool for tool in desk.calls.listing()}
+    assert sorted(listed) == [
+        "clear_outputs",
+        "delete_cell",
+        "edit_cell",
+        "insert_cell",
+        "move_cell",
+        "read_cell",
+        "read_notebook",
+        "read_output",
+    ]
+    assert "run" not in listed["insert_cell"]["inputSchema"]["properties"]
+    assert "Unknown argument `run`" in await desk.call("insert_cell", source="x", run=True)
+    assert await desk.call("insert_cell", source="x") == "Inserted the cell new."
+    with pytest.raises(UnknownTool):
+        await desk.call("run_python", code="1")
+
+
+async def test_only_reads_are_annotated_as_such() -> None:
+    listed = Desk().calls.listing()
+    reading = {tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]}
+    assert reading == {"list_variables", "inspect_variable", "read_notebook", "read_cell", "read_output"}
+
+
+async def test_a_cell_id_is_no_format() -> None:
+    desk = Desk("x")
+    cell = replace(desk.notebook.state.cells[0], id="{0.__class__}", outputs=(stream("y" * 50_000),))
+    desk.notebook.state = replace(desk.notebook.state, cells=(cell,))
+    assert "id='{0.__class__}'" in await desk.call("read_output", id="{0.__class__}")

@@ -1,0 +1,75 @@
+"""Outputs as an agent reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copilot_kernel.notebook.content import MAX_IMAGE_CHARS, MAX_IMAGES, cut, read_outputs, text_block
+
+from .fakes import PNG, raised, stream, value
+
+JPEG = "/9j/4AAQSkZJRg=="
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (stream("a\nb\n"), "a\nb"),
+        (stream("oh\n", "stderr"), "stderr:\noh"),
+        (stream("", "stderr"), ""),
+        (stream(["a", "b"]), "ab"),  # type: ignore[arg-type]
+        (stream("10%\r50%\r100%\ndone\r\n"), "100%\ndone"),
+        (stream("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07"), "red link"),
+        (raised("Traceback", "KeyError: 'x'"), "error:\nTraceback\nKeyError: 'x'"),
+        ({"output_type": "error", "ename": "E", "evalue": ""}, "error:\nE"),
+        (value(text_plain="42", text_html="<b>42</b>"), "42"),
+        (value(text_markdown="*hi*"), "*hi*"),
+        (value(text_html="<b>42</b>"), "display: text/html (9 characters)"),
+        (value(application_json={"a": [1]}), '{"a": [1]}'),
+        (value(image_jpeg=JPEG), "image (image/jpeg)"),
+        (value(image_png="no base64!", text_plain="x"), "image (image/png, which cannot be read): x"),
+        (value(image_png="A" * (MAX_IMAGE_CHARS + 1)), "image (image/png, too large to be sent)"),
+        (value(image_png="", text_plain="<Figure>"), "image (image/png, too large to be sent): <Figure>"),
+        (value(), ""),
+        ({"output_type": "strange", "data": 1}, ""),
+        ({}, ""),
+    ],
+)
+def test_text_of(output: dict[str, Any], text: str) -> None:
+    assert read_outputs([output]).text == text
+
+
+def test_the_pieces_of_a_stream_are_one_text_and_everything_keeps_its_order() -> None:
+    outputs = [stream("a"), stream("b\n"), stream("c", "stderr"), value(text_plain="1"), stream("d")]
+    assert read_outputs(outputs).text == "ab\nstderr:\nc\n1\nd"
+
+
+def test_secrets_are_hidden() -> None:
+    assert read_outputs([stream("API_KEY=hunter2hunter2")]).text == "API_KEY=•••"
+
+
+def test_images_are_bounded() -> None:
+    found = read_outputs([value(image_png=[PNG[:20] + "\n", PNG[20:]])] * 20)
+    assert (len(found.images), found.images[0]) == (MAX_IMAGES, {"type": "image", "data": PNG, "mimeType": "image/png"})
+    large = value(image_jpeg="A" * (MAX_IMAGE_CHARS // 2 + 4 - MAX_IMAGE_CHARS // 2 % 4))
+    assert len(read_outputs([large, large, value(image_png=PNG)]).images) == 2
+
+
+@pytest.mark.parametrize(("length", "offset"), [(16_000, 0), (16_001, 0), (90_000, 30_000), (50, 50), (50, 80)])
+def test_what_is_cut_says_where_to_go_on(length: int, offset: int) -> None:
+    text = "".join(chr(97 + number % 26) for number in range(length))
+    found = cut(text, "at {}".format, offset)
+    assert len(found) <= 16_000
+    if length - offset <= 16_000:
+        assert found == text[offset:] or found == f"(The text ends at {length}.)"
+    else:
+        head, _, rest = found.partition("\n… ")
+        assert rest.startswith(
+            f"{length - offset - len(head) - 3_000} characters left out; to continue: at {offset + len(head)} …\n"
+        )
+        assert (text[offset:].startswith(head), rest[-3_000:]) == (True, text[-3_000:])
+
+
+def test_what_is_no_unicode_text_can_be_sent() -> None:
+    assert text_block("a\ud800b") == {"type": "text", "text": "a?b"}

@@ -1,0 +1,204 @@
+// @ts-check
+// The comm between a kernel and the page that shows its notebook.
+
+import { NotebookDocument, OperationError } from './document.js';
+
+/**
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
+ * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
+ * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
+ * @typedef {{id: string, name: string, kind: string}} Option
+ * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
+ * @typedef {{key: string, title: string, text: string, options: Option[]}} Ask A question that the page itself shows.
+ * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
+ */
+
+const TARGET = 'copilot.notebook';
+const VERSION = 1;
+const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
+
+/** What one kernel has told about its agent, and the way back. */
+export class Connection {
+  agent = 'Copilot';
+  state = 'idle';
+  /** @type {Waiting[]} */
+  waiting = [];
+  /** @type {Map<string, Ask>} */
+  asks = new Map();
+  /** @type {NotebookDocument} */
+  document;
+  #comm;
+  #listener;
+  /** @type {string | undefined} */
+  #askingCell;
+
+  /** @param {NotebookPanel} panel @param {Comm} comm @param {Listener} listener */
+  constructor(panel, comm, listener) {
+    this.panel = panel;
+    this.document = new NotebookDocument(panel);
+    this.#comm = comm;
+    this.#listener = listener;
+  }
+
+  /** All that waits for an answer. @returns {{key: string, title: string, cell?: string}[]} */
+  get questions() {
+    return [...this.waiting, ...this.asks.values()];
+  }
+
+  /** @param {Record<string, any>} data A message of the kernel's; unknown ones are ignored. */
+  receive(data) {
+    if (Array.isArray(data.calls)) this.#reply(data.calls);
+    switch (data.event) {
+      case 'turn': return this.#onTurn(data);
+      case 'questions': return this.#onQuestions(data.waiting ?? []);
+      case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
+      case 'answered': return this.#onAnswered(data.key);
+    }
+  }
+
+  /** Answer a question of `asks`. @param {string} key @param {string} option */
+  answer(key, option) {
+    if (!this.asks.delete(key)) return;
+    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, option });
+    this.#listener.changed(this);
+  }
+
+  /** The kernel has gone, or closed the comm: nothing runs, nothing is asked any more. */
+  end() {
+    if (!this.panel.isDisposed) this.document.endRuns();
+    this.state = 'idle';
+    this.waiting = [];
+    this.asks.clear();
+    this.#listener.changed(this);
+  }
+
+  /** @param {Record<string, any>[]} calls */
+  #reply(calls) {
+    const replies = calls.map(call => this.#outcome(call));
+    if (!this.#comm.isDisposed) this.#comm.send({ replies });
+  }
+
+  /** @param {Record<string, any>} call @returns {Record<string, any>} */
+  #outcome({ call, op, args }) {
+    try {
+      return { call, result: this.document.perform(op, args ?? {}, this.#comm) };
+    } catch (error) {
+      const kind = error instanceof OperationError ? error.kind : 'failed';
+      return { call, error: { kind, message: error instanceof Error ? error.message : String(error) } };
+    }
+  }
+
+  /** @param {Record<string, any>} event */
+  #onTurn({ state, agent, seconds, cells }) {
+    this.state = state;
+    this.agent = agent || this.agent;
+    if (state === 'working') {
+      this.#askingCell = this.document.askingCell();
+    } else {
+      this.document.endRuns();
+      this.#listener.turnEnded(this, { seconds, cells, cell: this.#askingCell });
+    }
+    this.#listener.changed(this);
+  }
+
+  /** @param {Waiting[]} waiting */
+  #onQuestions(waiting) {
+    this.waiting = waiting;
+    this.#listener.changed(this);
+  }
+
+  /** @param {Ask} ask */
+  #onAsk(ask) {
+    this.asks.set(ask.key, ask);
+    this.#listener.changed(this);
+  }
+
+  /** @param {string} key */
+  #onAnswered(key) {
+    if (this.asks.delete(key)) this.#listener.changed(this);
+  }
+}
+
+/**
+ * Who hears of connections.
+ * @typedef {object} Listener
+ * @property {(connection: Connection) => void} changed Its state or its questions.
+ * @property {(connection: Connection, turn: EndedTurn) => void} turnEnded
+ */
+
+/** The connections of all notebooks of the page. */
+export class Connections {
+  /** @type {Map<NotebookPanel, Connection>} */
+  #connections = new Map();
+  #app;
+  #tracker;
+  #listener;
+
+  /**
+   * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {INotebookTracker} tracker
+   * @param {Listener} listener
+   */
+  constructor(app, tracker, listener) {
+    this.#app = app;
+    this.#tracker = tracker;
+    this.#listener = listener;
+    tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
+    tracker.forEach(panel => this.#watch(panel));
+  }
+
+  /** @param {NotebookPanel | null} panel */
+  of(panel) {
+    return panel ? this.#connections.get(panel) : undefined;
+  }
+
+  all() {
+    return [...this.#connections.values()];
+  }
+
+  /** @param {NotebookPanel} panel */
+  #watch(panel) {
+    const { sessionContext } = panel;
+    const register = () =>
+      sessionContext.session?.kernel?.registerCommTarget(TARGET, (comm, message) => this.#open(comm, message));
+    register();
+    sessionContext.kernelChanged.connect(() => {
+      this.#end(panel);
+      register();
+    });
+    sessionContext.statusChanged.connect((_, status) => {
+      if (LOST.includes(status)) this.#end(panel);
+    });
+    panel.disposed.connect(() => this.#end(panel));
+  }
+
+  /**
+   * Everyone who is connected to the kernel hears this. Only the page that runs the cell answers; the connection that
+   * carries the comm may be another notebook's of this page.
+   * @param {Comm} comm @param {CommOpen} message
+   */
+  #open(comm, message) {
+    const { session = '' } = /** @type {{session?: string}} */ (message.parent_header);
+    const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
+    if (!panel) return;
+    this.#end(panel);
+    const connection = new Connection(panel, comm, this.#listener);
+    this.#connections.set(panel, connection);
+    comm.onMsg = ({ content }) => connection.receive(/** @type {Record<string, any>} */ (content.data));
+    comm.onClose = () => {
+      if (this.of(panel) === connection) this.#end(panel);
+    };
+    const { name, version } = this.#app;
+    // Of the notebooks of a page that share a kernel, only the first one has widgets.
+    const widgets = panel.sessionContext.session?.kernel?.handleComms ?? true;
+    comm.send({ hello: VERSION, session, path: panel.context.path, app: name, version, widgets });
+    this.#listener.changed(connection);
+  }
+
+  /** @param {NotebookPanel} panel */
+  #end(panel) {
+    const connection = this.#connections.get(panel);
+    this.#connections.delete(panel);
+    connection?.end();
+  }
+}

@@ -1,0 +1,374 @@
+// @ts-check
+// The document on the page: what the kernel may do to it. Each act is one step of undo; focus and scroll stay.
+
+import { bounded, difference } from './text.js';
+
+/**
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ * @typedef {import('@jupyterlab/cells').Cell} Cell
+ * @typedef {import('@jupyterlab/cells').CodeCell} CodeCell
+ * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
+ * @typedef {Record<string, any>} Args
+ * @typedef {{id: string, top: number}} Place A cell in view, and where its top is.
+ */
+
+const FLASH_MS = 1700;
+const SCROLL_MS = 500;
+const SETTLE_FRAMES = 40;
+const REPLY_MS = 250; // until a reply has reached the kernel
+const TYPES = ['code', 'markdown', 'raw'];
+
+/** An operation that was not done. `kind`: changed (meanwhile), missing, invalid or failed. */
+export class OperationError extends Error {
+  /** @param {'changed' | 'missing' | 'invalid' | 'failed'} kind @param {string} message */
+  constructor(kind, message) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+export class NotebookDocument {
+  #panel;
+  #shared;
+  /** Cells that the agent runs. @type {Set<string>} */
+  #runs = new Set();
+  /** @type {Place | undefined} */
+  #place;
+  /** Left until the place is forgotten. */
+  #frames = 0;
+
+  /** @param {NotebookPanel} panel */
+  constructor(panel) {
+    const model = panel.content.model;
+    if (!model) throw new OperationError('failed', 'The notebook is not loaded yet.');
+    this.#panel = panel;
+    this.#shared = model.sharedModel;
+    // Whoever scrolls wants to be elsewhere.
+    panel.content.outerNode.addEventListener('wheel', () => { this.#place = undefined; }, { passive: true });
+  }
+
+  /**
+   * Do one operation of the kernel's.
+   * @param {string} op @param {Args} args @param {Comm} comm
+   * @returns {any} The result, or an OperationError is thrown.
+   */
+  perform(op, args, comm) {
+    switch (op) {
+      case 'read': return this.read(args);
+      case 'insert': return this.insert(args);
+      case 'edit': return this.edit(args);
+      case 'delete': return this.delete(args);
+      case 'move': return this.move(args);
+      case 'clear': return this.clear(args);
+      case 'run': return this.run(args, comm);
+      case 'ran': return this.ran(args);
+      case 'show': return this.#showUnlessTyping(args.id);
+      case 'restart': return this.#restart();
+      default: throw new OperationError('invalid', `The page knows no operation '${op}'.`);
+    }
+  }
+
+  // -- reading ---------------------------------------------------------------------------------------------------------
+
+  /** @param {Args} args */
+  read({ ids, outputs = false, limit = 4000 }) {
+    const chosen = Array.isArray(ids) ? ids.map(id => this.#index(id)) : this.#shared.cells.keys();
+    const cells = [...chosen].map(index => this.#described(index, outputs, limit));
+    const asking = this.askingCell();
+    return asking ? { cells, asking } : { cells };
+  }
+
+  /** @param {number} index @param {boolean} outputs @param {number} limit */
+  #described(index, outputs, limit) {
+    const cell = this.#shared.cells[index];
+    const described = { id: cell.getId(), type: cell.cell_type, source: cell.getSource() };
+    if (cell.cell_type !== 'code') return { ...described, execution_count: null, running: false };
+    const code = /** @type {import('@jupyter/ydoc').ISharedCodeCell} */ (cell);
+    const shown = outputs ? { outputs: code.getOutputs().map(output => bounded(output, limit)) } : {};
+    return { ...described, execution_count: code.execution_count, running: this.#isRunning(code), ...shown };
+  }
+
+  /** The cell that waits for the agent: the one that runs, but not by the agent. */
+  askingCell() {
+    const waiting = this.#shared.cells.find(cell => this.#isRunning(cell) && !this.#runs.has(cell.getId()));
+    return waiting?.getId();
+  }
+
+  /** @param {any} cell */
+  #isRunning(cell) {
+    return cell.executionState === 'running';
+  }
+
+  // -- changing --------------------------------------------------------------------------------------------------------
+
+  /** Below `after`, at the top for null; without it below the asking cell. @param {Args} args */
+  insert({ source, type, after = this.askingCell() }) {
+    if (typeof source !== 'string' || !TYPES.includes(type)) {
+      throw new OperationError('invalid', 'A new cell needs a source and a type: code, markdown or raw.');
+    }
+    const index = after === undefined ? this.#shared.cells.length : this.#indexBelow(after);
+    const metadata = type === 'code' ? { trusted: true } : {};
+    let id = '';
+    this.#change(() => {
+      id = this.#shared.insertCell(index, { cell_type: type, source, metadata }).getId();
+    });
+    this.#flash(id);
+    return { id };
+  }
+
+  /** Replaces only what differs, so that cursors stay. @param {Args} args */
+  edit({ id, expected, source }) {
+    if (typeof source !== 'string') throw new OperationError('invalid', 'An edit needs a source.');
+    const cell = this.#cellWith(id, expected);
+    if (cell.getMetadata('editable') === false) throw new OperationError('invalid', `Cell ${id} is read-only.`);
+    const { start, end, text } = difference(expected, source);
+    asOneStep(cell, () => cell.updateSource(start, end, text));
+    this.#flash(id);
+    return {};
+  }
+
+  /** @param {Args} args */
+  delete({ id, expected }) {
+    const cell = this.#cellWith(id, expected);
+    this.#mustNotRun(id);
+    if (cell.getMetadata('deletable') === false) throw new OperationError('invalid', `Cell ${id} cannot be deleted.`);
+    if (this.#isTyping() && this.#panel.content.activeCell?.model.id === id) this.#dropKeys();
+    this.#change(() => {
+      this.#shared.deleteCell(this.#index(id));
+      if (!this.#shared.cells.length) this.#shared.addCell({ cell_type: 'code', metadata: { trusted: true } });
+    });
+    return {};
+  }
+
+  /** What the user types on must neither reach another cell nor count as commands. */
+  #dropKeys() {
+    this.#panel.content.mode = 'command';
+    const focused = document.activeElement;
+    if (focused instanceof HTMLElement) focused.blur();
+  }
+
+  /** @param {Args} args */
+  move({ id, expected, after }) {
+    this.#cellWith(id, expected);
+    this.#mustNotRun(id);
+    if (after === id) throw new OperationError('invalid', 'A cell cannot be moved below itself.');
+    const from = this.#index(id);
+    const below = this.#indexBelow(after);
+    const to = below > from ? below - 1 : below;
+    if (to !== from) this.#change(() => this.#moveTo(from, to));
+    this.#flash(id);
+    return {};
+  }
+
+  /**
+   * A moved cell is made anew. The one that the user types in stays, and its neighbours move.
+   * @param {number} from @param {number} to
+   */
+  #moveTo(from, to) {
+    const distance = Math.abs(to - from);
+    const first = Math.min(to, from + 1);
+    const neighbours = this.#shared.cells.slice(first, first + distance);
+    const typedIn = this.#isTyping() && this.#panel.content.activeCellIndex === from;
+    if (!typedIn || neighbours.some(cell => this.#isRunning(cell))) this.#shared.moveCell(from, to);
+    else this.#shared.moveCells(first, from, distance);
+  }
+
+  /** @param {Args} args */
+  clear({ ids }) {
+    const cells = ids.map((/** @type {string} */ id) => this.#codeCell(id));
+    ids.forEach((/** @type {string} */ id) => this.#mustNotRun(id));
+    for (const cell of cells) {
+      cell.model.clearExecution();
+      cell.outputHidden = false;
+    }
+    return {};
+  }
+
+  /** @param {string | null} after */
+  #indexBelow(after) {
+    return after === null ? 0 : this.#index(after) + 1;
+  }
+
+  /** One step of undo; the active cell, the cursor and what is in view stay. @param {() => void} change */
+  #change(change) {
+    const restore = this.#keepPlace();
+    asOneStep(this.#shared, () => this.#shared.transact(change, true));
+    restore();
+  }
+
+  // -- running ---------------------------------------------------------------------------------------------------------
+
+  /**
+   * Ask the kernel to run a cell. The message itself is the parent of all that comes of it, so that JupyterLab's own
+   * output area shows it, inputs and widgets included.
+   * @param {Args} args @param {Comm} comm
+   */
+  run({ id, expected, run }, comm) {
+    this.#cellWith(id, expected);
+    this.#mustNotRun(id);
+    const cell = this.#codeCell(id);
+    cell.model.clearExecution();
+    cell.outputHidden = false;
+    cell.model.trusted = true;
+    cell.model.executionState = 'running';
+    cell.setPrompt('*');
+    this.#runs.add(id);
+    const future = comm.send({ run, id, code: expected }, {}, [], false);
+    cell.outputArea.future = /** @type {any} */ (future);
+    this.#flash(id);
+    return {};
+  }
+
+  /** A run has ended. @param {Args} args */
+  ran({ id, execution_count: count = null }) {
+    this.#runs.delete(id);
+    const cell = this.#codeCell(id);
+    cell.model.executionState = 'idle';
+    cell.model.executionCount = count;
+    cell.setPrompt(`${count ?? ''}`);
+    return {};
+  }
+
+  /** Nothing that the agent ran still runs: its turn is over, or the kernel has gone. */
+  endRuns() {
+    for (const id of this.#runs) {
+      if (this.has(id)) this.ran({ id });
+    }
+    this.#runs.clear();
+  }
+
+  /** Restart the kernel, which ends the comm: not before the reply has gone. */
+  #restart() {
+    const { sessionContext } = this.#panel;
+    if (!sessionContext.session?.kernel) throw new OperationError('failed', 'The notebook has no kernel.');
+    setTimeout(() => void sessionContext.restartKernel(), REPLY_MS);
+    return {};
+  }
+
+  // -- finding ---------------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  has(id) {
+    return this.#shared.cells.some(cell => cell.getId() === id);
+  }
+
+  /** @param {string} id */
+  #index(id) {
+    const index = this.#shared.cells.findIndex(cell => cell.getId() === id);
+    if (index < 0) throw new OperationError('missing', `There is no cell ${id}.`);
+    return index;
+  }
+
+  /** The cell, if it still holds what the agent expects. @param {string} id @param {string} expected */
+  #cellWith(id, expected) {
+    const cell = this.#shared.cells[this.#index(id)];
+    if (cell.getSource() !== expected) throw new OperationError('changed', `Cell ${id} was changed meanwhile.`);
+    return cell;
+  }
+
+  /** @param {string} id @returns {CodeCell} */
+  #codeCell(id) {
+    const cell = this.#panel.content.widgets[this.#index(id)];
+    if (cell.model.type !== 'code') throw new OperationError('invalid', `Cell ${id} is not a code cell.`);
+    return /** @type {CodeCell} */ (cell);
+  }
+
+  /** @param {string} id */
+  #mustNotRun(id) {
+    if (this.#isRunning(this.#shared.cells[this.#index(id)])) throw new OperationError('invalid', `Cell ${id} runs now.`);
+  }
+
+  // -- showing ---------------------------------------------------------------------------------------------------------
+
+  /** Scroll to a cell and mark it for a moment. @param {string} id */
+  async show(id) {
+    const index = this.#index(id);
+    this.#flash(id);
+    // The promise of a cell that is not rendered may stay open.
+    const late = new Promise(resolve => setTimeout(resolve, SCROLL_MS));
+    await Promise.race([this.#panel.content.scrollToItem(index, 'smart'), late]);
+  }
+
+  /** @param {string} id */
+  #showUnlessTyping(id) {
+    if (this.#isTyping()) this.#flash(id);
+    else void this.show(id);
+    return {};
+  }
+
+  #isTyping() {
+    return this.#panel.content.activeCell?.editor?.hasFocus() ?? false;
+  }
+
+  /** @param {string} id */
+  #flash(id) {
+    const { classList } = this.#panel.content.widgets[this.#index(id)].node;
+    classList.remove('copilot-changed');
+    requestAnimationFrame(() => classList.add('copilot-changed'));
+    setTimeout(() => classList.remove('copilot-changed'), FLASH_MS);
+  }
+
+  /** Remember the active cell and what is in view; the result goes back there. */
+  #keepPlace() {
+    const { content } = this.#panel;
+    const activeId = content.activeCell?.model.id;
+    const seen = this.#cellInView();
+    // Acts that follow each other at once keep the place that the first found.
+    if (seen) this.#place ??= { id: seen.model.id, top: topOf(seen) };
+    return () => {
+      const index = this.#shared.cells.findIndex(cell => cell.getId() === activeId);
+      if (index >= 0 && content.activeCell?.model.id !== activeId) content.activeCellIndex = index;
+      this.#scrollBack();
+      const isSettling = this.#frames > 0;
+      this.#frames = SETTLE_FRAMES;
+      if (!isSettling) this.#settle();
+    };
+  }
+
+  /** Where only the cells in view are rendered, their places are known some frames later. */
+  #settle() {
+    requestAnimationFrame(() => {
+      this.#scrollBack();
+      this.#frames -= 1;
+      if (this.#frames > 0) this.#settle();
+      else this.#place = undefined;
+    });
+  }
+
+  #scrollBack() {
+    const { content } = this.#panel;
+    if (content.isDisposed) return;
+    const place = this.#place;
+    // The cell may have been made anew.
+    const cell = content.widgets.find(({ model }) => model.id === place?.id);
+    if (place && cell?.node.isConnected) content.outerNode.scrollTop += topOf(cell) - place.top;
+  }
+
+  /** The active cell if it is in view, else the first that is. */
+  #cellInView() {
+    const { content } = this.#panel;
+    const view = content.outerNode.getBoundingClientRect();
+    const isInView = (/** @type {Cell} */ cell) => {
+      const { top, bottom, height } = cell.node.getBoundingClientRect();
+      return height > 0 && bottom > view.top && top < view.bottom;
+    };
+    return [content.activeCell, ...content.widgets].find(cell => cell && isInView(cell));
+  }
+}
+
+/** @param {Cell} cell */
+function topOf(cell) {
+  return cell.node.getBoundingClientRect().top;
+}
+
+/**
+ * Keep a change apart from what the user did just before and does just after. The interfaces do not name the undo
+ * manager, but notebooks and cells have one.
+ * @param {unknown} shared @param {() => void} change
+ */
+function asOneStep(shared, change) {
+  const { undoManager } = /** @type {import('@jupyter/ydoc').YNotebook} */ (shared);
+  undoManager.stopCapturing();
+  change();
+  undoManager.stopCapturing();
+}

@@ -1,0 +1,137 @@
+// @ts-check
+// What JupyterLab and Notebook 7 activate: the parts and who hears of what.
+
+import { AskCards } from './asks.js';
+import { Attachments } from './attachments.js';
+import { COMMANDS, Commands } from './commands.js';
+import { Connections } from './connection.js';
+import { Questions } from './questions.js';
+import { Settings } from './settings.js';
+import { BrowserTab, StatusItem, markTab, summary } from './status.js';
+
+/**
+ * The page's own copies of packages; Notebook 7 has no status bar.
+ * @typedef {object} Shared
+ * @property {typeof import('@jupyterlab/notebook')} notebook
+ * @property {typeof import('@jupyterlab/apputils')} apputils
+ * @property {typeof import('@jupyterlab/settingregistry')} settings
+ * @property {typeof import('@jupyterlab/ui-components')} ui
+ * @property {typeof import('@lumino/widgets')} widgets
+ * @property {typeof import('@lumino/signaling')} signaling
+ * @property {typeof import('@jupyterlab/statusbar') | undefined} statusbar
+ *
+ * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
+ * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
+ * @typedef {import('@jupyterlab/apputils').ICommandPalette} ICommandPalette
+ * @typedef {import('@jupyterlab/settingregistry').ISettingRegistry} ISettingRegistry
+ * @typedef {import('@jupyterlab/statusbar').IStatusBar} IStatusBar
+ *
+ * @typedef {object} Services
+ * @property {INotebookTracker} tracker
+ * @property {ICommandPalette | null} palette
+ * @property {ISettingRegistry | null} registry
+ * @property {IStatusBar | null} [bar]
+ */
+
+const ID = 'copilot-kernel:plugin';
+const CELL_LINK = 'a[href^="#cell-id="]';
+const ASK_ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161"
+  d="M7 1.5 8.5 6 13 7.5 8.5 9 7 13.5 5.5 9 1 7.5 5.5 6zM12.5 10l.8 2.2 2.2.8-2.2.8-.8 2.2-.8-2.2-2.2-.8 2.2-.8z"/></svg>`;
+const FIX_ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161"
+  d="M14.6 4.3a4 4 0 0 1-5.3 4.6l-4.8 4.8a1.55 1.55 0 0 1-2.2-2.2l4.8-4.8a4 4 0 0 1 4.6-5.3L9.3 3.8l.5 2.4 2.4.5z"/></svg>`;
+
+/** @param {Shared} shared @returns {import('@jupyterlab/application').JupyterFrontEndPlugin<void>} */
+export function plugin(shared) {
+  const { notebook, apputils, settings, statusbar } = shared;
+  return {
+    id: ID,
+    description: 'The agent works in the notebook that the page shows.',
+    autoStart: true,
+    requires: [notebook.INotebookTracker],
+    optional: [apputils.ICommandPalette, settings.ISettingRegistry, ...(statusbar ? [statusbar.IStatusBar] : [])],
+    activate(app, ...services) {
+      const [tracker, palette, registry, bar] = services;
+      activate(app, shared, { tracker, palette, registry, bar });
+    },
+  };
+}
+
+/**
+ * @param {JupyterFrontEnd} app @param {Shared} shared
+ * @param {Services} services
+ */
+function activate(app, shared, { tracker, palette, registry, bar }) {
+  addStyle();
+  const { Notification } = shared.apputils;
+  const settings = new Settings();
+  if (registry) void settings.follow(registry, ID);
+  const questions = new Questions(app, Notification, settings);
+  const asks = new AskCards();
+  const browserTab = new BrowserTab();
+  const item = new StatusItem(shared.widgets, shared.signaling, () => void questions.showFirst());
+
+  const showStatus = () => {
+    const known = connections.all().map(connection => ({
+      agent: connection.agent,
+      state: connection.state,
+      questions: connection.questions.length,
+      current: connection.panel === tracker.currentWidget,
+    }));
+    const shown = summary(known);
+    item.show(shown);
+    browserTab.mark(shown.kind === 'waiting');
+  };
+  const connections = new Connections(app, tracker, {
+    changed(connection) {
+      markTab(connection);
+      questions.update(connection);
+      asks.update(connection);
+      showStatus();
+    },
+    turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
+  });
+
+  showStatus();
+  tracker.currentChanged.connect(showStatus);
+  document.addEventListener('visibilitychange', showStatus);
+  bar?.registerStatusItem('copilot-kernel:status', {
+    item: item.widget,
+    align: 'left',
+    rank: 90,
+    priority: 1,
+    isActive: () => item.isActive,
+    activeStateChanged: item.activeStateChanged,
+  });
+  const { LabIcon } = shared.ui;
+  new Commands(app, tracker, shared, {
+    ask: new LabIcon({ name: 'copilot-kernel:ask', svgstr: ASK_ICON }),
+    fix: new LabIcon({ name: 'copilot-kernel:fix', svgstr: FIX_ICON }),
+  });
+  for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
+  new Attachments(app, tracker, Notification);
+  followCellLinks(tracker, connections);
+}
+
+function addStyle() {
+  const link = document.createElement('link');
+  link.rel = 'stylesheet';
+  link.href = new URL('style.css', import.meta.url).href;
+  document.head.append(link);
+}
+
+/**
+ * Links of outputs to cells (`#cell-id=ID`) go to the cell.
+ * @param {INotebookTracker} tracker @param {Connections} connections
+ */
+function followCellLinks(tracker, connections) {
+  document.addEventListener('click', event => {
+    const link = event.target instanceof Element ? event.target.closest(CELL_LINK) : null;
+    const panel = tracker.find(({ node }) => link !== null && node.contains(link));
+    const cell = link?.getAttribute('href')?.slice('#cell-id='.length) ?? '';
+    const page = connections.of(panel ?? null)?.document;
+    if (!page?.has(cell)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    void page.show(cell);
+  }, true);
+}

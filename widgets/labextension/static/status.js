@@ -1,0 +1,87 @@
+// @ts-check
+// What the agent does, at a glance: status bar, the notebook's tab, and the browser's tab while it is hidden.
+
+/**
+ * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {{agent: string, state: string, questions: number, current: boolean}} Known
+ * @typedef {{kind: 'waiting' | 'working' | 'idle' | '', text: string}} Summary
+ */
+
+const MARK = 'copilot-waiting';
+const TITLE_MARK = '● ';
+
+/**
+ * Questions come first, wherever they wait; then the notebook in front; then any that works.
+ * @param {Known[]} known @returns {Summary}
+ */
+export function summary(known) {
+  const asking = known.filter(({ questions }) => questions > 0);
+  const count = asking.reduce((sum, { questions }) => sum + questions, 0);
+  if (count) {
+    const questions = count === 1 ? '1 question' : `${count} questions`;
+    return { kind: 'waiting', text: `${asking[0].agent}: ${questions} waiting` };
+  }
+  const working = known.filter(({ state }) => state === 'working');
+  const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ current }) => current)];
+  if (!shown) return { kind: '', text: '' };
+  const kind = shown.state === 'working' ? 'working' : 'idle';
+  return { kind, text: `${shown.agent}: ${kind}` };
+}
+
+/** The item of the status bar. */
+export class StatusItem {
+  #text = document.createElement('span');
+
+  /**
+   * @param {typeof import('@lumino/widgets')} widgets @param {typeof import('@lumino/signaling')} signaling
+   * @param {() => void} showFirst
+   */
+  constructor(widgets, signaling, showFirst) {
+    const button = document.createElement('button');
+    button.className = 'copilot-status';
+    button.append(this.#text);
+    button.addEventListener('click', showFirst);
+    this.button = button;
+    this.widget = new widgets.Widget({ node: button });
+    this.activeStateChanged = new signaling.Signal(this);
+  }
+
+  get isActive() {
+    return this.button.dataset.kind !== '';
+  }
+
+  /** @param {Summary} summary */
+  show({ kind, text }) {
+    this.button.dataset.kind = kind;
+    this.button.title = kind === 'waiting' ? 'Show the question' : text;
+    this.button.disabled = kind !== 'waiting';
+    this.#text.textContent = text;
+    this.activeStateChanged.emit(undefined);
+  }
+}
+
+/** Mark a notebook's tab while a question waits in it. @param {Connection} connection */
+export function markTab({ panel, questions }) {
+  if (panel.isDisposed) return;
+  const names = panel.title.className.split(' ').filter(name => name && name !== MARK);
+  if (questions.length) names.push(MARK);
+  panel.title.className = names.join(' ');
+}
+
+/** The browser's tab, marked while a question waits and nobody looks. JupyterLab writes the title anew at every save. */
+export class BrowserTab {
+  #waiting = false;
+
+  constructor() {
+    const title = document.querySelector('title');
+    if (title) new MutationObserver(() => this.mark(this.#waiting)).observe(title, { childList: true });
+  }
+
+  /** @param {boolean} waiting */
+  mark(waiting) {
+    this.#waiting = waiting;
+    const plain = document.title.startsWith(TITLE_MARK) ? document.title.slice(TITLE_MARK.length) : document.title;
+    const title = waiting && document.hidden ? TITLE_MARK + plain : plain;
+    if (document.title !== title) document.title = title;
+  }
+}

@@ -1,0 +1,109 @@
+// @ts-check
+// Texts without a page: what differs, what is left out, what hides.
+
+const MAX_IMAGE = 5_000_000;
+const IMAGES = ['image/png', 'image/jpeg'];
+// Characters that change how others are shown, or are not shown at all.
+const HIDING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/**
+ * What to replace in `before` so that it becomes `after`. Never splits a surrogate pair: the document would replace its
+ * halves.
+ * @param {string} before @param {string} after
+ * @returns {{start: number, end: number, text: string}}
+ */
+export function difference(before, after) {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start += 1;
+  if (start > 0 && isHighSurrogate(before, start - 1)) start -= 1;
+  let same = 0;
+  while (same < shorter - start && before[before.length - 1 - same] === after[after.length - 1 - same]) same += 1;
+  if (same > 0 && isLowSurrogate(before, before.length - same)) same -= 1;
+  return { start, end: before.length - same, text: after.slice(start, after.length - same) };
+}
+
+/** @param {string} text @param {number} index */
+function isHighSurrogate(text, index) {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** @param {string} text @param {number} index */
+function isLowSurrogate(text, index) {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/**
+ * The beginning of a text, with a mark that says how much is missing.
+ * @param {string} text @param {number} limit
+ */
+export function cut(text, limit) {
+  if (text.length <= limit) return text;
+  const end = limit > 0 && isHighSurrogate(text, limit - 1) ? limit - 1 : limit;
+  return `${text.slice(0, end)}\n… ${text.length - end} more characters`;
+}
+
+/** @param {unknown} value A text in nbformat, which may be a list of lines. */
+function joined(value) {
+  return Array.isArray(value) ? value.join('') : String(value ?? '');
+}
+
+/**
+ * An output in nbformat, small enough to send: texts are cut, large images and unknown binary data left out.
+ * @param {any} output @param {number} limit Characters of each text.
+ * @returns {any}
+ */
+export function bounded(output, limit) {
+  switch (output.output_type) {
+    case 'stream':
+      return { ...output, text: cut(joined(output.text), limit) };
+    case 'error':
+      return {
+        ...output,
+        evalue: cut(joined(output.evalue), limit),
+        traceback: [cut((output.traceback ?? []).join('\n'), limit)],
+      };
+    default:
+      return { ...output, metadata: {}, data: boundedData(output.data ?? {}, limit) };
+  }
+}
+
+/** @param {Record<string, unknown>} data @param {number} limit */
+function boundedData(data, limit) {
+  /** @type {Record<string, unknown>} */
+  const kept = {};
+  for (const [mime, value] of Object.entries(data)) {
+    const fitting = boundedValue(mime, value, limit);
+    if (fitting !== undefined) kept[mime] = fitting;
+  }
+  return kept;
+}
+
+/**
+ * An image that is too large stays as an empty one, so that it can be named.
+ * @param {string} mime @param {unknown} value @param {number} limit
+ */
+function boundedValue(mime, value, limit) {
+  if (IMAGES.includes(mime)) {
+    const image = joined(value);
+    return image.length * 0.75 <= MAX_IMAGE ? image : '';
+  }
+  if (typeof value === 'string' || Array.isArray(value)) {
+    const isText = /^text\/|^image\/svg|json$|xml$|javascript$/.test(mime);
+    return isText ? cut(joined(value), limit) : undefined;
+  }
+  return JSON.stringify(value).length <= limit ? value : undefined;
+}
+
+/** A text in which nothing hides: bidirectional, invisible and control characters become visible. @param {string} text */
+export function visible(text) {
+  return text.replace(HIDING, found => `⟨U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
+
+/** One visible line of at most `limit` characters. @param {string} text @param {number} limit */
+export function oneLine(text, limit) {
+  const line = visible(text.replace(/\s+/g, ' ').trim());
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
