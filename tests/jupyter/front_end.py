@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -226,13 +227,17 @@ def is_status(message: Message, state: str) -> bool:
 def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
     log = folder / "kernel.log"
     env = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0", **environ}
-    manager = KernelManager(connection_file=str(folder / "connection.json"))
+    # Another process may take a TCP port between its choice here and the kernel's start; a Unix socket stays free.
+    sockets = tempfile.TemporaryDirectory(prefix="kernel-")  # short: the path of a socket has at most 107 characters
+    manager = KernelManager(
+        connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets.name) / "socket")
+    )
     manager._kernel_spec = KernelSpec(
         argv=list(argv), display_name="Copilot", language="copilot", interrupt_mode="message"
     )
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    with log.open("wb") as stderr:
+    with sockets, log.open("wb") as stderr:
         manager.start_kernel(cwd=str(work), env=env, stderr=stderr)
         try:
             with connected(manager, log) as front_end:

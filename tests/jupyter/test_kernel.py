@@ -185,7 +185,7 @@ def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(start_kernel: S
     assert front_end.finish(queued).status == "aborted"
 
 
-@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+@pytest.mark.parametrize("interrupt", [by_request, by_signal])
 def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt: Callable[[FrontEnd], None]) -> None:
     interrupt(front_end)
     front_end.ask("kernel_info_request")  # a signal is on its way for a moment
