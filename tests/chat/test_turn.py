@@ -12,11 +12,11 @@ import pytest
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.turn import DOUBLE_CLICK_SECONDS, HEARTBEAT_SECONDS, QUIET_SECONDS, Heartbeat, Stop
+from copilot_kernel.chat.turn import DOUBLE_CLICK_SECONDS, Stop
 from copilot_kernel.conversation.model import Entry
 
 from ..acp.scripted import Script
-from .conftest import Open, Time
+from .conftest import Open
 from .loopback import met, playing
 from .people import LIMIT, Person, ask, cancelled
 
@@ -141,46 +141,3 @@ async def test_an_agent_that_stops_reading_a_prompt_is_ended(
             tasks.start_soon(press)
             turn = await ask(chat, "x" * 20_000_000)
         assert (turn.stop_reason, transport.process.returncode is None) == ("cancelled", False)
-
-
-# -- The line that says that a silent agent still works, by a clock of its own.
-
-
-def line(seconds: float) -> str:
-    return f"The agent is still working; it has been silent for {seconds:g} s."
-
-
-class Silence(Time):
-    """After so many naps it is over; during some of them the agent is heard."""
-
-    def __init__(self, naps: int, beats: tuple[int, ...]) -> None:
-        super().__init__()
-        self.left, self.beats = naps, beats
-        self.heart: Heartbeat
-
-    async def sleep(self, seconds: float) -> None:
-        await super().sleep(seconds)
-        if len(self.naps) in self.beats:
-            self.heart.beat()
-        if len(self.naps) == self.left:
-            raise EOFError
-
-
-@pytest.mark.parametrize(
-    ("beats", "asking", "shown", "naps"),
-    [
-        ((), (), [line(10), line(12), line(14)], [QUIET_SECONDS] + 3 * [HEARTBEAT_SECONDS]),
-        ((2,), (), [line(10), "", line(10)], 2 * [QUIET_SECONDS, HEARTBEAT_SECONDS]),
-        ((1, 2, 3, 4), (), [], 4 * [QUIET_SECONDS]),
-        ((), (True, True, True), [line(10)], 3 * [QUIET_SECONDS] + [HEARTBEAT_SECONDS]),
-    ],
-    ids=["silence", "heard in between", "never silent", "while a question is open"],
-)
-async def test_silence_is_explained_after_ten_seconds_and_then_every_two(
-    beats: tuple[int, ...], asking: tuple[bool, ...], shown: list[str], naps: list[float]
-) -> None:
-    lines, is_asking, time = list[str](), iter(asking), Silence(4, beats)
-    time.heart = Heartbeat(lines.append, lambda: next(is_asking, False), time.sleep, time.clock)
-    with pytest.raises(EOFError):
-        await time.heart.run()
-    assert (lines, time.naps) == (shown, naps)

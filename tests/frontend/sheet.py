@@ -6,9 +6,9 @@ from typing import Any
 
 from copilot_kernel.conversation.model import Entry
 from copilot_kernel.frontend.output_area import OutputArea
-from copilot_kernel.rendering.entry import render, render_group, render_text
+from copilot_kernel.rendering.entry import render, render_group, render_status, render_text
 
-from .recording import Loop, RecordingCell, notice
+from .recording import Loop, RecordingCell
 
 LONG_AGO = 60.0
 """Seconds after which everything that waited has been sent."""
@@ -37,4 +37,4 @@ def text(source: str) -> dict[str, Any]:
 
 
 def passing(words: str) -> dict[str, Any]:
-    return render(notice(0, words))
+    return render_status(words)

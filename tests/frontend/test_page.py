@@ -8,7 +8,7 @@ import pytest
 from copilot_kernel.acp.messages import ImageBlock
 from copilot_kernel.conversation.model import Attachment, Message
 from copilot_kernel.conversation.text import GrowingText
-from copilot_kernel.frontend.output_area import MAX_PER_SECOND, SECONDS_PER_CHARACTER
+from copilot_kernel.frontend.output_area import BLANK, MAX_PER_SECOND, SECONDS_PER_CHARACTER, STATUS_DELAY
 from copilot_kernel.frontend.slots import MAX_SLOTS, OpenQuestion
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
@@ -189,40 +189,50 @@ def test_a_question_that_takes_the_place_of_another_at_once_withdraws_that_one()
     assert (gone, cell.outputs) == (["one"], [{"text/plain": "May I do this?"}])
 
 
-def test_a_passing_line_stands_below_until_something_new_takes_its_place() -> None:
+def test_the_status_stands_on_top_of_what_comes_later_and_goes_at_the_end() -> None:
     sheet, cell, loop = page()
+    sheet.status("Starting")
+    loop.pass_time(STATUS_DELAY)
+    assert (STATUS_DELAY <= 0.5, cell.outputs) == (True, [passing("Starting")])
     sheet.put(call(1))
-    for words in ("silent for 10 s", "silent for 12 s"):
+    sheet.status("Waiting · 5 s")
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [passing("Waiting · 5 s"), group(call(1))]
+    sheet.status("")
+    sheet.settle()
+    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    assert cell.outputs == [BLANK, group(call(1)), {"text/plain": "the end"}]
+
+
+def test_without_an_answer_the_end_takes_the_place_of_the_status() -> None:
+    sheet, cell, loop = page()
+    sheet.status("Waiting")
+    loop.pass_time(LONG_AGO)
+    sheet.status("")
+    sheet.settle()
+    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    assert cell.outputs == [{"text/plain": "the end"}]
+
+
+def test_a_status_after_an_early_answer_stands_below_until_something_new_takes_its_place() -> None:
+    sheet, cell, loop = page()
+    sheet.status("Starting")
+    sheet.put(call(1))
+    for words in ("Waiting", "Waiting · 5 s"):
         sheet.status(words)
         loop.pass_time(LONG_AGO)
-    assert cell.outputs == [group(call(1)), passing("silent for 12 s")]
+    assert cell.outputs == [group(call(1)), passing("Waiting · 5 s")]
     sheet.put(said(2, "So."))
     sheet.settle()
     assert cell.outputs == [group(call(1)), text("So.")]
 
 
-def test_a_passing_line_is_taken_away_when_what_stands_above_it_goes_on() -> None:
+def test_a_turn_that_answers_at_once_shows_no_status() -> None:
     sheet, cell, loop = page()
-    sheet.put(said(1, "One"))
-    loop.pass_time(LONG_AGO)
-    for _ in range(2):
-        sheet.status("silent for 10 s")
-        loop.pass_time(LONG_AGO)
-        sheet.put(said(1, "One", " more"))
-        sheet.status("")
-        loop.pass_time(LONG_AGO)
-    nothing = {"text/plain": "", "text/html": ""}
-    assert cell.outputs == [text("One more"), nothing]
-    sheet.settle()
-    sheet.add({"text/plain": "the end"}, {"part": "footer"})
-    assert cell.outputs == [text("One more"), {"text/plain": "the end"}]
-
-
-def test_a_passing_line_that_was_never_sent_leaves_nothing() -> None:
-    sheet, cell, loop = page()
-    sheet.status("silent for 10 s")
+    sheet.status("Starting")
+    sheet.put(call(1))
     sheet.status("")
     sheet.settle()
     loop.pass_time(LONG_AGO)
     sheet.add({"text/plain": "the end"}, {})
-    assert cell.outputs == [{"text/plain": "the end"}]
+    assert cell.outputs == [group(call(1)), {"text/plain": "the end"}]

@@ -22,6 +22,7 @@ from ..errors import AgentError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
+from .activity import STARTING, ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
 from .calls import update_of_agent
@@ -34,7 +35,7 @@ from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
 from .shared import SharedAgent, SharedAgentHandle, denied_tools
 from .state import ConversationState
-from .turn import Heartbeat, Stop, Turn, View
+from .turn import Stop, Turn, View
 from .unasked import UnaskedActionMonitor
 
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
@@ -202,6 +203,7 @@ class Chat:
         result, reason = PromptResult("cancelled"), "error"
         try:
             self._state.begin(blocks, view, stop)
+            self._state.status(STARTING)
             try:
                 result = await self._run(blocks, stop, session_id)
                 reason = result.stop_reason
@@ -232,12 +234,14 @@ class Chat:
         prepared, introduction = prepare(blocks, session.info), self._tools.introduction(blocks)
         self.sent += (*blocks[1:], *introduction)
         self._sessions.use()
-        heartbeat = Heartbeat(self._state.status, lambda: self._permissions.open + self._elicitations.open > 0)
-        self._state.observers.append(heartbeat.beat)
+        activity = ActivityLine(
+            self._state.status, lambda: self.conversation, lambda: self._permissions.open + self._elicitations.open
+        )
+        self._state.observers.append(activity.beat)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
-                tasks.start_soon(heartbeat.run)
+                tasks.start_soon(activity.run)
                 tasks.start_soon(self._monitor.run)
                 try:
                     result = await session.prompt((*prepared, *introduction))
@@ -246,7 +250,7 @@ class Chat:
                     failure = error
                 tasks.cancel_scope.cancel()
         finally:
-            self._state.observers.remove(heartbeat.beat)
+            self._state.observers.remove(activity.beat)
         if failure is not None and not stop.pressed:
             if failure.crashed:
                 self._retry.crashed(failure)

@@ -1,9 +1,9 @@
-"""One turn: what shows it (`View`), how it ended (`Turn`), how the user stops it (`Stop`), and that it is alive."""
+"""One turn: what shows it (`View`), how it ended (`Turn`), and how the user stops it (`Stop`)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,9 +17,6 @@ from ..permissions.question import PermissionAnswer, Question
 
 # Seconds after the first press of ■ in which another one counts as part of a double click.
 DOUBLE_CLICK_SECONDS = 0.3
-# Seconds of silence that need no explanation, and between two updates of the line that explains a longer one.
-QUIET_SECONDS = 10.0
-HEARTBEAT_SECONDS = 2.0
 
 
 class View(Protocol):
@@ -124,39 +121,3 @@ class Stop:
                 yield scope
             finally:
                 self._scopes.discard(scope)
-
-
-class Heartbeat:
-    """Shows that a silent agent still works: agents may retry for a minute without a word.
-
-    `show` gets a line while there is silence and an empty one when it ends. While `is_asking`, the agent waits for us.
-    """
-
-    def __init__(
-        self,
-        show: Callable[[str], None],
-        is_asking: Callable[[], bool],
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        clock: Callable[[], float] = anyio.current_time,
-    ) -> None:
-        self._show, self._is_asking, self._sleep, self._clock = show, is_asking, sleep, clock
-        self._last_beat = clock()
-        self._is_shown = False
-
-    def beat(self, _: object = None) -> None:
-        """Note a sign of life; may be called thousands of times a second."""
-        self._last_beat = self._clock()
-        if self._is_shown:
-            self._is_shown = False
-            self._show("")
-
-    async def run(self) -> None:
-        """Watch until cancelled."""
-        while True:
-            if self._is_asking():
-                self.beat()
-            silent = self._clock() - self._last_beat
-            if silent >= QUIET_SECONDS:
-                self._is_shown = True
-                self._show(f"The agent is still working; it has been silent for {int(silent)} s.")
-            await self._sleep(HEARTBEAT_SECONDS if silent >= QUIET_SECONDS else QUIET_SECONDS - silent)

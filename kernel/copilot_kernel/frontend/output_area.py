@@ -19,6 +19,8 @@ from .slots import OpenQuestion, Slot, Slots
 MAX_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 4e-6
 """Of a display's text/plain and text/html: bounds what is sent per byte of the agent's text."""
+STATUS_DELAY = 0.3
+"""Seconds from the first status until it is shown."""
 AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
 REST_PER_WORK = 4.0
@@ -37,6 +39,8 @@ class OutputArea:
         self._displayed: list[Slot] = []
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
+        self._status = ""
+        self._status_timer: asyncio.TimerHandle | None = None
         # Nothing is to be sent before this time of the loop.
         self._rest = 0.0
 
@@ -57,8 +61,16 @@ class OutputArea:
         return close
 
     def status(self, words: str) -> None:
-        """Show a passing line below everything else, or take it away."""
-        self._slots.show_status(words)
+        """Say what the turn is doing, or take that away. A turn that answers at once shows nothing of the kind."""
+        self._status = words
+        now = self._loop.time()
+        if self._status_timer is None:
+            self._status_timer = self._loop.call_at(now + STATUS_DELAY, self._show_status)
+        elif self._status_timer.when() <= now:
+            self._show_status()
+
+    def _show_status(self) -> None:
+        self._slots.show_status(self._status)
         self._wake()
 
     def settle(self) -> None:

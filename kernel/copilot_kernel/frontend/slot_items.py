@@ -15,7 +15,7 @@ from itertools import groupby
 from ..conversation.model import Entry
 from ..conversation.text import GrowingText
 from ..rendering.blocks import StreamedHtml
-from ..rendering.entry import render, render_group, render_text
+from ..rendering.entry import render, render_group, render_status, render_text
 from ..rendering.markup import Bundle
 
 _log = logging.getLogger(__name__)
@@ -64,7 +64,19 @@ class Stream:
         return Piece(self._html.source())
 
 
-Item = Entry | Stream | Piece
+@dataclass(frozen=True)
+class Status:
+    """What the running turn is doing, as a line that passes."""
+
+    words: str
+
+    @property
+    def bundle(self) -> Bundle:
+        """One quiet line; one that waits for the user stands out."""
+        return render_status(self.words)
+
+
+Item = Entry | Stream | Piece | Status
 
 
 def picture(items: Iterable[Item], cwd: str) -> Bundle:
@@ -78,11 +90,11 @@ def picture(items: Iterable[Item], cwd: str) -> Bundle:
 
 def _bundles(items: Iterable[Item], cwd: str) -> Iterator[Bundle]:
     """Each piece of a message for itself, entries in a row together."""
-    for is_text, row in groupby(items, lambda item: isinstance(item, Piece | Stream)):
-        if is_text:
-            yield from (piece.bundle for piece in row if isinstance(piece, Piece | Stream))
+    for is_alone, row in groupby(items, lambda item: isinstance(item, Piece | Stream | Status)):
+        if is_alone:
+            yield from (item.bundle for item in row if isinstance(item, Piece | Stream | Status))
         else:
-            entries = [entry for entry in row if not isinstance(entry, Piece | Stream)]
+            entries = [entry for entry in row if not isinstance(entry, Piece | Stream | Status)]
             yield render(entries[0], cwd) if len(entries) == 1 else render_group(entries, cwd)
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..rendering.markup import Bundle
-from .slot_items import Item, Stream
+from .slot_items import Item, Status, Stream
 
 MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
@@ -90,7 +90,9 @@ class Slots:
         self._slots: list[Slot] = []
         # For questions, each with the one directly below it.
         self._spare: list[tuple[Slot, Slot]] = []
-        # Where a passing line stands, until something that stays takes its place.
+        # Where the line that says what the turn is doing stands: on top if it came first, else below everything,
+        # until something that stays takes its place.
+        self._header: Slot | None = None
         self._status: Slot | None = None
         self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
@@ -146,17 +148,22 @@ class Slots:
                 slot.stop_asking()
 
     def show_status(self, words: str) -> None:
-        """A passing line below everything else; none without words."""
-        if words or self._status:
+        """Say what the turn is doing, on top or below everything else; nothing without words."""
+        if words and not self._slots:
+            self._header = Slot(alone=True)
+            self._slots.append(self._header)
+        elif words and not self._header:
             self._status = self._status or self.free()
-            self._status.lent = self._status.dirty = True
-            self._status.items = {"status": Notice(0, 0, "info", words)} if words else {}
+        if slot := self._header or self._status:
+            slot.lent = slot.dirty = True
+            slot.items = {"status": Status(words)} if words else {}
 
     def free(self) -> Slot:
         """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""
         slot, self._status = self._status, None
         if slot is None and self._slots and self._slots[-1].is_vacant:
             slot = self._slots.pop()
+            self._header = None if slot is self._header else self._header
         return slot or Slot()
 
     def _put_text(self, entry: Message) -> None:

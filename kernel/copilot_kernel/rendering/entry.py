@@ -96,6 +96,12 @@ def render_notice(notice: Notice) -> Bundle:
     return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), visible_text(json))))
 
 
+def render_status(words: str) -> Bundle:
+    """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
+    line = span(words, f"color:{AMBER};font-weight:bold") if words.startswith("?") else muted(words)
+    return bundle(row(line), one_line(words))
+
+
 def render_plan(plan: Plan) -> Bundle:
     """One line for each step; only a high priority is mentioned."""
     done = sum(entry.status == "completed" for entry in plan.entries)

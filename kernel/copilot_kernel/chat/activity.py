@@ -1,0 +1,104 @@
+"""The line that says what a running turn is doing: "◐ Running pytest -q · 34 s · step 3 of 6"."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import anyio
+
+from ..conversation.model import Conversation, Entry, Message, Plan, ToolCall
+from ..rendering.plain import visible_line
+
+STARTING = "◐ Starting the agent…"
+TICK_SECONDS = 1.0
+"""Between two looks at the conversation; the line changes at most so often."""
+PAUSE_SECONDS = 2.0
+"""Of silence after which a message no longer counts as being written."""
+LONG_SECONDS = 60.0
+"""Of silence that is worth a remark."""
+_STEPS = (1, 2, 5, 10)
+_MAX_TITLE_CHARS = 80
+_NAMED_BY_TITLE = frozenset({"read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"})
+"""Kinds of calls whose titles begin with a verb."""
+
+
+class _Activity(NamedTuple):
+    """What the agent does. `entry_id` tells two calls of one title apart."""
+
+    words: str
+    entry_id: int = -1
+
+
+WAITING = _Activity("Waiting for the model")
+
+
+class ActivityLine:
+    """Gives `show` the line whenever it changes. `questions` counts those that wait for the user."""
+
+    def __init__(
+        self,
+        show: Callable[[str], None],
+        conversation: Callable[[], Conversation],
+        questions: Callable[[], int],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self._show, self._conversation, self._questions = show, conversation, questions
+        self._sleep, self._clock = sleep, clock
+        self._heard_at = self._began_at = clock()
+        self._activity, self._line = WAITING, ""
+
+    def beat(self, _: object = None) -> None:
+        """Note that the agent sent something; may be called thousands of times a second."""
+        self._heard_at = self._clock()
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        while True:
+            if (line := self._current()) != self._line:
+                self._line = line
+                self._show(line)
+            await self._sleep(TICK_SECONDS)
+
+    def _current(self) -> str:
+        if count := self._questions():
+            self.beat()
+            return f"? Waiting for you · {count} question{'s' * (count > 1)} below"
+        now, conversation = self._clock(), self._conversation()
+        entries = conversation.of_turn(conversation.turn)
+        silent = now - self._heard_at
+        activity = _activity(entries, silent)
+        if activity != self._activity:
+            self._activity, self._began_at = activity, self._heard_at if activity is WAITING else now
+        words = activity.words
+        if activity is WAITING and silent >= LONG_SECONDS:
+            words = "Still no word from the agent"
+        return " · ".join(filter(None, (f"◐ {words}", _seconds(now - self._began_at), _step(entries))))
+
+
+def _activity(entries: tuple[Entry, ...], silent: float) -> _Activity:
+    running = [entry for entry in entries if isinstance(entry, ToolCall) and entry.status == "in_progress"]
+    if running:
+        call = running[-1]
+        title = visible_line(call.best_title or call.name) or "a tool"
+        shown = title if len(title) <= _MAX_TITLE_CHARS else f"{title[: _MAX_TITLE_CHARS - 1]}…"
+        return _Activity(shown if call.kind in _NAMED_BY_TITLE else f"Running {shown}", call.id)
+    last = entries[-1] if entries else None
+    if isinstance(last, Message) and last.speaker != "user" and silent < PAUSE_SECONDS:
+        return _Activity("Thinking" if last.speaker == "thought" else "Answering", last.id)
+    return WAITING
+
+
+def _seconds(passed: float) -> str:
+    """In steps, so that the line changes rarely."""
+    is_long = passed >= _STEPS[-1]
+    shown = int(passed) // 5 * 5 if is_long else max((step for step in _STEPS if step <= passed), default=0)
+    return f"{shown} s" if shown else ""
+
+
+def _step(entries: tuple[Entry, ...]) -> str:
+    """The first step of the plan that is in progress."""
+    steps = next((entry.entries for entry in reversed(entries) if isinstance(entry, Plan)), ())
+    number = next((index for index, step in enumerate(steps, 1) if step.status == "in_progress"), None)
+    return f"step {number} of {len(steps)}" if number else ""
