@@ -15,6 +15,7 @@ ANYWHERE = {"style", "class", "title", "role", "aria-label"}
 ATTRIBUTES = {
     "a": {"href", "target", "rel", "download"},
     "audio": {"controls", "src"},
+    "details": {"open"},
     "img": {"src", "alt"},
     "ol": {"start"},
     "pre": {"tabindex"},

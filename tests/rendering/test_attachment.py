@@ -99,7 +99,7 @@ WORDS = ["[image/png, 70 bytes]", "[audio/wav, 2 bytes]", "[a] https://x.example
 @pytest.mark.parametrize("raw_output", [{"contents": PARTS}, {"content": PARTS, "isError": False}])
 def test_what_a_tool_sends_only_in_its_raw_output_is_shown_and_not_as_json(raw_output):
     shown = render_tool_call(call(title="Draw", status="completed", raw_output=raw_output))
-    assert shown["text/plain"].splitlines() == ["✓ Draw · done", *(f"  {words}" for words in WORDS)]
+    assert shown["text/plain"].splitlines() == ["✓ Draw", *(f"  {words}" for words in WORDS)]
     assert problems(shown["text/html"]) == []
     assert [
         mark for mark in ("<img", "<audio", "x.example/a", 'download="b.bin"') if mark not in shown["text/html"]

@@ -90,9 +90,9 @@ def test_json_that_is_nested_too_deeply_is_named():
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]
-    bundle = render(call(title="t", raw_input={"x": deep}, raw_output=deep))
+    bundle = render(call(title="t", status="failed", raw_input={"x": deep}, raw_output=deep))
     assert bundle["text/plain"] == (
-        "○ t · pending\n  (dict that cannot be written as JSON)\n  (list that cannot be written as JSON)"
+        "✗ t · failed\n  (dict that cannot be written as JSON)\n  (list that cannot be written as JSON)"
     )
 
 
@@ -114,7 +114,7 @@ def squeezed(text):
 def test_several_entries_share_a_bundle():
     pair = [call(title="one", status="completed"), call(title="two", status="completed")]
     html = [render(entry)["text/html"] for entry in pair]
-    assert render_group(pair) == {"text/html": "\n".join(html), "text/plain": "✓ one · done\n✓ two · done"}
+    assert render_group(pair) == {"text/html": "\n".join(html), "text/plain": "✓ one\n✓ two"}
     everything = render_group(entries().values())
     assert (is_fit(everything), everything["text/html"].count('<img src="data:image/png;base64,')) == ([], 1)
 
@@ -155,3 +155,29 @@ def test_a_plan_is_a_list_of_boxes():
 ])  # fmt: skip
 def test_a_notice_in_words(notice, shown):
     assert words(notice) == shown
+
+
+def lookup(number, kind="read", **more):
+    return call(title=f"Look {number}", kind=kind, **{"status": "completed", **more})
+
+
+def test_reads_and_searches_in_a_row_are_one_line_that_opens():
+    group = [lookup(1), said("Hm.", "thought"), lookup(2), lookup(3, "search"), lookup(4, "fetch")]
+    bundle = render_group([*group, call(title="pytest", kind="execute"), lookup(5)])
+    html = bundle["text/html"]
+    assert "<summary" in html
+    assert text_of(html).startswith("Read 2 files, searched 1 time, fetched 1 page≡ Look 1")
+    assert (html.count("<details>"), text_of(html.rpartition("</details>")[2])) == (2, "\n❯ pytest ○ pending\n≡ Look 5")
+    assert [line for line in bundle["text/plain"].split("\n") if "Look" in line] == [f"✓ Look {n}" for n in range(1, 6)]
+
+
+def test_the_lookup_that_runs_is_named_and_one_that_failed_stands_for_itself():
+    running = text_of(render_group([lookup(1), lookup(2, status="in_progress")])["text/html"])
+    failed = text_of(render_group([lookup(1), lookup(2, status="failed"), lookup(3)])["text/html"])
+    assert (running.startswith("Read 2 files · ◐ Look 2"), "Read" in failed) == (True, False)
+
+
+def test_a_thought_at_the_edge_of_lookups_stays_outside():
+    html = render_group([said("Before.", "thought"), lookup(1), lookup(2), said("After.", "thought")])["text/html"]
+    assert text_of(html).index("Before.") < text_of(html).index("Read 2 files")
+    assert "After." in html.rpartition("Look 2")[2].partition("</details></div>")[2]

@@ -21,7 +21,7 @@ UNIFIED = f"--- a/x\n+++ b/x\n@@ -1 +1 @@ {BAD}\n-one\n+{BAD}"
 
 
 def call(**more) -> ToolCall:
-    return ToolCall(1, 1, "t", status="completed", **{"title": "Do it", **more})
+    return ToolCall(1, 1, "t", status="failed", **{"title": "Do it", **more})
 
 
 ENTRIES = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import AMBER, RED
+from copilot_kernel.rendering.tool_call import output_of
 
 from .allowed import text_of
 from .samples import GIT_DIFF, call
@@ -25,10 +24,10 @@ def html(**fields):
 @pytest.mark.parametrize(("fields", "words"), [
     ({}, "○ other · pending"),
     ({"title": "Look", "status": "waiting"}, "◌ Look · waiting for your answer"),
-    ({"title": "Look", "status": "completed"}, "✓ Look · done"),
+    ({"title": "Look", "status": "completed"}, "✓ Look"),
     ({"title": "Look", "status": "cancelled"}, "■ Look · cancelled"),
     ({"title": "Look", "status": "paused"}, "• Look · paused"),
-    ({"title": "Look", "status": "completed", "decision": "Allowed: Yes (you)"}, "✓ Look · done · Allowed: Yes (you)"),
+    ({"title": "Look", "status": "completed", "decision": "Allowed: Yes (you)"}, "✓ Look · Allowed: Yes (you)"),
     ({"title": "Look", "status": "rejected", "decision": "Rejected: No (you)"}, "⊘ Look · Rejected: No (you)"),
     ({"title": "two\nlines"}, "○ two lines · pending"),
 ])  # fmt: skip
@@ -38,7 +37,7 @@ def test_the_first_line_says_what_and_how_it_went(fields, words):
 
 def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
     bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
-    assert bundle["text/plain"] == "✓ Look · done · ⚠ ran without asking"
+    assert bundle["text/plain"] == "✓ Look · ⚠ ran without asking"
     assert f'color:{AMBER}">⚠ ran without asking</span>' in bundle["text/html"]
     assert f"border-left:3px solid {AMBER}" in bundle["text/html"]
 
@@ -46,7 +45,7 @@ def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
 def test_a_call_that_the_user_had_allowed_before_is_not_accused():
     words = "covered by the rule <Edit>"
     bundle = render(call(title="Look", status="completed", unasked=Unasked(words, covered=True)))
-    assert bundle["text/plain"] == f"✓ Look · done · {words}"
+    assert bundle["text/plain"] == f"✓ Look · {words}"
     assert (RED in bundle["text/html"], "&lt;Edit&gt;" in bundle["text/html"]) == (False, True)
 
 
@@ -70,8 +69,8 @@ def test_a_place_is_short_but_never_misleading(title, location, words):
     ({"command": ["ls", 3]}, ["$ ls 3"]),
 ])  # fmt: skip
 def test_every_command_is_shown_whole(raw_input, commands):
-    lines = plain(title="Run", raw_input=raw_input).split("\n")[1:]
-    assert [line.strip() for line in lines if "$" in line] == commands
+    parts = plain(title="Run", raw_input=raw_input).replace("○ ", "").replace(" · ", "\n").split("\n")
+    assert [part.strip() for part in parts if "$" in part] == commands
 
 
 def test_a_command_that_is_the_title_is_shown_once():
@@ -102,7 +101,7 @@ def test_a_command_that_failed_looks_like_it_whatever_the_agent_calls_it(fields)
     "raw_output", [{"code": 3}, {"exitCode": "3"}, {"exitCode": True}, {"exitCode": None}, [3], "3"]
 )
 def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
-    assert plain(title="Run", status="completed", raw_output=raw_output).split("\n")[0] == "✓ Run · done"
+    assert plain(title="Run", status="completed", raw_output=raw_output).split("\n")[0] == "✓ Run"
 
 
 @pytest.mark.parametrize(("fields", "output"), [
@@ -110,7 +109,6 @@ def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
     ({"raw_output": {"stdout": "one\n", "stderr": "two"}}, "  one\n  two"),
     ({"raw_output": {"content": [{"type": "text", "text": "one"}]}}, "  one"),
     ({"raw_output": {"rows": [1]}}, '  {\n    "rows": [\n      1\n    ]\n  }'),
-    ({"content": (TextBlock("one"),), "raw_output": {"content": "one more"}}, "  one"),
     ({"content": (TerminalContent("t"),), "meta": {"terminal_output": {"data": "one", "terminal_id": "t"}}}, "  one"),
     ({"content": (TerminalContent("t"),)}, "  (terminal t: no output was sent)"),
     ({"content": (TerminalContent("t", "whole"),), "meta": {"terminal_output": "late"}}, "  whole"),
@@ -118,59 +116,61 @@ def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
     ({"content": (TextBlock("```\none\n```\nand\n```\ntwo\n```"),)}, "  ```\n  one\n  ```\n  and\n  ```\n  two\n  ```"),
 ])  # fmt: skip
 def test_output_is_found_where_agents_put_it(fields, output):
-    assert plain(title="Run", status="completed", **fields) == f"✓ Run · done\n{output}"
+    assert plain(title="Run", status="failed", **fields) == f"✗ Run · failed\n{output}"
+    assert plain(title="Run", status="completed", **fields) == "✓ Run"
 
 
 def test_a_failure_shows_its_reason_beside_what_was_said_before():
     shown = plain(title="Run", status="failed", content=(TextBlock("began"),), raw_output={"message": "no such file"})
     assert shown == "✗ Run · failed\n  began\n  no such file"
+    done = call(title="Run", status="completed", content=(TextBlock("one"),), raw_output={"content": "one more"})
+    assert output_of(done) == "one"
 
 
-def test_short_output_is_open_and_long_output_folded():
+def test_what_went_well_is_one_line_that_opens():
+    shown = html(title="Run", kind="execute", status="completed", content=(TextBlock("one\ntwo"),))
+    assert text_of(shown.partition("<details>")[2]) == "❯ Runone\ntwo"
+    assert "<details" not in html(title="Run", status="completed")
+
+
+@pytest.mark.parametrize("status", ["failed", "in_progress"])
+def test_what_failed_or_still_runs_is_open_with_the_end_of_its_output(status):
     twelve, thirteen = ("\n".join(map(str, range(count))) for count in (12, 13))
-    assert "<details>" not in html(title="Run", status="completed", content=(TextBlock(twelve),))
-    folded = html(title="Run", status="completed", content=(TextBlock(thirteen),))
-    assert text_of(folded.partition("<details>")[2]) == f"output 13 lines · … 12{thirteen}"
+    short = html(title="Run", status=status, content=(TextBlock(twelve),))
+    assert (short.count("<details"), text_of(short.partition("</summary>")[2])) == (1, twelve)
+    opened, _, folded = html(title="Run", status=status, content=(TextBlock(thirteen),)).partition("<details>")
+    assert ("<details open>" in opened, text_of(folded)) == (True, f"output 13 lines{thirteen}8\n9\n10\n11\n12")
 
 
 def test_a_change_of_the_file_in_the_title_needs_no_line_of_its_own():
     shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/project/a.py", "x\n", "y\n"),))
-    assert text_of(shown).split("\n")[0] == "✎ Edit a.py +1 −1 line numbers of the excerpt ✓ done"
+    assert text_of(shown.partition("</summary>")[0]) == "✎ Edit a.py +1 −1 line numbers of the excerpt"
 
 
 def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
     raw_input = {"fileName": "/project/notes.txt", "diff": GIT_DIFF}
-    shown = plain(title="Edit", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "two", "TWO"),))
+    diff = (Diff("/project/notes.txt", "two", "TWO"),)
+    shown = plain(title="Edit", kind="edit", status="failed", raw_input=raw_input, content=diff)
     assert shown == (
-        "○ Edit · pending\n  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
+        "✗ Edit · failed\n  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
     )
 
 
 def test_a_unified_diff_that_says_something_else_does_not_replace_the_change():
     raw_input = {"fileName": "/project/notes.txt", "diff": GIT_DIFF}
-    shown = plain(title="Edit", kind="edit", raw_input=raw_input, content=(Diff("/project/notes.txt", "a\n", "b\n"),))
+    diff = (Diff("/project/notes.txt", "a\n", "b\n"),)
+    shown = plain(title="Edit", kind="edit", status="failed", raw_input=raw_input, content=diff)
     assert "  -a\n  +b" in shown
-
-
-@pytest.mark.parametrize(("tool", "status", "is_folded"), [
-    ("run_cell", "completed", True), ("run_cell", "failed", False), ("run_python", "completed", False)
-])  # fmt: skip
-def test_what_ran_in_a_cell_is_folded_where_it_can_be_seen_in_the_cell(tool, status, is_folded):
-    source = (TextBlock("```python\nx = 1\nx\n```"),)
-    ours = {"call_id": "copilot-kernel-notebook-1", "name": f"mcp__notebook__{tool}", "content": source}
-    shown = render(replace(call(title="Run cell 2", status=status), **ours))["text/html"]
-    assert ("source 2 lines · … x" in text_of(shown)) == ("<details>" in shown) == is_folded
-    assert "x = 1" in text_of(shown)
 
 
 def test_what_a_tool_was_given_is_folded_json():
     shown = html(title="Search", name="search", raw_input={"query": "<x>"})
-    assert text_of(shown.partition("<details>")[2]) == 'input{\n  "query": "<x>"\n}'
+    assert text_of(shown.partition("</summary>")[2]) == 'input{\n  "query": "<x>"\n}'
 
 
 def test_what_is_said_already_is_not_said_again():
     raw_input = {"command": "ls", "description": "List it", "path": "/project/a", "nothing": None}
-    assert plain(title="List it", raw_input=raw_input) == "○ List it · a · pending\n  $ ls"
+    assert plain(title="List it", raw_input=raw_input) == "○ $ ls · List it · a · pending"
 
 
 def test_a_very_long_title_is_folded():

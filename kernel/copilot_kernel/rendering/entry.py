@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from ..acp.messages import Speaker
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
@@ -31,7 +32,7 @@ from .markup import (
 from .output import shortened
 from .plain import clean, one_line, visible_line, visible_text
 from .raw import as_json
-from .tool_call import render_tool_call
+from .tool_call import is_lookup, lookups_summary, render_tool_call
 
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
@@ -54,13 +55,34 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
 
 
 def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
-    """Several entries in one bundle, one below the other; images become part of the HTML."""
+    """Several entries in one bundle, one below the other; images become part of the HTML.
+
+    Calls in a row that only read or search, with the thoughts between them, are folded into one line of the HTML.
+    """
     html, text = [], []
-    for entry in entries:
-        rendered = render(entry, cwd)
-        html.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
-        text.append(rendered["text/plain"])
+    for part in _parts(list(entries)):
+        bodies = []
+        for entry in part:
+            rendered = render(entry, cwd)
+            bodies.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
+            text.append(rendered["text/plain"])
+        calls = [entry for entry in part if isinstance(entry, ToolCall)]
+        html.append(card(fold(escape(lookups_summary(calls)), lines(bodies))) if len(part) > 1 else bodies[0])
     return bundle(lines(html), lines(text))
+
+
+def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Each entry for itself, or several lookups with the thoughts between them."""
+    while entries:
+        lookups = [index for index, entry in enumerate(takewhile(_is_quiet, entries)) if isinstance(entry, ToolCall)]
+        size = lookups[-1] + 1 if len(lookups) > 1 and lookups[0] == 0 else 1
+        yield entries[:size]
+        entries = entries[size:]
+
+
+def _is_quiet(entry: Entry) -> bool:
+    is_thought = isinstance(entry, Message) and entry.speaker == "thought"
+    return is_thought or (isinstance(entry, ToolCall) and is_lookup(entry))
 
 
 def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundle:

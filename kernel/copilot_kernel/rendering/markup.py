@@ -30,6 +30,7 @@ PRE = (
 )
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
+INDENT = ";margin-left:20px"
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid"
 
 
@@ -60,14 +61,15 @@ def pre(body: str, style: str = "", name: str = "") -> str:
     return f'<pre style="{PRE}{";" + style if style else ""}"{region}>{first}{body}</pre>'
 
 
-def fold(summary: str, body: str) -> str:
+def fold(summary: str, body: str, *, is_open: bool = False) -> str:
     """HTML `body` that the reader opens; `summary` is HTML too."""
-    return f'<details><summary style="cursor:pointer">{summary}</summary>{body}</details>'
+    opened = " open" if is_open else ""
+    return f'<details{opened}><summary style="cursor:pointer">{summary}</summary>{body}</details>'
 
 
-def card(body: str, colour: str = LINE, name: str = "") -> str:
-    """HTML `body` as a block in which MathJax finds no formulas. `name` is an additional class."""
-    return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}">{body}</div>'
+def card(body: str, colour: str = LINE, name: str = "", style: str = "") -> str:
+    """HTML `body` as a block in which MathJax finds no formulas. `name` is an additional class, `style` our own."""
+    return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}{style}">{body}</div>'
 
 
 def without_buttons(body: str) -> str:

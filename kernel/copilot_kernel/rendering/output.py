@@ -42,14 +42,22 @@ def shortened(text: str, max_chars: int = MAX_CHARS) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
 
 
-def output_html(text: str, short: int = SHORT, name: str = "output") -> str:
-    """Terminal text as HTML; beyond `short` lines folded, with the last one in the summary, after `name`."""
+def output_html(text: str, name: str = "output", tail: int = 0) -> str:
+    """Terminal text as HTML; beyond `SHORT` lines folded, with the last one in the summary after `name`, or below.
+
+    `tail`: so many of the last lines stay in view below the fold.
+    """
     text = text.rstrip("\n")
     if not text.strip():
         return ""
     count = text.count("\n") + 1
     body = pre(ansi_html(shortened(text)))
-    return body if count <= short else fold(f"{name} {muted(_line_count(count))}{_last_line(text)}", body)
+    if count <= SHORT:
+        return body
+    summary = f"{name} {muted(_line_count(count))}"
+    if not tail:
+        return fold(f"{summary}{_last_line(text)}", body)
+    return fold(summary, body) + pre(ansi_html("\n".join(shortened(text).split("\n")[-tail:])))
 
 
 def output_text(text: str, long: int = LONG) -> str:

@@ -33,6 +33,11 @@ def as_json(value: Any) -> str:
         return f"({type(value).__name__} that cannot be written as JSON)"
 
 
+def is_of_sub_agent(call: ToolCall) -> bool:
+    """Whether GitHub Copilot marks it as an action of an agent that it started for a task."""
+    return bool(member(call.meta.get("github.com/copilot"), "agentId"))
+
+
 def unified_diff(raw: Any) -> str:
     """The unified diff in `raw`; empty if there is none."""
     texts = (value for name in _DIFF_NAMES if isinstance(value := member(raw, name), str))

@@ -1,9 +1,13 @@
-"""A tool call: one line that says what and how it went; its command, changes and output beneath."""
+"""A tool call: one line that says what and how it went, and that opens: command, changes, input and output.
+
+Only a call that failed is open from the start. As plain text it is that line alone, with everything if it failed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Any
@@ -13,13 +17,14 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, between, between_cells, diff_html, diff_text, parse_unified, remarks
+from .diff import Change, amount, between, between_cells, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
 from .markup import (
     AMBER,
     BLUE,
     GREEN,
     GREY,
+    INDENT,
     LINE,
     RED,
     Bundle,
@@ -33,14 +38,15 @@ from .markup import (
     muted,
     named,
     pre,
-    row,
 )
-from .output import LONG, SHORT, output_end, output_html, output_text
+from .output import SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
 from .subject import is_of_notebook, unfenced
 
-# Their output is for the agent: folded even when it is short.
-_QUIET_KINDS = frozenset({"read", "search", "fetch"})
+_LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
+"""Kinds whose output is for the agent, and how several are counted."""
+FAILED_TAIL = 5
+"""Lines of long output in view, of a call that failed or still runs."""
 # How GitHub Copilot calls our tools; what they change and run is shown in the notebook.
 _NOTEBOOK_TOOLS = "notebook-"
 # What it runs is in no cell.
@@ -104,10 +110,11 @@ class _CallView:
         output, title, commands = output_of(call), unbroken(call.best_title), inputs.commands(call.raw_input)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
-        self.title = title or unbroken(call.name) or unbroken(call.kind) or "tool call"
-        self.title_is_command = commands == (call.best_title,) == (title,)
-        # Without the one that is the title.
-        self.commands = () if self.title_is_command else commands
+        self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
+        # The only command, if it is one line: it stands in the place of the title.
+        self.command = commands[0] if len(commands) == 1 and _is_line(commands[0]) else ""
+        self.title_is_command = self.command == call.best_title == title != ""
+        self.commands = () if self.command else commands
         self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
         self.words = [_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
@@ -117,10 +124,13 @@ class _CallView:
         self.names_change = len(self.changes) == 1 and is_named
         is_for_notebook = call.best_title.startswith(_NOTEBOOK_TOOLS)
         is_shown_elsewhere = is_for_notebook or (self.is_ours and call.name != _RUN_PYTHON)
-        self.is_quiet = (is_shown_elsewhere or call.kind in _QUIET_KINDS) and call.status == "completed"
+        self.is_quiet = (is_shown_elsewhere or call.kind in _LOOKUPS) and call.status == "completed"
         # The input, if it is short enough to stand beside the title.
         self.arguments = _arguments(call.raw_input) if is_for_notebook else ""
         self.look = _look(call, self.exit_code)
+        self.is_done, has_failed = self.look.colour == GREEN, self.look.colour == RED and call.status != "rejected"
+        # What runs shows its output as it comes.
+        self.is_open = has_failed or (call.status == "in_progress" and bool(self.output))
         # Nothing if the status says it already.
         decision = unbroken(call.decision)
         self.decision = "" if self.look.words == decision else decision
@@ -147,15 +157,37 @@ class _CallView:
 def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
-    html = card(lines((_headline(view), *_details(view))), view.warning if view.is_accused else view.look.edge)
-    return bundle(html, lines(_plain(view)))
+    headline, details = _headline(view), lines(_details(view))
+    opened = fold(headline, details, is_open=view.is_open) if details else f"<div>{headline}</div>"
+    shown = lines((opened, *map(attachment_html, _attachments(call))))
+    edge = view.warning if view.is_accused else view.look.edge
+    style = INDENT if raw.is_of_sub_agent(call) else ""
+    return bundle(card(shown, edge, style=style), lines(_plain(view)))
+
+
+def is_lookup(call: ToolCall) -> bool:
+    """A call that only reads or searches, and about which nothing more is to be said: several are shown as one."""
+    is_quiet = call.status in ("pending", "in_progress", "completed") and not call.decision and call.unasked is None
+    return is_quiet and call.kind in _LOOKUPS and not _attachments(call) and not raw.is_of_sub_agent(call)
+
+
+def lookups_summary(calls: Sequence[ToolCall]) -> str:
+    """Such as "Read 7 files, searched 3 times"; the one that runs is named."""
+    kinds = Counter(call.kind for call in calls)
+    counted = (words.format(count, "s" * (count > 1)) for kind, words in _LOOKUPS.items() if (count := kinds[kind]))
+    done = ", ".join(counted)
+    last = calls[-1]
+    running = "" if last.status == "completed" else f" · ◐ {visible_line(last.best_title or last.name)}"
+    return f"{done[0].upper()}{done[1:]}{running}"
 
 
 def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
     """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
     view = _CallView(call, cwd)
     title = visible_line(view.title)
-    commands = (f"$ {command}" for command in map(visible_line, view.commands) if command not in title)
+    commands = (
+        f"$ {command}" for command in map(visible_line, inputs.commands(call.raw_input)) if command not in title
+    )
     places = (_place(location, cwd) for location in view.unnamed_places())
     changed = (path for path, _ in view.changes if path not in view.words)
     names = (title, *commands, *map(visible_line, (*places, *changed)))
@@ -224,6 +256,14 @@ def _shown_path(path: str, cwd: str) -> str:
     return path[len(inside) :] if cwd and path.startswith(inside) and normpath(path) == path else path
 
 
+def _is_line(command: str) -> bool:
+    return "\n" not in command.strip() and len(command) <= _MAX_TITLE_CHARS
+
+
+def _with_shown_paths(title: str, cwd: str) -> str:
+    return _WORDS.sub(lambda word: _shown_path(word[0], cwd), title)
+
+
 def _place(location: Location, cwd: str) -> str:
     path = _shown_path(location.path, cwd)
     return f"{path}:{location.line}" if location.line is not None else path
@@ -236,9 +276,10 @@ def _headline(view: _CallView) -> str:
         named(_place(location, view.cwd), grey, visible_line(location.path)) for location in view.unnamed_places()
     )
     change = remarks(view.changes[0][1]) if view.names_change else ""
-    status = named(f"{view.look.mark} {view.look.words}", f"color:{view.look.colour}")
+    mark = f"{view.look.mark} {view.look.words}" if not view.is_done else "✓" if view.exit_code == 0 else ""
+    status = named(mark, f"color:{view.look.colour}")
     unasked = named(view.unasked, f"color:{view.warning}" if view.is_accused else grey)
-    return row(
+    parts = (
         icon,
         _title_html(view),
         named(view.arguments, grey),
@@ -248,12 +289,13 @@ def _headline(view: _CallView) -> str:
         unasked,
         named(view.decision, grey),
     )
+    return " ".join(filter(None, parts))
 
 
 def _title_html(view: _CallView) -> str:
-    if view.title_is_command:
-        return code(f"$ {view.title}")
     title = view.title
+    if view.command:
+        return " ".join(filter(None, (code(f"$ {view.command}"), "" if view.title_is_command else muted(title))))
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
     parts = enumerate(_CODE.split(title))
@@ -262,39 +304,44 @@ def _title_html(view: _CallView) -> str:
 
 def _details(view: _CallView) -> Iterator[str]:
     call = view.call
-    if len(view.title) > _MAX_TITLE_CHARS and not view.title_is_command and call.best_title not in view.commands:
+    if len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
         yield fold(muted("whole title"), pre(exposed(call.best_title)))
     yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
     yield from (diff_html(change, path, view.names_change) for path, change in view.changes)
     if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
-    yield from map(attachment_html, _attachments(call))
     if not view.arguments and (shown := _input(call)):
         yield fold(muted("input"), pre(exposed(shown)))
-    name = "source" if view.is_ours else "output"
-    yield output_html(view.output, short=0 if view.is_quiet else SHORT, name=name)
+    yield output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if view.is_open else 0)
 
 
 def _plain(view: _CallView) -> Iterator[str]:
+    """One line, with the commands and files that it does not name; of a call that failed or still runs, everything."""
     call = view.call
     places = (visible_line(_place(location, view.cwd)) for location in view.unnamed_places())
-    title = visible_text(f"$ {view.title}" if view.title_is_command else view.title)
     facts = (
-        title,
+        f"$ {visible_text(view.command)}" if view.command else "",
+        "" if view.title_is_command else visible_text(view.title),
         visible_line(view.arguments),
         *places,
-        visible_text(view.look.words),
+        amount(view.changes[0][1]) if view.names_change else "",
+        "" if view.is_done else visible_text(view.look.words),
         visible_line(view.unasked),
         visible_text(view.decision),
     )
     yield f"{view.look.mark} {' · '.join(filter(None, facts))}"
+    yield from (_indented(attachment_text(part)) for part in _attachments(call))
+    if not view.is_open:
+        yield from (_indented(f"$ {visible_line(command)}") for command in view.commands)
+        if not view.names_change:
+            yield from (_indented(f"{visible_line(path)} {amount(change)}") for path, change in view.changes)
+        return
     yield from (_indented(f"$ {visible_text(command)}") for command in view.commands)
     yield from (_indented(diff_text(change, path)) for path, change in view.changes)
     if not view.changes:
         yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
-    yield from (_indented(attachment_text(part)) for part in _attachments(call))
     yield _indented("" if view.arguments else output_text(_input(call), SHORT))
-    yield _indented(output_text(view.output, SHORT if view.is_quiet else LONG))
+    yield _indented(output_text(view.output))
 
 
 def _attachments(call: ToolCall) -> list[Block]:
