@@ -56,7 +56,7 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
         "Copilot · scripted",
     ]
     assert plain(cells[3]) == [
-        "✗ Run a command · exit 3 · Allowed (you)\n  $ echo counted; exit 3\n  counted",
+        "✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted",
         "It ended.",
         "Copilot · scripted",
     ]
@@ -109,7 +109,7 @@ def test_the_agent_replays_the_conversation(program, store, tmp_path):
     [cell] = notebook.cells
     assert cell.source == prompt
     assert plain(cell)[0] == "First."
-    assert all(part in plain(cell)[1] for part in ("✓ Edit", "-old", "+new"))
+    assert all(part in plain(cell)[1] for part in ("✓ Edit", "+1 −1"))
     expected = notebook.metadata.copilot_kernel
     assert (expected.source, expected.session_id, expected.cwd) == ("replay", session, str(tmp_path))
 

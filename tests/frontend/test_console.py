@@ -36,7 +36,7 @@ def test_a_tool_call_is_printed_once_when_it_is_over() -> None:
     for _ in range(2):
         sheet.put(call(1, "completed"))
     loop.pass_time(1.0)
-    assert cell.printed == "✓ Step 1 · done\n"
+    assert cell.printed == "✓ Step 1\n"
 
 
 def test_whatever_follows_text_begins_on_a_new_line() -> None:
@@ -48,7 +48,7 @@ def test_whatever_follows_text_begins_on_a_new_line() -> None:
     sheet.put(said(5, "One"))
     sheet.put(said(6, "Two"))
     sheet.settle()
-    assert cell.printed == "Let me see.\n✓ Step 2 · done\nGood.\n✓ Step 4 · done\nOne\nTwo"
+    assert cell.printed == "Let me see.\n✓ Step 2\nGood.\n✓ Step 4\nOne\nTwo"
 
 
 def test_thoughts_and_plans_are_printed_when_something_else_begins() -> None:
@@ -77,4 +77,4 @@ def test_a_question_is_printed_below_what_was_said() -> None:
     close = sheet.open_question(2, OpenQuestion({"text/plain": "May it?"}, lambda: None))
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="Allowed: Allow once (you)"))
-    assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · done · Allowed: Allow once (you)\n"
+    assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · Allowed: Allow once (you)\n"

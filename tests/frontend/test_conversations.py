@@ -321,7 +321,7 @@ def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder_and_remembers_
     project.mkdir()
     named = {"KERNEL_WORKING_DIR": str(project), "JPY_SESSION_NAME": "/elsewhere/book.ipynb"}
     gateway = {"KERNEL_GATEWAY": "1", "COPILOT_KERNEL_CWD": "", **named}
-    cells = ("demo: unasked pwd", "demo: remember", "demo: remember")
+    cells = ("demo: unasked pwd; false", "demo: remember", "demo: remember")
     users = ("alice", "bob", "alice")
     mine, his, again = (
         lives(tmp_path, cell, **gateway, KERNEL_USERNAME=user)[0].text for cell, user in zip(cells, users, strict=True)

@@ -177,7 +177,7 @@ def test_buttons_are_told_before_what_stands_above_them_moves_them() -> None:
         sheet.put(below_or_as_high)
         loop.pass_time(LONG_AGO)
     assert shifted == []
-    sheet.put(call(1, title="Above", raw_output="one\ntwo\nthree"))
+    sheet.put(call(1, "failed", title="Above", raw_output="one\ntwo\nthree"))
     loop.pass_time(LONG_AGO)
     assert shifted == [len(cell.sent) - 1]
     close(notice(-1, "Allowed"))

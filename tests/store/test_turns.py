@@ -17,14 +17,14 @@ RECORDING = Path(__file__).with_name("data") / "events.jsonl"
 
 EDIT = [
     "I read.",
-    "✓ Viewing /project/notes.txt · done\n  one\n  two\n  three",
-    "✓ Editing /project/notes.txt · done · Allowed (you)\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
-    "  @@ -1,4 +1,4 @@\n   one\n  -two\n  +TWO\n   three\n   ",
+    "✓ Viewing /project/notes.txt\n  one\n  two\n  three",
+    "✓ Editing /project/notes.txt · +1 −1 · Allowed (you)\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
+    "  @@ -1,4 +1,4 @@\n   one\n  -two\n  +TWO\n   three\n   \n  File /project/notes.txt updated with changes.",
     "Changed.",
 ]
-SHELL = ["✗ Run a command · exit 3 · Allowed (you)\n  $ echo counted; exit 3\n  counted", "It ended."]
+SHELL = ["✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted", "It ended."]
 REJECTED = [
-    "⊘ Editing /project/notes.txt · Rejected (you)\n  (line numbers of the excerpt)\n"
+    "⊘ Editing /project/notes.txt · +1 −1 · Rejected (you)\n  (line numbers of the excerpt)\n"
     "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1 +1 @@\n  -three\n  +THREE"
 ]
 
@@ -48,11 +48,11 @@ def test_a_recorded_session_reads_as_it_was():
 def test_a_sub_agent_s_words_are_thoughts_and_what_it_did_stands_beside_them():
     handed, task, *own, done, compacted = shown([*turns(RECORDING)][7])
     assert (handed, done) == ("I hand it over.", "It is done.")
-    assert task.startswith("✓ Look at the notes · done\n")
+    assert task.startswith("✓ Look at the notes\n")
     assert task.endswith("\n  Three lines.")
     assert own == [
         "Thinking:\n  I look.",
-        "✓ Viewing /project/notes.txt · done\n  one\n  TWO\n  three",
+        "✓ Viewing /project/notes.txt\n  one\n  TWO\n  three",
         "Thinking:\n  Three lines.",
     ]
     assert compacted.startswith("ℹ Context compacted\n")
@@ -92,7 +92,7 @@ def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path)
 
     log = [asked("go"), *call("one"), *call("two", agentId="a"), *call("three", agentId="b")]
     [found] = turns(write(tmp_path / "log", log))
-    assert shown(found) == ["✓ one · done\n  one", "✓ two · done\n  two", "✓ three · done\n  three"]
+    assert shown(found) == ["✓ one\n  one", "✓ two\n  two", "✓ three\n  three"]
 
 
 def test_words_before_the_first_prompt_are_left_out_and_warnings_are_not(tmp_path):
@@ -136,7 +136,7 @@ def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
     log = [asked("go"), ("tool.execution_start", {"toolCallId": "c", "toolName": "x"}), done]
     [found] = turns(write(tmp_path / "log", log))
     kept = "a" * 10 + "\n  … 1,980 characters not shown …\n  " + "z" * 10
-    assert shown(found) == [f"✓ x · done\n  {kept}"]
+    assert shown(found) == [f"✓ x\n  {kept}"]
 
 
 def test_a_turn_that_used_up_its_budget_keeps_less_and_the_next_one_begins_anew(tmp_path, monkeypatch):
@@ -159,7 +159,7 @@ def test_entries_beyond_the_most_are_counted(tmp_path, monkeypatch):
         )
     ]
     [found] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
-    assert shown(found) == ["✓ a · done\n  a", "✓ b · done\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
+    assert shown(found) == ["✓ a\n  a", "✓ b\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
 
 
 def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypatch):
@@ -199,35 +199,35 @@ DIFF = "\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -7,1 +7,1 @@\n-old\n+new\n"
 TOOLS = {
     "a shell command": ([start("bash", command="ls", description="List"),
         end("a\n<shellId: 0 completed with exit code 0>")],
-        "✓ List · done\n  $ ls\n  a"),
+        "✓ $ ls · List\n  a"),
     "an exit code apart": ([start("bash", command="x"), end("no", shellExecution={"exitCode": 2})],
-        "✗ bash · exit 2\n  $ x\n  no"),
+        "✗ $ x · exit 2\n  no"),
     "an edit with its line numbers": ([start("edit", path="x", old_str="old", new_str="new"),
         end("ok", result={"content": "ok", "detailedContent": DIFF})],
-        "✓ Editing x · done\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new"),
+        "✓ Editing x · +1 −1\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new\n  ok"),
     "a new file": ([start("create", path="n", file_text="a\nb\n"), end("ok")],
-        "✓ Creating n · done\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b"),
+        "✓ Creating n · +2\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b\n  ok"),
     "an edit known only from its result": ([start("apply_patch", input="*** Begin Patch"),
         end("ok", result={"content": "Patched.", "detailedContent": DIFF})],
-        "✓ apply_patch · done\n  --- a file\n  +++ a file\n  @@ -7 +7 @@\n  -old\n  +new\n"
+        "✓ apply_patch\n  --- a file\n  +++ a file\n  @@ -7 +7 @@\n  -old\n  +new\n"
         '  {\n    "input": "*** Begin Patch"\n  }\n  Patched.'),
     "an MCP tool": ([("tool.execution_start", {"toolCallId": "c", "toolName": "gh-list", "mcpServerName": "gh",
-        "mcpToolName": "list"}), end("[]")], "✓ gh: list · done\n  []"),
+        "mcpToolName": "list"}), end("[]")], "✓ gh: list\n  []"),
     "a failure": ([start("web_fetch", url="u"), failed("no network")],
         '✗ web_fetch · failed\n  {\n    "url": "u"\n  }\n  no network'),
     "a refusal": ([start("bash", command="rm x"), failed("The user rejected it.", "rejected")],
-        "⊘ bash · Rejected\n  $ rm x\n  The user rejected it."),
+        "⊘ $ rm x · Rejected\n  The user rejected it."),
     "progress": ([start("x"), ("tool.execution_progress", {"toolCallId": "c", "progressMessage": "half"})],
         "■ x · cancelled\n  half"),
     "output so far": ([start("bash", command="m"),
         ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1"}),
         ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1\n2"})],
-        "■ bash · cancelled\n  $ m\n  1\n  2"),
+        "■ $ m · cancelled\n  1\n  2"),
     "output that became whole": ([start("bash", command="m"),
         ("tool.execution_partial_result", {"toolCallId": "c", "partialOutput": "1"}), end("1\n2")],
-        "✓ bash · done\n  $ m\n  1\n  2"),
+        "✓ $ m\n  1\n  2"),
     "a tool that the user called": ([("tool.user_requested", {"toolCallId": "c", "toolName": "bash",
-        "arguments": {"command": "pwd"}}), end("/p")], "✓ bash · done\n  $ pwd\n  /p"),
+        "arguments": {"command": "pwd"}}), end("/p")], "✓ $ pwd\n  /p"),
 }  # fmt: skip
 
 
@@ -247,13 +247,13 @@ def answer(kind, source="human_response"):
 
 
 @pytest.mark.parametrize(("decision", "ended", "line"), [
-    (answer("approved"), end("a"), "✓ bash · done · Allowed (you)"),
-    (answer("approved-for-session"), end("a"), "✓ bash · done · Allowed from then on (you)"),
-    (answer("approved", "host_policy"), end("a"), "✓ bash · done · Allowed (by a rule)"),
-    (answer("denied-interactively-by-user"), failed("no", "rejected"), "⊘ bash · Rejected (you)"),
-    (answer("denied-by-rules", ""), failed("no", "denied"), "⊘ bash · Rejected"),
-    (answer("cancelled", ""), failed("no"), "■ bash · Cancelled"),
-    (answer("something-new"), end("a"), "✓ bash · done"),
+    (answer("approved"), end("a"), "✓ $ ls · Allowed (you)"),
+    (answer("approved-for-session"), end("a"), "✓ $ ls · Allowed from then on (you)"),
+    (answer("approved", "host_policy"), end("a"), "✓ $ ls · Allowed (by a rule)"),
+    (answer("denied-interactively-by-user"), failed("no", "rejected"), "⊘ $ ls · Rejected (you)"),
+    (answer("denied-by-rules", ""), failed("no", "denied"), "⊘ $ ls · Rejected"),
+    (answer("cancelled", ""), failed("no"), "■ $ ls · Cancelled"),
+    (answer("something-new"), end("a"), "✓ $ ls"),
 ])  # fmt: skip
 def test_a_decision_stands_beside_its_call(tmp_path, decision, ended, line):
     [text] = entries(tmp_path, start("bash", command="ls"), decision, ended)

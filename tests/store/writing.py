@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from copilot_kernel.conversation.model import Entry, ToolCall
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.store.turns import PastTurn
 
@@ -38,4 +40,13 @@ def answered(text: str, name: str = "", **more: Any) -> Event:
 
 def shown(past: PastTurn) -> list[str]:
     """What a reader of the turn sees, without the prompt."""
-    return [render(entry)["text/plain"] for entry in past.conversation.entries[1:]]
+    return [_whole(entry) for entry in past.conversation.entries[1:]]
+
+
+def _whole(entry: Entry) -> str:
+    """As plain text; of a call also what is folded in the HTML, which a call that failed shows."""
+    head = render(entry)["text/plain"]
+    if not isinstance(entry, ToolCall):
+        return head
+    whole = render(replace(entry, status="failed"))["text/plain"]
+    return "\n".join((head.partition("\n")[0], *whole.split("\n")[1:]))

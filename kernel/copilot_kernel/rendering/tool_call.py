@@ -113,7 +113,8 @@ class _CallView:
         self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
         # The only command, if it is one line: it stands in the place of the title.
         self.command = commands[0] if len(commands) == 1 and _is_line(commands[0]) else ""
-        self.title_is_command = self.command == call.best_title == title != ""
+        # The title says nothing beside it.
+        self.title_is_command = bool(self.command) and title in (self.command, call.name, call.kind, "")
         self.commands = () if self.command else commands
         self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
