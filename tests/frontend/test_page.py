@@ -227,6 +227,15 @@ def test_a_status_after_an_early_answer_stands_below_until_something_new_takes_i
     assert cell.outputs == [group(call(1)), text("So.")]
 
 
+def test_below_a_question_no_status_says_that_it_waits() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "waiting"))
+    for words in ("Starting", "? Waiting for you · 1 question below"):
+        sheet.status(words)
+        loop.pass_time(LONG_AGO)
+    assert cell.outputs == [group(call(1, "waiting")), BLANK]
+
+
 def test_a_turn_that_answers_at_once_shows_no_status() -> None:
     sheet, cell, loop = page()
     sheet.status("Starting")

@@ -37,8 +37,8 @@ def test_the_first_line_says_what_and_how_it_went(fields, words):
 
 def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
     bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
-    assert bundle["text/plain"] == "✓ Look · ⚠ ran without asking"
-    assert f'color:{AMBER}">⚠ ran without asking</span>' in bundle["text/html"]
+    assert bundle["text/plain"] == "✓ Look · ⚠ not asked"
+    assert f'color:{AMBER}" title="ran without asking">⚠ not asked</span>' in bundle["text/html"]
     assert f"border-left:3px solid {AMBER}" in bundle["text/html"]
 
 

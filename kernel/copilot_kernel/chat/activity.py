@@ -8,6 +8,7 @@ from typing import NamedTuple
 import anyio
 
 from ..conversation.model import Conversation, Entry, Message, Plan, ToolCall
+from ..rendering.entry import ASKING
 from ..rendering.plain import visible_line
 
 STARTING = "◐ Starting the agent…"
@@ -64,7 +65,7 @@ class ActivityLine:
     def _current(self) -> str:
         if count := self._questions():
             self.beat()
-            return f"? Waiting for you · {count} question{'s' * (count > 1)} below"
+            return f"{ASKING} Waiting for you · {count} question{'s' * (count > 1)} below"
         now, conversation = self._clock(), self._conversation()
         entries = conversation.of_turn(conversation.turn)
         silent = now - self._heard_at

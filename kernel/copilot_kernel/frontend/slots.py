@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
+from ..rendering.entry import ASKING
 from ..rendering.markup import Bundle
 from .slot_items import Item, Status, Stream
 
@@ -148,10 +149,15 @@ class Slots:
                 slot.stop_asking()
 
     def show_status(self, words: str) -> None:
-        """Say what the turn is doing, on top or below everything else; nothing without words."""
+        """Say what the turn is doing, on top or below everything else; nothing without words.
+
+        Below a question nobody has to be told of it.
+        """
         if words and not self._slots:
             self._header = Slot(alone=True)
             self._slots.append(self._header)
+        elif self._header is None and words.startswith(ASKING):
+            words = ""
         elif words and not self._header:
             self._status = self._status or self.free()
         if slot := self._header or self._status:

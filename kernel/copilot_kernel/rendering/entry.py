@@ -34,6 +34,8 @@ from .plain import clean, one_line, visible_line, visible_text
 from .raw import as_json
 from .tool_call import is_lookup, lookups_summary, render_tool_call
 
+ASKING = "?"
+"""What a status that waits for the user begins with."""
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
 _BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
@@ -120,15 +122,16 @@ def render_notice(notice: Notice) -> Bundle:
 
 def render_status(words: str) -> Bundle:
     """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
-    line = span(words, f"color:{AMBER};font-weight:bold") if words.startswith("?") else muted(words)
+    line = span(words, f"color:{AMBER};font-weight:bold") if words.startswith(ASKING) else muted(words)
     return bundle(row(line), one_line(words))
 
 
 def render_plan(plan: Plan) -> Bundle:
-    """One line for each step; only a high priority is mentioned."""
+    """One line for each step, folded when all are done; only a high priority is mentioned."""
     done = sum(entry.status == "completed" for entry in plan.entries)
     count = f"{done} of {len(plan.entries)} done" if plan.entries else "empty"
-    html = row(span("Plan", "font-weight:bold"), muted(count), escape(plan.description))
+    head = " ".join(filter(None, (span("Plan", "font-weight:bold"), muted(count), escape(plan.description))))
+    html = ""
     text = [" ".join(filter(None, (f"Plan ({count})", one_line(plan.description))))]
     for step in plan.entries:
         box, colour = _BOXES.get(step.status, ("☐", GREY))
@@ -137,4 +140,5 @@ def render_plan(plan: Plan) -> Bundle:
         high = span("high priority", f"color:{AMBER}") if step.priority == "high" else ""
         html += row(f'<span style="color:{colour}" title="{status}" aria-label="{status}">{box}</span>', words, high)
         text.append(f"{box} {one_line(step.content)}{' (high priority)' * (step.priority == 'high')}")
-    return bundle(card(html), lines(text))
+    is_done = done == len(plan.entries) > 0
+    return bundle(card(fold(head, html) if is_done else f"<div>{head}</div>{html}"), lines(text))

@@ -52,6 +52,7 @@ _NOTEBOOK_TOOLS = "notebook-"
 # What it runs is in no cell.
 _RUN_PYTHON = "mcp__notebook__run_python"
 _MAX_ARGUMENTS_CHARS = 80
+_UNASKED = "without asking"
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
 _WORDS = re.compile(r"[^\s`'\":,()]+")
@@ -137,8 +138,11 @@ class _CallView:
         self.decision = "" if self.look.words == decision else decision
         # It went on without a question, and nothing of the user's covers it.
         self.is_accused = call.unasked is not None and not call.unasked.covered
-        unasked = call.unasked.words if call.unasked else ""
-        self.unasked = f"⚠ {unasked}" if self.is_accused else unasked
+        self.unasked_why = call.unasked.words if call.unasked else ""
+        self.unasked = self.unasked_why
+        if self.is_accused:
+            is_usual = self.unasked_why.endswith(_UNASKED) and not self.decision
+            self.unasked = f"⚠ {'not asked' if is_usual else self.unasked_why}"
         # Red is for what was refused or has failed.
         self.warning = RED if self.decision else AMBER
 
@@ -279,7 +283,7 @@ def _headline(view: _CallView) -> str:
     change = remarks(view.changes[0][1]) if view.names_change else ""
     mark = f"{view.look.mark} {view.look.words}" if not view.is_done else "✓" if view.exit_code == 0 else ""
     status = named(mark, f"color:{view.look.colour}")
-    unasked = named(view.unasked, f"color:{view.warning}" if view.is_accused else grey)
+    unasked = named(view.unasked, f"color:{view.warning}" if view.is_accused else grey, view.unasked_why)
     parts = (
         icon,
         _title_html(view),
