@@ -214,7 +214,7 @@ def test_a_passing_line_is_taken_away_when_what_stands_above_it_goes_on() -> Non
     nothing = {"text/plain": "", "text/html": ""}
     assert cell.outputs == [text("One more"), nothing]
     sheet.settle()
-    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    sheet.add({"text/plain": "the end"}, {})
     assert cell.outputs == [text("One more"), {"text/plain": "the end"}]
 
 
