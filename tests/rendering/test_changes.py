@@ -53,6 +53,7 @@ def net(*calls: ToolCall) -> list[tuple[str, str, int, int]]:
     pytest.param([edit("", "a\n"), edit(None, "b\nc\n")], ("new", 2, 0), id="new, written twice"),
     pytest.param([edit(None, "")], ("new", 0, 0), id="new and empty"),
     pytest.param([edit("a\nb\n", "", kind="delete")], ("deleted", 0, 2), id="deleted"),
+    pytest.param([edit("a\n", "A\n"), edit("A\nb\n", "", kind="delete")], ("deleted", 0, 2), id="edited and deleted"),
     pytest.param([call(kind="delete", raw_input={"path": PATH})], ("deleted", 0, 0), id="deleted, not shown"),
     pytest.param([edit("a\n", "", kind="delete"), edit(None, "b\n")], ("changed", 1, 1), id="deleted and written"),
     pytest.param([call(kind="move", raw_input={"path": PATH})], ("moved", 0, 0), id="moved"),

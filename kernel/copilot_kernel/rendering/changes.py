@@ -127,13 +127,17 @@ def _edits(call: ToolCall) -> Iterable[tuple[str, _Edit]]:
     """With the path of each."""
     diffs, what = [part for part in call.content if isinstance(part, Diff)], _KINDS.get(call.kind)
     if diffs:
-        fate = what if what == "deleted" else None
-        edited: What = "changed"
-        return [(d.path, _Edit(fate or (edited if d.old_text else "new"), d.old_text, d.new_text)) for d in diffs]
+        return [(diff.path, _Edit(_what(call, diff), diff.old_text, diff.new_text)) for diff in diffs]
     paths = inputs.paths(call) or tuple(inputs.patched(call))
     if len(paths) == 1 and (change := parse_unified(raw.unified_diff(call.raw_input))):
         return [(paths[0], _Edit(_FATES.get(change.what, "changed"), change=change))]
     return [(path, _Edit(what)) for path in paths] if what else []
+
+
+def _what(call: ToolCall, diff: Diff) -> What:
+    if call.kind == "delete":
+        return "deleted"
+    return "changed" if diff.old_text else "new"
 
 
 @dataclass(slots=True)
@@ -159,7 +163,7 @@ class _File:
                 apart.insert(0, earlier)
             else:
                 edit = joined
-        self.edits = [*apart, edit]
+        self.edits = [edit] if edit.what == "deleted" else [*apart, edit]
 
     def change(self, path: str) -> FileChange | None:
         """The net change; None if there is none."""

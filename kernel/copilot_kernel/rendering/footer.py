@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from .changes import Command, FileChange, TurnChanges, line_counts
 from .diff import diff_html
-from .markup import AMBER, BLUE, GREY, NO_MATHS, RED, Bundle, bundle, escape, fold, lines, muted, named, row, span
+from .markup import AMBER, BLUE, GREY, NO_MATHS, RED, Bundle, bundle, escape, exposed, fold, lines, muted, row, span
 from .plain import one_line, visible_line
 
 MAX_REVIEWED_LINES = 2_000
@@ -149,7 +149,7 @@ def _changes_html(files: Sequence[FileChange]) -> str:
 
 
 def _name(file: FileChange) -> str:
-    return " ".join(filter(None, (named(file.path, "font-weight:bold"), muted(file.words))))
+    return " ".join(filter(None, (exposed(file.path), muted(file.words))))
 
 
 def _review(files: Sequence[FileChange]) -> Iterator[str]:
