@@ -85,5 +85,5 @@ def keep(outputs: dict[Any, str], message: dict[str, Any]) -> None:
     kind, content = message["msg_type"], message["content"]
     if kind == "stream":
         outputs["stream"] = outputs.get("stream", "") + content["text"]
-    elif kind in ("display_data", "update_display_data") and content["metadata"].get("part") != "footer":
+    elif kind in ("display_data", "update_display_data") and "copilot_kernel" not in content["metadata"]:
         outputs[content["transient"].get("display_id", len(outputs))] = content["data"]["text/plain"]

@@ -13,7 +13,7 @@ from .lab import Lab, Notebook
 from .test_python_notebook import LOAD
 
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getSource())"
-END = "demo agent · "
+END = "demo agent, "
 PROMPTS = """() => {
   const { node } = window.jupyterapp.shell.currentWidget;
   return Array.from(node.querySelectorAll('.jp-CodeCell .jp-InputPrompt'), prompt => prompt.textContent);

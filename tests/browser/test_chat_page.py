@@ -112,6 +112,7 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     chat.button("Deny").click()
     chat.expect(re.compile("rejected", re.IGNORECASE))
     chat.ready()
+    expect(chat.log.get_by_role("article", name="Summary")).to_have_text("1 refused")
     assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
 
 

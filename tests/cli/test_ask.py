@@ -25,8 +25,7 @@ def test_the_answer_alone_goes_to_stdout(program):
     done = program("ask", SCRIPT)
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
     assert done.stderr == (
-        "Hm.\n… Run echo out\n✓ Run echo out (exit code 0) (⚠ ran a command without asking)\n  out\n"
-        "⚠ 1 action wasn't asked about\n"
+        "Hm.\n… Run echo out\n✓ Run echo out (exit code 0) (⚠ ran a command without asking)\n  out\n⚠ 1 not asked\n"
     )
 
 

@@ -53,15 +53,15 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
     assert plain(cells[0]) == [
         "Thinking:\n  I look at the question first.",
         "There are **three lines** of notes.",
-        "Copilot · scripted",
+        "Copilot, scripted",
     ]
     assert plain(cells[3]) == [
         "✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted",
         "It ended.",
-        "Copilot · scripted",
+        "1 command failed · Copilot, scripted",
     ]
-    assert plain(cells[6]) == ["In plan mode.", "Copilot · scripted · mode: plan"]
-    assert plain(cells[9]) == ["cancelled · Copilot · scripted · mode: plan"]
+    assert plain(cells[6]) == ["In plan mode.", "Copilot, scripted · mode: plan"]
+    assert plain(cells[9]) == ["cancelled · Copilot, scripted · mode: plan"]
 
 
 def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path):
@@ -110,6 +110,8 @@ def test_the_agent_replays_the_conversation(program, store, tmp_path):
     assert cell.source == prompt
     assert plain(cell)[0] == "First."
     assert all(part in plain(cell)[1] for part in ("✓ Edit", "+1 −1"))
+    assert plain(cell)[-1].startswith("Changed a.txt  +1 −1\n")
+    assert cell.outputs[-1].metadata.copilot_kernel.session_id == session
     expected = notebook.metadata.copilot_kernel
     assert (expected.source, expected.session_id, expected.cwd) == ("replay", session, str(tmp_path))
 

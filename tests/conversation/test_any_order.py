@@ -1,20 +1,18 @@
 """Whatever comes, in whatever order, the conversation stays a conversation; and real ones read as they were."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock, ToolCallUpdate
-from copilot_kernel.acp.parse import parse_block, parse_permission, parse_update
-from copilot_kernel.acp.results import parse_prompt_result
+from copilot_kernel.acp.parse import parse_update
 from copilot_kernel.conversation.model import FINAL, Conversation, Notice, ToolCall
 from copilot_kernel.conversation.reduce import ask, begin_turn, changed, decide, end_turn, reduce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
+from .recorded import TRANSCRIPTS, replayed
 
 Step = Callable[[Conversation], Conversation]
 
@@ -89,34 +87,6 @@ def is_possible(old: object, new: object) -> bool:
 
 
 # -- real agents ---------------------------------------------------------------------------------------------
-
-
-def replayed(name: str) -> Conversation:
-    """A recorded conversation, with the answers that were given."""
-    path = next(path for path in TRANSCRIPTS if path.stem == name)
-    now, prompt, asked = Conversation(), None, {}
-    for line in map(json.loads, path.read_text("utf-8").splitlines()):
-        message = line["message"]
-        match line["from"], message.get("method"):
-            case "client", "session/prompt":
-                now, prompt = begin_turn(now, [parse_block(raw) for raw in message["params"]["prompt"]]), message["id"]
-            case "client", None if message["id"] in asked:
-                now = decided(now, asked[message["id"]], message["result"]["outcome"])
-            case "agent", "session/update":
-                now = reduce(now, parse_update(message["params"]["update"]))
-            case "agent", "session/request_permission":
-                request = parse_permission(message["params"])
-                now, entry = ask(now, request.tool_call)
-                asked[message["id"]] = (entry, {option.id: option.kind for option in request.options})
-            case "agent", None if now.live and message["id"] == prompt:
-                now = end_turn(now, parse_prompt_result(message["result"]).stop_reason)
-    return now
-
-
-def decided(before: Conversation, asked: tuple[int, dict[str, str]], outcome: dict[str, str]) -> Conversation:
-    entry, kinds = asked
-    kind = kinds.get(outcome.get("optionId", ""))
-    return decide(before, entry, kind and kind.startswith("allow"), kind or "cancelled")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)

@@ -202,7 +202,7 @@ def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> 
 def test_the_reason_of_a_no_goes_to_the_agent_and_its_answer_into_the_same_cell(demo: Session) -> None:
     text = demo.run("demo: shell touch made", "3 because demo: say I shall not touch it").text
     places = [text.rfind(each) for each in ("Rejected: Deny", "You told the agent: demo: say", "I shall not touch it")]
-    assert (places == sorted(places), -1 in places, text.count("demo agent ·")) == (True, False, 1)
+    assert (places == sorted(places), -1 in places, text.count("demo agent, ")) == (True, False, 1)
     assert "This is prompt 3 of this session" in demo.run("demo: remember").text
 
 

@@ -106,14 +106,14 @@ async def test_the_footer_comes_last_marked_as_such() -> None:
     scene = Scene()
     scene.display.show(said(1, "Yes."))
     scene.display.finish(turn(model="m", context=UsageUpdate(1000, 4000), seconds=2.0))
-    assert scene.cell.plain == ["Yes.", "A · m · 2.0 s"]
-    assert scene.cell.metadata == [None, {"part": "footer"}]
+    assert scene.cell.plain == ["Yes.", "A, m · 2.0 s"]
+    assert [list(each or ()) for each in scene.cell.metadata] == [[], ["copilot_kernel"]]
 
 
 async def test_the_footer_of_a_batch_run_has_no_time_in_it() -> None:
     scene = Scene(live=False)
     scene.display.finish(turn(model="m", seconds=2.0))
-    assert scene.cell.plain == ["A · m"]
+    assert scene.cell.plain == ["A, m"]
 
 
 # -- questions ------------------------------------------------------------------------------------------------------

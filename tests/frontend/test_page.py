@@ -200,7 +200,7 @@ def test_the_status_stands_on_top_of_what_comes_later_and_goes_at_the_end() -> N
     assert cell.outputs == [passing("Waiting · 5 s"), group(call(1))]
     sheet.status("")
     sheet.settle()
-    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    sheet.add({"text/plain": "the end"}, {})
     assert cell.outputs == [BLANK, group(call(1)), {"text/plain": "the end"}]
 
 
@@ -210,7 +210,7 @@ def test_without_an_answer_the_end_takes_the_place_of_the_status() -> None:
     loop.pass_time(LONG_AGO)
     sheet.status("")
     sheet.settle()
-    sheet.add({"text/plain": "the end"}, {"part": "footer"})
+    sheet.add({"text/plain": "the end"}, {})
     assert cell.outputs == [{"text/plain": "the end"}]
 
 

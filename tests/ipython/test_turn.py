@@ -30,6 +30,7 @@ def test_diffs_are_those_of_completed_calls() -> None:
     calls = (done, replace(done, id=2, status="rejected", content=(Diff("b.py", "old", "new"),)))
     turn = Turn(replace(SAID, tool_calls=calls))
     assert (turn.tool_calls, turn.diffs) == (calls, (Diff("a.py", None, "new"),))
+    assert [(file.path, file.what, file.added) for file in turn.changes] == [("a.py", "new", 1)]
 
 
 def test_the_rest_is_what_the_turn_says() -> None:

@@ -39,11 +39,14 @@ def test_two_runs_of_a_notebook_give_the_same_outputs_and_questions_are_rejected
     cells = ("demo: think Hm.\nsay Hello\nplan One;Two / 1\nunasked echo out", "demo: edit a.txt old => new")
     first, second = (executed(notebook(kernelspec, *cells), tmp_path) for _ in range(2))
 
-    outputs = [[[o.get("data") for o in cell.outputs] for cell in run.cells] for run in (first, second)]
+    outputs = [
+        [[(o.get("data"), o.get("metadata")) for o in cell.outputs] for cell in run.cells] for run in (first, second)
+    ]
     assert outputs[0] == outputs[1]
     assert (tmp_path / "a.txt").read_text() == "old\n"
     assert "COPILOT_KERNEL_ALLOW" in shown(first.cells[1])
     assert "widgets" not in first.metadata
+    assert [list(o.metadata) for cell in first.cells for o in cell.outputs if o.metadata] == [["copilot_kernel"]] * 2
 
 
 def test_papermill_runs_a_notebook_without_parameters(kernelspec: str, tmp_path: Path) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from copilot_kernel.rendering.markup import RED, Bundle
 from copilot_kernel.rendering.report import (
-    Footer,
     Report,
     Wording,
     render_done,
-    render_footer,
     render_lines,
     render_report,
 )
@@ -64,30 +62,3 @@ def test_the_agents_words_stay_text(text: str) -> None:
         render_done(text),
     ]
     assert [problems(bundle["text/html"]) for bundle in shown] == [[], [], []]
-
-
-@pytest.mark.parametrize(("footer", "words"), [
-    (Footer("Copilot", "m", "Plan"), "Copilot · m · mode: Plan"),
-    (Footer("a", "unknown", "default"), "a"),
-    (Footer("a", used=499, size=1000), "a"),
-    (Footer("a", used=500, size=1000), "context 50 % full · a"),
-    (Footer("a", used=8728, size=0), "a"),
-    (Footer("a", stop_reason="tired"), "stopped: tired · a"),
-    (Footer("", stop_reason="cancelled", unasked=1, permission_mode="plan"),
-     "cancelled · ⚠ 1 action wasn't asked about · permissions: plan"),
-    (Footer("a", seconds=3.21), "a · 3.2 s"),
-    (Footer("a", unasked=2, seconds=75), "⚠ 2 actions weren't asked about · a · 1 min 15 s"),
-])  # fmt: skip
-def test_a_footer_in_words(footer: Footer, words: str) -> None:
-    bundle = render_footer(footer)
-    assert bundle is not None
-    assert bundle["text/plain"] == words
-    assert text_of(bundle["text/html"]).replace(" · ", " ") == words.replace(" · ", " ")
-
-
-def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() -> None:
-    for mode in ("acceptEdits", "bypassPermissions"):
-        shown = render_footer(Footer("a", permission_mode=mode))
-        assert shown is not None
-        assert (RED in shown["text/html"]) == (mode == "bypassPermissions")
-    assert render_footer(Footer("")) is None

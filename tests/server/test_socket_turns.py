@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
@@ -71,6 +72,20 @@ async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_
         result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": end["call_id"]}
         assert listener.of("sandbox_result") == [{"type": "sandbox_result", **result}]
         assert listener.events("approval_resolved")[0]["approved"] is True
+
+
+async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    allowed = replace(settings, cwd=str(tmp_path), allow=("Edit",))
+    async with conversation(allowed) as (session, listener):
+        session.join(page := Listener(with_html=True))
+        text = "demo: edit a.txt old => new\nunasked echo out; exit 3"
+        assert (await said(session, listener, text))[-1]["changes"] == (
+            "Changed a.txt  +1 −1\n1 command failed · ⚠ 1 not asked"
+        )
+        assert page.of("done")[0]["html"].count("<details>") == 1
+        assert "changes" not in (await said(session, listener, "demo: say Yes."))[-1]
+        assert page.of("done")[1]["html"] == ""
 
 
 async def test_titles_and_names_of_options_show_what_hides_in_them(settings: Settings) -> None:

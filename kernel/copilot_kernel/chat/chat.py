@@ -292,6 +292,7 @@ class Chat:
             context=now.usage,
             permission_mode=self.book.mode,
             seconds=seconds,
+            agent_version=info.version if info else "",
         )
 
     # -- sessions -----------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class Turn:
     # Our own mode at the end of the turn.
     permission_mode: str = "default"
     seconds: float = 0.0
+    agent_version: str = ""
 
     @property
     def unasked(self) -> int:

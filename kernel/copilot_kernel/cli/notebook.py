@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..acp.results import short_name
-from ..conversation.model import Message
+from ..chat import Turn
+from ..chat.turn_record import footer_of, metadata_of
+from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
 from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
-from ..rendering.report import Footer, render_footer
+from ..rendering.changes import changes_of
+from ..rendering.footer import render_footer
 from ..store.turns import PastTurn
 
 Json = dict[str, Any]
@@ -94,21 +97,25 @@ def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
     slots.end_streams()
     for slot in slots:
         yield _display(picture(slot.items.values(), past.cwd))
-    footer = render_footer(
-        Footer(
-            agent=past.agent,
-            model=turn.state.model or "",
-            mode=short_name(turn.state.mode or ""),
-            stop_reason=turn.stop_reason,
-        )
+    calls = tuple(entry for entry in turn.conversation.entries if isinstance(entry, ToolCall))
+    ended = Turn(
+        number=turn.conversation.turn,
+        stop_reason=turn.stop_reason,
+        text="",
+        tool_calls=calls,
+        session_id=past.session,
+        agent=past.agent,
+        model=turn.state.model or "",
+        mode=short_name(turn.state.mode or ""),
     )
-    if footer is not None:
-        yield _display(footer, {"part": "footer"})
+    changes = changes_of(calls, past.cwd)
+    if (footer := render_footer(footer_of(ended, changes, timed=False))) is not None:
+        yield _display(footer, metadata_of(ended, changes, is_batch=False))
 
 
 def _display(bundle: Json, metadata: Json | None = None) -> Json:
     data = {kind: _lines(value) if isinstance(value, str) else value for kind, value in clean(bundle).items()}
-    return {"data": data, "metadata": metadata or {}, "output_type": "display_data"}
+    return {"data": data, "metadata": clean(metadata or {}), "output_type": "display_data"}
 
 
 def _lines(text: str) -> list[str]:

@@ -21,9 +21,9 @@ from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text, interview
 from ..rendering.entry import render
+from ..rendering.footer import unasked_words
 from ..rendering.plain import clean, one_line, visible_line, visible_text
 from ..rendering.question import option_labels, question_text, reason_hint, settings_for, typed_answer
-from ..rendering.report import unasked_words
 from ..rendering.tool_call import summarize
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -17,13 +18,15 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
+from ..chat.turn_record import footer_of, metadata_of
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
+from ..rendering.changes import changes_of
 from ..rendering.elicitation import answer_line
+from ..rendering.footer import render_footer
 from ..rendering.plain import one_line, visible_line, visible_text
-from ..rendering.report import Footer, render_footer
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
@@ -65,7 +68,8 @@ class Display:
         self._replays, self._page = replays, page or PageTurn()
         self._cell, self._asking = cell, asking
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
-        self._output = _output(cell, self._loop, cwd or os.getcwd())
+        self._cwd = cwd or os.getcwd()
+        self._output = _output(cell, self._loop, self._cwd)
         self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
         # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
@@ -146,23 +150,12 @@ class Display:
     def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
         """The turn is over: send what waits, and the footer, if there is anything to say. `cells`: see `Footer`."""
         self._output.settle()
-        used, size = (turn.context.used, turn.context.size) if turn.context else (None, None)
-        footer = render_footer(
-            Footer(
-                agent=turn.agent,
-                model=turn.model,
-                mode=turn.mode,
-                permission_mode=turn.permission_mode,
-                unasked=turn.unasked,
-                stop_reason=turn.stop_reason,
-                used=used,
-                size=size,
-                seconds=turn.seconds if self._cell.live else None,
-                cells=cells,
-            )
-        )
+        if self._replays:  # nothing was done now
+            turn = replace(turn, tool_calls=())
+        changes = changes_of(turn.tool_calls, self._cwd)
+        footer = render_footer(footer_of(turn, changes, timed=self._cell.live, cells=cells))
         if footer is not None:
-            self._output.add(footer, {"part": "footer"})
+            self._output.add(footer, metadata_of(turn, changes, is_batch=not self._cell.live))
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""

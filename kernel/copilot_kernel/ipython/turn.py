@@ -12,6 +12,7 @@ from ..conversation.model import ToolCall
 
 if TYPE_CHECKING:
     from ..chat import Turn as ChatTurn
+    from ..rendering.changes import FileChange
 
 
 class CodeBlock(NamedTuple):
@@ -47,6 +48,13 @@ class Turn:
         """Changes of files in those tool calls that were completed: path, old_text (None: a new file), new_text."""
         done = (call for call in self.tool_calls if call.status == "completed")
         return tuple(part for call in done for part in call.content if isinstance(part, Diff))
+
+    @cached_property
+    def changes(self) -> tuple[FileChange, ...]:
+        """The net change of each file: path, what (new, changed, deleted, moved), added, removed (lines)."""
+        from ..rendering.changes import changes_of
+
+        return changes_of(self.tool_calls).files
 
     @property
     def usage(self) -> dict[str, Any] | None:

@@ -1,11 +1,10 @@
-"""What this program says itself: results of commands, and the line beneath an answer."""
+"""What this program says itself: results of commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
@@ -13,16 +12,6 @@ from .plain import clean, one_line, visible_line, visible_text
 
 _RETRY = "run this cell again"
 _CELL = "text-align:left;padding:1px 16px 1px 0"
-_TOUCHED = "Changed or run"
-_NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
-"""Of the context in use."""
-_STOP_REASONS = {
-    "end_turn": "",
-    "max_tokens": "stopped: the answer reached the token limit",
-    "max_turn_requests": "stopped: too many model requests in one turn",
-    "refusal": "the agent refused to continue",
-    "cancelled": "cancelled",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,57 +86,6 @@ def render_lines(title: str, shown: Sequence[str]) -> Bundle:
     return bundle(card(html), lines((one_line(title), text or "nothing")))
 
 
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """What is known at the end of a turn.
-
-    `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` counts the actions that the
-    agent took without asking. `used` tokens of `size` are the context. `seconds` is None in batch runs, whose output is
-    compared. `cells` are those of the notebook that the agent changed or ran: id and name.
-    """
-
-    agent: str
-    model: str = ""
-    mode: str = ""
-    permission_mode: str = "default"
-    unasked: int = 0
-    stop_reason: str = "end_turn"
-    used: int | None = None
-    size: int | None = None
-    seconds: float | None = None
-    cells: Sequence[tuple[str, str]] = ()
-
-
-def render_footer(footer: Footer) -> Bundle | None:
-    """The quiet line beneath an answer; None if there is nothing to say."""
-    time, mode = "" if footer.seconds is None else _time(footer.seconds), _unless_default(footer.mode)
-    facts = (one_line(footer.agent), _unless_default(footer.model), mode and f"mode: {mode}", time)
-    quiet = " · ".join(filter(None, facts))
-    loud = _remarks(footer)
-    if not quiet and not loud and not footer.cells:
-        return None
-    html = " · ".join(span(words, f"color:{colour}") for words, colour in loud)
-    text = " · ".join(filter(None, (*(words for words, _ in loud), quiet)))
-    said = " ".join(filter(None, (html, muted(quiet))))
-    html_lines = lines((_row_of_cells(footer.cells), row(said)))
-    names = ", ".join(name for _, name in footer.cells)
-    return bundle(
-        f'<div style="font-size:85%;margin-top:4px">{html_lines}</div>',
-        lines((f"{_TOUCHED}: {names}" if names else "", text)),
-    )
-
-
-def unasked_words(count: int) -> str:
-    """How many actions the agent took without asking."""
-    return f"⚠ {count} {'action wasn' if count == 1 else 'actions weren'}'t asked about"
-
-
-def _row_of_cells(cells: Sequence[tuple[str, str]]) -> str:
-    """A link to each; the front end scrolls there."""
-    links = [f'<a href="#cell-id={quote(id)}">{escape(name)}</a>' for id, name in cells]
-    return row(f"{_TOUCHED}: {', '.join(links)}") if links else ""
-
-
 def _columns(table: Sequence[Sequence[str]], headed: bool, wording: Wording) -> list[list[str]]:
     """The rows, each cell on one line, without the columns in which nothing stands below the head."""
     columns = zip(*([visible_line(wording.adapt(cell)) for cell in each] for each in table), strict=True)
@@ -162,27 +100,3 @@ def _table(shown: Sequence[Sequence[str]], headed: bool) -> str:
     rows = ("".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in each) for each in shown)
     body = "".join(f"<tr>{each}</tr>" for each in rows)
     return f'<table style="margin:2px 0">{head}<tbody>{body}</tbody></table>'
-
-
-def _remarks(footer: Footer) -> list[tuple[str, str]]:
-    remarks = []
-    if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
-        remarks.append((reason, AMBER))
-    if footer.unasked:
-        remarks.append((unasked_words(footer.unasked), AMBER))
-    if footer.permission_mode != "default":
-        colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
-        remarks.append((f"permissions: {one_line(footer.permission_mode)}", colour))
-    if footer.used and footer.size and (percent := 100 * footer.used // footer.size) >= _NOTABLE_PERCENT:
-        remarks.append((f"context {percent} % full", AMBER if percent >= _FULL_PERCENT else GREY))
-    return remarks
-
-
-def _unless_default(name: str) -> str:
-    """What is always so is not worth a word."""
-    name = one_line(name)
-    return "" if name.lower() in ("default", "unknown", "agent") else name
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"

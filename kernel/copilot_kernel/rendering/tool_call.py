@@ -119,7 +119,7 @@ class _CallView:
         self.commands = () if self.command else commands
         self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
-        self.words = [_shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
+        self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
         # The title names the only file or cell that changes: its counts stand beside it.
         self.is_ours = is_of_notebook(call)
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
@@ -154,7 +154,7 @@ class _CallView:
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
         for path in inputs.paths(self.call):
             location = known.get(path, Location(path))
-            is_named = path in named_paths or _shown_path(path, self.cwd) in self.words
+            is_named = path in named_paths or shown_path(path, self.cwd) in self.words
             if not (is_named and location.line in (None, 0, 1)):
                 yield location
 
@@ -240,9 +240,9 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     diffs = _diffs(call)
     for diff in diffs:
         whole_cell = between_cells(diff.old_text, diff.new_text) if is_of_notebook(call) else None
-        yield _shown_path(diff.path, cwd), whole_cell or _best_change(call, diff)
+        yield shown_path(diff.path, cwd), whole_cell or _best_change(call, diff)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
-        yield ", ".join(_shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
+        yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
 
 
 def _best_change(call: ToolCall, diff: Diff) -> Change:
@@ -255,7 +255,7 @@ def _best_change(call: ToolCall, diff: Diff) -> Change:
     return change
 
 
-def _shown_path(path: str, cwd: str) -> str:
+def shown_path(path: str, cwd: str) -> str:
     """`path` relative to `cwd` if it lies inside as it is written; any other, also one with `..`, stays whole."""
     inside = cwd.rstrip("/") + "/"
     return path[len(inside) :] if cwd and path.startswith(inside) and normpath(path) == path else path
@@ -270,7 +270,7 @@ def _with_shown_paths(title: str, cwd: str) -> str:
 
 
 def _place(location: Location, cwd: str) -> str:
-    path = _shown_path(location.path, cwd)
+    path = shown_path(location.path, cwd)
     return f"{path}:{location.line}" if location.line is not None else path
 
 

@@ -19,6 +19,8 @@ from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
 from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
+from ...rendering.changes import changes_of
+from ...rendering.footer import Footer, render_footer
 from ..catalogue import choose
 from ..limits import Limits
 from ..pool import CHAT_PLACE, AgentPool
@@ -264,7 +266,9 @@ class ChatSession:
         with self._services.limits.turn():
             self._needs_context = False
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
-        return Done(turn.stop_reason, turn.usage)
+        changes = changes_of(turn.tool_calls, self.context.settings.folder)
+        footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
+        return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), footer.get("text/html", ""))
 
     async def _ensure_session(self) -> None:
         """An agent that was restarted may not remember; then what was said goes with the prompt."""

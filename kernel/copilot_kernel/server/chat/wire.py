@@ -205,11 +205,14 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Done:
     """The end of a response; there is one for each `send`. `stop_reason` is the agent's; `command` for a slash command,
-    `error` after an error, `cancelled` also for what was dropped. `usage` are tokens, as the agent reports them."""
+    `error` after an error, `cancelled` also for what was dropped. `usage` are tokens, as the agent reports them.
+    `changes` says what the turn changed and ran, if it did; `html` shows it."""
 
     type: ClassVar[str] = "done"
     stop_reason: str
     usage: Mapping[str, Any] | None = None
+    changes: str | None = None
+    html: str = ""
 
 
 @dataclass(frozen=True, slots=True)

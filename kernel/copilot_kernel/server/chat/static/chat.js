@@ -48,7 +48,8 @@ const HEAR = {
     cry(content);
     settle();
   },
-  done({ stop_reason: reason }) {
+  done({ stop_reason: reason, html }) {
+    if (html) keepingEnd(() => log.add('footer', html));
     if (reason !== 'error' && reason !== 'command') say(reason === 'cancelled' ? 'Stopped.' : 'The answer is complete.');
   },
 };

@@ -1,7 +1,7 @@
 // The conversation on the page: pieces of safe HTML from the server, each in its place, and what is asked.
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
-const NAMES = { prompt: 'You', message: 'Agent', tool: 'Tool', plan: 'Plan', thought: 'Thought', question: 'Question' };
+const NAMES = { prompt: 'You', message: 'Agent', tool: 'Tool', plan: 'Plan', thought: 'Thought', question: 'Question', footer: 'Summary' };
 const LAST = 1e9; // after everything else of its entry
 const QUESTION = 1e6;
 

@@ -1,0 +1,188 @@
+"""What the tool calls of a turn changed and ran: the net change of each file, the commands, and what was refused.
+
+Only what the agent reports is known: often no more of a file than the part that changes, and of a command not which
+files it wrote. Calls that failed or were refused changed nothing; those of the notebook's tools are shown as its cells.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ..acp.messages import Diff
+from ..conversation.model import ToolCall
+from ..permissions import inputs
+from . import raw
+from .diff import Change, between, parse_unified
+from .subject import is_of_notebook
+from .tool_call import output_of, shown_path
+
+What = Literal["new", "changed", "deleted", "moved"]
+
+_KINDS: dict[str, What] = {"edit": "changed", "delete": "deleted", "move": "moved"}
+_FATES: dict[str, What] = {"new file": "new", "deleted": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """The net change of one file; `path` is relative to the session's folder if it lies inside.
+
+    `parts` are changes of separate places, empty if the agent only names the file.
+    """
+
+    path: str
+    what: What
+    parts: tuple[Change, ...] = ()
+
+    @property
+    def added(self) -> int:
+        """Lines."""
+        return sum(part.count("+") for part in self.parts)
+
+    @property
+    def removed(self) -> int:
+        """Lines."""
+        return sum(part.count("-") for part in self.parts)
+
+    @property
+    def words(self) -> str:
+        """`+2 −1`, `new`, `deleted` or `moved`; empty if no more is known than that the file changed."""
+        return line_counts((self,)) if self.what == "changed" else self.what
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that ran; `exit_code` is None where the agent does not report it."""
+
+    title: str
+    exit_code: int | None
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnChanges:
+    """What a turn changed and ran, in the order in which it began; `refused` counts calls."""
+
+    files: tuple[FileChange, ...] = ()
+    commands: tuple[Command, ...] = ()
+    refused: int = 0
+
+
+def line_counts(files: Iterable[FileChange]) -> str:
+    """`+31 −13`; empty if no line is known to change."""
+    each = [(file.added, file.removed) for file in files]
+    totals = zip("+−", (sum(added for added, _ in each), sum(removed for _, removed in each)), strict=True)
+    return " ".join(f"{sign}{count}" for sign, count in totals if count)
+
+
+def exit_code_of(call: ToolCall) -> int | None:
+    """The exit code of the call's command, if the agent reports it."""
+    return raw.exit_code(call, output_of(call))
+
+
+def changes_of(calls: Sequence[ToolCall], cwd: str = "") -> TurnChanges:
+    """What `calls`, all of one turn, changed and ran; paths inside `cwd` are relative to it."""
+    files: dict[str, _File] = {}
+    others = [call for call in calls if not is_of_notebook(call)]
+    for call in filter(_is_done, others):
+        for path, edit in _edits(call):
+            files.setdefault(posixpath.join(cwd, path), _File()).add(edit)
+    changed = (file.change(shown_path(path, cwd)) for path, file in files.items())
+    commands = (_command(call) for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
+    refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
+    return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused)
+
+
+def _is_done(call: ToolCall) -> bool:
+    """Also one that went on although it was refused."""
+    return "completed" in (call.status, call.standing.reported)
+
+
+def _is_command(call: ToolCall) -> bool:
+    """Editing tools may have a member `command`, too."""
+    return call.kind == "execute" or (call.kind == "other" and bool(inputs.commands(call.raw_input)))
+
+
+def _command(call: ToolCall) -> Command:
+    exit_code = exit_code_of(call)
+    return Command(call.best_title, exit_code, failed=bool(exit_code) or call.status == "failed")
+
+
+# -- net changes -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """From `old` to `new`, perhaps parts of the file, as in `Diff`; or a `change` without its texts; or neither."""
+
+    what: What
+    old: str | None = None
+    new: str | None = None
+    change: Change | None = None
+
+
+def _edits(call: ToolCall) -> Iterable[tuple[str, _Edit]]:
+    """With the path of each."""
+    diffs, what = [part for part in call.content if isinstance(part, Diff)], _KINDS.get(call.kind)
+    if diffs:
+        return [(diff.path, _Edit(_what(call, diff), diff.old_text, diff.new_text)) for diff in diffs]
+    paths = inputs.paths(call) or tuple(inputs.patched(call))
+    if len(paths) == 1 and (change := parse_unified(raw.unified_diff(call.raw_input))):
+        return [(paths[0], _Edit(_FATES.get(change.what, "changed"), change=change))]
+    return [(path, _Edit(what)) for path in paths] if what else []
+
+
+def _what(call: ToolCall, diff: Diff) -> What:
+    if call.kind == "delete":
+        return "deleted"
+    return "changed" if diff.old_text else "new"
+
+
+@dataclass(slots=True)
+class _File:
+    """The edits of one file, those joined that continue each other."""
+
+    what: What | None = None
+    edits: list[_Edit] = field(default_factory=list)
+
+    def add(self, edit: _Edit) -> None:
+        """The newest edit."""
+        if edit.what == "deleted" and self.what == "new":
+            self.what, self.edits = None, []  # it is not there, as before
+            return
+        if edit.what in ("deleted", "moved") or self.what is None:
+            self.what = edit.what
+        elif self.what == "deleted":
+            self.what = "changed"
+        apart: list[_Edit] = []
+        for earlier in reversed(self.edits):
+            joined = _joined(earlier, edit)
+            if joined is None:
+                apart.insert(0, earlier)
+            else:
+                edit = joined
+        self.edits = [edit] if edit.what == "deleted" else [*apart, edit]
+
+    def change(self, path: str) -> FileChange | None:
+        """The net change; None if there is none."""
+        left = [edit for edit in self.edits if edit.new is None or (edit.old or "") != edit.new]
+        if self.what is None or (self.what == "changed" and not left):
+            return None
+        parts = (edit.change or (between(edit.old, edit.new) if edit.new is not None else None) for edit in left)
+        return FileChange(path, self.what, tuple(part for part in parts if part is not None))
+
+
+def _joined(first: _Edit, then: _Edit) -> _Edit | None:
+    """Both as one edit, if their texts show that they are about the same place."""
+    if first.new is None or then.new is None:
+        return None
+    if first.new == (then.old or "") or (not then.old and not first.old):  # goes on, or is written anew
+        return replace(then, old=first.old)
+    if not then.old:
+        return None
+    if first.new.count(then.old) == 1:
+        return replace(first, new=first.new.replace(then.old, then.new))
+    is_same = first.old and then.old.count(first.old) == 1 and then.old.replace(first.old, first.new) == then.new
+    return then if is_same else None

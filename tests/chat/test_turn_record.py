@@ -1,0 +1,129 @@
+"""The footer and the record of a turn, computed from how it ended."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from copilot_kernel import chat
+from copilot_kernel.acp.messages import Diff, UsageUpdate
+from copilot_kernel.chat import Turn
+from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, footer_of, metadata_of
+from copilot_kernel.conversation.model import ToolCall, Unasked
+from copilot_kernel.rendering.changes import TurnChanges, changes_of
+from jsonschema import Draft202012Validator, ValidationError
+
+from ..rendering.hostile import HOSTILE
+
+EDIT = ToolCall(
+    *(0, 1, "one", "Edit a.py"),
+    kind="edit",
+    status="completed",
+    content=(Diff("/project/a.py", "a\n", "b\nc\n"),),
+    decision="Allowed: Allow once (you)",
+)
+RUN = ToolCall(
+    *(1, 1, "two", "pytest"),
+    kind="execute",
+    status="completed",
+    raw_output={"exitCode": 1},
+    unasked=Unasked("ran a command without asking"),
+)
+LOOK = ToolCall(2, 1, "three", "ls", kind="execute", status="completed", unasked=Unasked("rule Bash(ls)", covered=True))
+REFUSED = ToolCall(3, 1, "four", kind="delete", status="rejected", decision="Rejected: Deny (you)")
+
+
+def turn(*calls: ToolCall, **more: Any) -> Turn:
+    fields = {"number": 1, "stop_reason": "end_turn", "text": "", "session_id": "s-1", "agent": "A", **more}
+    return Turn(tool_calls=calls, **fields)
+
+
+def record(ended: Turn, *, is_batch: bool = False) -> dict[str, Any]:
+    """Valid, and as it is saved."""
+    metadata = json.loads(json.dumps(metadata_of(ended, changes_of(ended.tool_calls, "/project"), is_batch=is_batch)))
+    assert list(metadata) == [METADATA_KEY]
+    validator().validate(metadata[METADATA_KEY])
+    return dict(metadata[METADATA_KEY])
+
+
+def validator() -> Draft202012Validator:
+    schema = json.loads((files(chat) / "turn_record.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def test_the_record_says_who_did_what_and_who_allowed_it() -> None:
+    ended = turn(EDIT, RUN, LOOK, REFUSED, model="m", mode="Plan", agent_version="1.2", seconds=3.0)
+    assert record(ended) == {
+        "schema": 1,
+        "agent": "A",
+        "agent_version": "1.2",
+        "model": "m",
+        "mode": "Plan",
+        "permission_mode": "default",
+        "session_id": "s-1",
+        "stop_reason": "end_turn",
+        "calls": [
+            {"title": "Edit a.py", "kind": "edit", "status": "completed", "decision": "Allowed: Allow once (you)"},
+            {
+                "title": "pytest",
+                "kind": "execute",
+                "status": "completed",
+                "exit_code": 1,
+                "unasked": "ran a command without asking",
+            },
+            {"title": "ls", "kind": "execute", "status": "completed", "covered_by": "rule Bash(ls)"},
+            {"title": "", "kind": "delete", "status": "rejected", "decision": "Rejected: Deny (you)"},
+        ],
+        "changes": [{"path": "a.py", "what": "changed", "added": 2, "removed": 1}],
+    }
+
+
+def test_two_batch_runs_have_the_same_record() -> None:
+    first, second = (
+        record(turn(EDIT, session_id=id, seconds=at), is_batch=True) for id, at in (("s-1", 1), ("s-2", 2))
+    )
+    assert first == second
+    assert "session_id" not in first
+
+
+@pytest.mark.parametrize("text", ["", "x" * 10_000, *HOSTILE])
+def test_the_record_is_valid_whatever_the_agent_says(text: str) -> None:
+    call = ToolCall(
+        *(0, 1, text, text, text, text),
+        status="completed",
+        content=(Diff(text, None, text),),
+        raw_output={"exitCode": text},
+        decision=text,
+        unasked=Unasked(text),
+    )
+    found = record(turn(call, agent=text, model=text, mode=text, stop_reason=text, session_id=text))
+    assert len(found["calls"][0]["title"]) <= MAX_TITLE_CHARS
+
+
+@pytest.mark.parametrize("change", [{"schema": 2}, {"time": "now"}, {"calls": [{}]}, {"changes": [{"path": "a"}]}])
+def test_the_schema_refuses_what_it_does_not_know(change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        validator().validate(record(turn()) | change)
+
+
+@pytest.mark.parametrize(("cost", "words"), [
+    ({"amount": 0.0055, "currency": "USD"}, "0.0055 USD"),
+    ({"amount": 12, "currency": "USD"}, "12 USD"),
+    ({"amount": 0, "currency": "USD"}, ""),
+    ({"amount": True, "currency": "USD"}, ""),
+    ({"amount": "1", "currency": "USD"}, ""),
+    ({"amount": 1}, ""),
+    (None, ""),
+])  # fmt: skip
+def test_cost_and_tokens_as_far_as_the_agent_reports_them(cost: Any, words: str) -> None:
+    ended = turn(context=UsageUpdate(10, 100, cost), usage={"totalTokens": 3060})
+    footer = footer_of(ended, TurnChanges(), timed=True)
+    assert (footer.cost, footer.tokens, footer.used, footer.size) == (words, 3060, 10, 100)
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"totalTokens": "many"}])
+def test_tokens_that_are_not_reported(usage: Any) -> None:
+    assert footer_of(turn(usage=usage), TurnChanges(), timed=True).tokens is None

@@ -1,0 +1,121 @@
+"""The lines beneath an answer."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.acp.messages import Diff
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.rendering.changes import Command, FileChange, TurnChanges, changes_of
+from copilot_kernel.rendering.diff import between
+from copilot_kernel.rendering.footer import MAX_REVIEWED_LINES, Footer, render_footer
+from copilot_kernel.rendering.markup import AMBER, RED
+
+from .allowed import problems, text_of
+from .hostile import HOSTILE
+
+OK, BAD = Command("ls", 0, failed=False), Command("pytest", 1, failed=True)
+
+
+def changed(*names: str) -> TurnChanges:
+    return TurnChanges(tuple(FileChange(name, "changed", (between("a\n", "b\nc\n"),)) for name in names))
+
+
+def shown(footer: Footer) -> tuple[str, str]:
+    """Plain text and HTML."""
+    bundle = render_footer(footer)
+    assert bundle is not None
+    assert problems(bundle["text/html"]) == []
+    return bundle["text/plain"], bundle["text/html"]
+
+
+@pytest.mark.parametrize(("footer", "words"), [
+    (Footer("Copilot", "m", "Plan"), "Copilot, m · mode: Plan"),
+    (Footer("a", "unknown", "default"), "a"),
+    (Footer("a", used=499, size=1000), "a"),
+    (Footer("a", used=500, size=1000), "context 50 % full · a"),
+    (Footer("a", used=8728, size=0), "a"),
+    (Footer("a", stop_reason="tired"), "stopped: tired · a"),
+    (Footer(stop_reason="cancelled", unasked=1, permission_mode="plan"),
+     "cancelled · ⚠ 1 not asked · permissions: plan"),
+    (Footer("a", seconds=3.21), "a · 3.2 s"),
+    (Footer("a", unasked=2, seconds=75), "⚠ 2 not asked · a · 1 min 15 s"),
+    (Footer("a", tokens=12_345, cost="0.01 USD"), "a · 12,345 tokens · 0.01 USD so far"),
+    (Footer(changes=TurnChanges(commands=(OK,))), "1 command"),
+    (Footer(changes=TurnChanges(commands=(BAD,))), "1 command failed"),
+    (Footer("a", unasked=1, changes=TurnChanges(commands=(OK, BAD), refused=3)),
+     "2 commands, 1 failed · ⚠ 1 not asked · 3 refused · a"),
+])  # fmt: skip
+def test_facts_in_words(footer: Footer, words: str) -> None:
+    text, html = shown(footer)
+    assert (text, text_of(html)) == (words, words)
+
+
+def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() -> None:
+    for mode in ("acceptEdits", "bypassPermissions"):
+        _, html = shown(Footer("a", permission_mode=mode))
+        assert (RED in html) == (mode == "bypassPermissions")
+    assert render_footer(Footer()) is None
+
+
+def test_what_was_not_asked_is_amber_and_failed_commands_are_quiet() -> None:
+    _, html = shown(Footer(unasked=1, changes=TurnChanges(commands=(BAD,))))
+    assert (AMBER in html, RED in html) == (True, False)
+
+
+def test_three_files_are_named_and_the_fold_has_them_all() -> None:
+    text, html = shown(Footer("a", changes=changed("a.py", "b.py", "c.py", "d.py", "e.py")))
+    names = "\n".join(f"  {name}.py  +2 −1" for name in "abcde")
+    assert text == f"Changed 5 files  +10 −5\n{names}\na"
+    summary, _, review = html.partition("</summary>")
+    assert text_of(f"{summary}</summary></details></div>") == (
+        "Changed 5 files +10 −5 Reviewa.py +2 −1 · b.py +2 −1 · c.py +2 −1 · 2 more"
+    )
+    assert [review.count(f"{name}.py") for name in "abcde"] == [1] * 5
+    assert ("- a" in review, "+ c" in review) == (True, True)
+
+
+def test_one_file_needs_no_list() -> None:
+    text, html = shown(Footer(changes=changed("a.py")))
+    assert text == "Changed a.py  +2 −1"
+    assert text_of(html).startswith("Changed a.py +2 −1 Review")
+
+
+def test_without_a_change_to_show_there_is_nothing_to_review() -> None:
+    files = (FileChange("a.py", "deleted"), FileChange("b.py", "changed"))
+    text, html = shown(Footer(changes=TurnChanges(files)))
+    assert text == "Changed 2 files\n  a.py  deleted\n  b.py"
+    assert "<details>" not in html
+
+
+def test_the_review_says_what_it_cannot_show() -> None:
+    long = between(None, "x\n" * MAX_REVIEWED_LINES)
+    files = (FileChange("a.py", "new", (long,)), FileChange("b.py", "changed"), *changed("c.py").files)
+    text, html = shown(Footer(changes=TurnChanges(files)))
+    assert text == f"Changed 3 files  +{MAX_REVIEWED_LINES + 2} −1\n  a.py  new\n  b.py\n  c.py  +2 −1"
+    review = text_of(html)
+    assert "a.py new (too long to be shown again)" in review
+    assert "b.py (the agent did not show the change)" in review
+    assert "+ c" in review
+
+
+def test_cells_of_the_notebook_are_linked() -> None:
+    bundle = render_footer(Footer("a", cells=(("id 1", "cell 1"), ("2", "cell 2"))))
+    assert bundle is not None
+    assert bundle["text/plain"] == "Changed or run: cell 1, cell 2\na"
+    assert '<a href="#cell-id=id%201">cell 1</a>' in bundle["text/html"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_agents_words_stay_text(text: str) -> None:
+    fields = {
+        "kind": "edit",
+        "status": "completed",
+        "content": (Diff(text, text, f"{text}\nmore"), Diff("a", None, text)),
+    }
+    calls = (
+        ToolCall(0, 1, "one", text, **fields),  # type: ignore[arg-type]
+        ToolCall(1, 1, "two", text, kind="delete", status="completed", raw_input={"path": f"/{text}"}),
+        ToolCall(2, 1, "three", text, kind="execute", status="failed", raw_output=text),
+    )
+    plain, _ = shown(Footer(text, text, text, text, 1, text, cost=text, changes=changes_of(calls)))
+    assert "\x1b" not in plain
