@@ -74,7 +74,7 @@ def test_the_agents_words_stay_text(text: str) -> None:
     (Footer("a", used=8728, size=0), "a"),
     (Footer("a", stop_reason="tired"), "stopped: tired · a"),
     (Footer("", stop_reason="cancelled", unasked=1, permission_mode="plan"),
-     "cancelled · ⚠ 1 action wasn't asked about · permissions: plan"),
+     "⚠ 1 action wasn't asked about · permissions: plan"),
     (Footer("a", seconds=3.21), "a · 3.2 s"),
     (Footer("a", unasked=2, seconds=75), "⚠ 2 actions weren't asked about · a · 1 min 15 s"),
 ])  # fmt: skip

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +24,7 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.elicitation import answer_line
 from ..rendering.plain import one_line, visible_line, visible_text
-from ..rendering.report import Footer, render_footer
+from ..rendering.report import Footer, render_footer, render_stopped
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
@@ -144,8 +145,15 @@ class Display:
                         close(line(answer))
 
     def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
-        """The turn is over: send what waits, and the footer, if there is anything to say. `cells`: see `Footer`."""
+        """The turn is over: send what waits, and the footer, if there is anything to say. `cells`: see `Footer`.
+
+        Of a turn that was stopped, the footer says only what one should know.
+        """
         self._output.settle()
+        seconds = turn.seconds if self._cell.live else None
+        if turn.stop_reason == "cancelled":
+            self._output.add(render_stopped(seconds, by_user=turn.stopped_by_user), {"part": "stopped"})
+            turn, seconds = replace(turn, agent="", model="", mode=""), None
         used, size = (turn.context.used, turn.context.size) if turn.context else (None, None)
         footer = render_footer(
             Footer(
@@ -157,7 +165,7 @@ class Display:
                 stop_reason=turn.stop_reason,
                 used=used,
                 size=size,
-                seconds=turn.seconds if self._cell.live else None,
+                seconds=seconds,
                 cells=cells,
             )
         )

@@ -21,7 +21,7 @@ _STOP_REASONS = {
     "max_tokens": "stopped: the answer reached the token limit",
     "max_turn_requests": "stopped: too many model requests in one turn",
     "refusal": "the agent refused to continue",
-    "cancelled": "cancelled",
+    "cancelled": "",  # `render_stopped` says it
 }
 
 
@@ -86,6 +86,13 @@ def render_done(words: str, wording: Wording = CELL) -> Bundle:
     """One line that says what was done."""
     words = wording.adapt(words)
     return bundle(card(row(span("✓", f"color:{BLUE}"), escape(words))), f"✓ {one_line(words)}")
+
+
+def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bundle:
+    """The line that ends a cell that was stopped; without `seconds` in batch runs, and for a command."""
+    who, time = " by you" if by_user else "", "" if seconds is None else f" after {_time(seconds)}"
+    words = f"■ Stopped{who}{time}"
+    return bundle(row(muted(words)), words)
 
 
 def render_lines(title: str, shown: Sequence[str]) -> Bundle:
