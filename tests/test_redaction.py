@@ -112,7 +112,7 @@ def test_data_nested_beyond_measure_does_not_raise():
     for _ in range(100_000):
         data = [data]
     error = AgentRefused("m", 1, "no", data)
-    assert render_failure(error)["text/plain"].startswith("✗ no\nm: error 1")
+    assert render_failure(error)["text/plain"].startswith("✗ no\nTechnical details:\nm: error 1")
 
 
 @pytest.mark.parametrize("unit", ["a", "token", "eyJ-", "a:", "://a:", "token=", "bearer ", " ", "-"])

@@ -41,6 +41,11 @@ class CopilotError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def title(self) -> str:
+        """What happened, in one line; never empty."""
+        return str(self).strip().partition("\n")[0] or type(self).__name__
+
 
 class AgentError(CopilotError):
     """The agent or the connection to it failed.
@@ -103,6 +108,12 @@ class AuthRequired(AgentRefused):
         super().__init__(method, -32000, message, data, hint)
         self.methods = methods
 
+    @property
+    def title(self) -> str:
+        """What to do, and what the agent says about it if that is more than the name of the error."""
+        more = "" if str(self).casefold() in ("", "authentication required") else f": {super().title}"
+        return f"Sign in to the agent first{more}"
+
 
 class ConnectionLost(AgentRefused):
     """The agent has lost a connection that it needs; it has to be restarted or reconnected."""
@@ -117,11 +128,14 @@ class SessionExpired(AgentRefused):
 
 
 class ModelFailed(AgentError):
-    """The agent's model failed, and the agent reported that as text; `reason` classifies the failure."""
+    """The agent's model failed, and the agent reported that as text; `reason` classifies the failure.
 
-    def __init__(self, message: str, hint: str, reason: FailureReason) -> None:
+    `report` is all that it reported.
+    """
+
+    def __init__(self, message: str, hint: str, reason: FailureReason, report: str = "") -> None:
         super().__init__(message, redactor().text(hint))
-        self.reason = reason
+        self.reason, self.report = reason, redactor().text(report)
         self.signed_out = reason == "sign-in"
 
 

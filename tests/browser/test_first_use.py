@@ -109,7 +109,8 @@ def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, 
     notebook.page.locator(
         "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
     ).first.click()
-    expect(notebook.output(0)).to_contain_text("Cancelled")
+    expect(notebook.output(0)).to_contain_text("■ Stopped by you after")
+    expect(notebook.output(0).locator("[data-mime-type='application/vnd.jupyter.stderr']")).to_have_count(0)
     expect(notebook.button(0, "Allow once")).to_have_count(0)
     notebook.wait_status("idle")
     expect(notebook.output(1)).to_have_text("")

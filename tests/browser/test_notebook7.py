@@ -81,7 +81,7 @@ def test_in_python_stop_cancels_the_turn_and_the_cells_behind_it(context: Browse
     notebook.run(2, wait=False)
     expect(notebook.button(1, "Allow once")).to_be_visible()
     notebook.page.locator(INTERRUPT).first.click()
-    expect(notebook.output(1)).to_contain_text("Cancelled: The turn was cancelled.")
+    expect(notebook.output(1)).to_contain_text("■ Stopped by you after")
     expect(notebook.button(1, "Allow once")).to_have_count(0)
     notebook.wait_status("idle")
     expect(notebook.output(2)).to_have_text("")

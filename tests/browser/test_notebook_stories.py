@@ -162,7 +162,7 @@ def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
     pressed = time.monotonic()
     story.page.locator(INTERRUPT).first.click()
     expect(notebook.output(2)).to_contain_text("KeyboardInterrupt")
-    expect(notebook.output(1)).to_contain_text("Cancelled: The turn was cancelled.")
+    expect(notebook.output(1)).to_contain_text("■ Stopped by you after")
     assert time.monotonic() - pressed < 5
     story.rests()
     notebook.run(3)

@@ -39,26 +39,36 @@ FORMS: list[tuple[str, FailureReason]] = [
     (f"{RETRIED}Failed native model HTTP request: error sending request for url (http://127.0.0.1:1/v1)", "network"),
     ("Could not connect to local model provider at http://127.0.0.1:9/v1.\n  Check that it runs.", "network"),
     ("The provider rejected the prompt as too long, but automatic recovery could not reduce it.", "context"),
-    ("400 This model's maximum context length is 8192 tokens", "bug"),
+    ("400 This model's maximum context length is 8192 tokens", "context"),
+    ("418 I'm a teapot", "bug"),
+    ("Something that no version has reported so far.", "bug"),
     ("Model 'scripted' not found on provider at http://127.0.0.1:1/v1 (HTTP 404).\n  Check the model.", "bug"),
     (f"Execution failed: Error: {RETRIED}CAPIError: Request timed out.", "network"),
 ]  # fmt: skip
 
+OUTER = ("Execution failed: Error: ", RETRIED, "CAPIError: ")
+
 ANSWERS = [
     "Failed to get response from the AI model; retried 5 times",
-    "Error: Failed to open notes.txt; it is missing.",
     "Error: 404 means that the page is missing.\n\nHere is how to fix it.",
+    "Error: 404 means that the page is missing.\nHere is how to fix it.",
     "The log says: Error: 402 You have exceeded your monthly quota",
     "Error: ",
-    "Error: Quota exceededness is no word",
+    "Error:\n  nothing",
+    "Errors: 402",
 ]
 
 
 @pytest.mark.parametrize(("words", "reason"), FORMS)
-def test_a_known_form_is_a_failure_with_its_words_and_advice(words: str, reason: FailureReason) -> None:
+def test_a_chunk_that_is_an_error_line_is_a_failure_with_its_innermost_words_and_advice(
+    words: str, reason: FailureReason
+) -> None:
     failure = reported(f"Error: {words}")
     assert failure is not None
-    assert (str(failure), failure.reason) == (words.removeprefix("Execution failed: Error: ").split("\n")[0], reason)
+    title = words.split("\n")[0]
+    for outer in OUTER:
+        title = title.removeprefix(outer)
+    assert (str(failure), failure.reason, failure.report) == (title, reason, words)
     assert failure.hint.endswith(HINTS[reason])
     assert all(line.strip() in failure.hint for line in words.split("\n")[1:])
 
@@ -84,7 +94,7 @@ FAILURE = f"Error: {QUOTA}"
     ("chunks", "more", "fails"),
     [
         ((FAILURE,), {}, True),
-        (("I look first.", CALL, "Info: Retrying...", FAILURE), {}, True),
+        (("I look first.", CALL, "So be it.", FAILURE), {}, True),
         ((FAILURE,), {"name": "Other"}, False),
         ((FAILURE, "\nis what the log says."), {}, False),
         ((FAILURE, CALL), {}, False),
@@ -101,6 +111,28 @@ async def test_a_failed_turn_raises_and_shows_all_but_the_failure(
             await ask(chat, "hello", person := Person())
     said = "".join(text for speaker, text in person.said if speaker == "agent")
     assert said == "".join(each for each in chunks[: len(chunks) - fails] if isinstance(each, str))
+
+
+USAGE = {"sessionUpdate": "usage_update", "used": 1, "size": 2}
+RETRYING = "Info: Request failed due to a transient API error. Retrying..."
+
+
+@pytest.mark.parametrize(
+    ("chunk", "name", "is_status"),
+    [(RETRYING, "Copilot", True), (RETRYING, "Other", False), ("Info: 3 files", "Copilot", False)],
+)
+async def test_a_retry_of_copilots_is_a_passing_line(opened: Open, chunk: str, name: str, is_status: bool) -> None:
+    async with met(opened, **agent("Here it is.", chunk, USAGE, name=name)) as (_, chat):
+        await ask(chat, "hello", person := Person())
+    said = "".join(text for speaker, text in person.said if speaker == "agent")
+    assert (said == "Here it is.", chunk in said) == (is_status, not is_status)
+    assert person.statuses == [*([chunk.removeprefix("Info: ")] if is_status else []), ""]
+
+
+async def test_the_answer_ends_the_line_about_a_retry(opened: Open) -> None:
+    async with met(opened, **agent(RETRYING, "Here ", "it is.")) as (_, chat):
+        await ask(chat, "hello", person := Person())
+    assert person.statuses[1:] == ["", ""], "by the answer and by the end of the turn"
 
 
 @pytest.mark.parametrize("is_copilot", [True, False])

@@ -185,7 +185,7 @@ async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
 
     turn = RunningTurn(reads)
     assert await turn.ask() is None
-    assert turn.call.decision == "Cancelled: the turn was cancelled"
+    assert turn.call.decision == "Not run (you stopped)"
 
 
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:

@@ -45,7 +45,7 @@ async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tupl
     async with met(opened, settings, session_prompt=playing(*updates)) as (_, chat):
         turn = await ask(chat, "hello", person := Person())
     is_cancelled = turn.unasked > 0 and settings.get("on_unasked") == "cancel"
-    assert turn.stop_reason == ("cancelled" if is_cancelled else "end_turn")
+    assert (turn.stop_reason, turn.stopped_by_user) == ("cancelled" if is_cancelled else "end_turn", False)
     return marks(person), turn.unasked, chat
 
 
@@ -219,7 +219,7 @@ async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(ope
     async with opened(on_unasked="cancel") as chat:
         turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
         assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
-        assert person.notices == [f"The turn was cancelled, because the agent {RAN}: $ echo ⟨U+202E⟩a"]
+        assert person.notices == [f"The turn was stopped because the agent {RAN}: $ echo ⟨U+202E⟩a"]
         assert (await ask(chat, "demo: say alive")).text == "alive"
 
 

@@ -102,6 +102,21 @@ async def test_a_notebook_is_drawn_again_a_batch_run_is_drawn_once_a_console_is_
     assert scene.cell.kinds == kinds
 
 
+@pytest.mark.parametrize(
+    ("live", "more", "shown"),
+    [
+        (True, {"stopped_by_user": True}, ["■ Stopped by you after 2.0 s"]),
+        (True, {}, ["■ Stopped after 2.0 s"]),
+        (False, {"stopped_by_user": True}, ["■ Stopped by you"]),
+        (True, {"permission_mode": "plan"}, ["■ Stopped after 2.0 s", "permissions: plan"]),
+    ],
+)
+async def test_a_turn_that_was_stopped_ends_with_one_line(live: bool, more: dict[str, Any], shown: list[str]) -> None:
+    scene = Scene(live=live)
+    scene.display.finish(turn(stop_reason="cancelled", model="m", mode="edit", seconds=2.0, **more))
+    assert scene.cell.plain == shown
+
+
 async def test_the_footer_comes_last_marked_as_such() -> None:
     scene = Scene()
     scene.display.show(said(1, "Yes."))

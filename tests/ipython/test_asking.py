@@ -254,6 +254,6 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(sta
     with connected(front_end.manager, front_end.log) as page:
         asked = Asked(front_end, "%copilot demo: ask Something")
         page.open_control()
-        assert "Cancelled: no open page showed this question" in front_end.finish(asked.cell).text
+        assert "Not run (no open page showed this question)" in front_end.finish(asked.cell).text
         assert "A question was cancelled" in page.run("%copilot demo: say Next.").text
     assert front_end.complaints() == []

@@ -198,7 +198,7 @@ def test_an_interrupt_ends_the_run_and_the_turn_at_once(agent: FrontEnd, cell: s
     agent.process.send_signal(signal.SIGINT)
     outcome = agent.finish(request)
     assert time.monotonic() - began < 3.0  # far below a second on a machine that does nothing else
-    assert outcome.error == ("Cancelled", "The turn was cancelled.")
+    assert outcome.error == ("Cancelled", "Stopped.")
     (error,) = [m["content"]["ename"] for m in outcome.outputs if m["msg_type"] == "error"][:1]
     assert error == "KeyboardInterrupt"
     assert agent.finish(queued).status == "aborted"

@@ -117,7 +117,7 @@ def test_an_error_is_a_card_and_one_short_line_and_what_waits_is_aborted(noteboo
     notebook.click(notebook.button("Allow once"))
     outcome = notebook.finish(cell)
     assert (outcome.error[0], "No such luck" in outcome.error[1]) == ("AgentRefused", True)
-    assert outcome.reply["content"]["traceback"] == ["AgentRefused"]
+    assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
     assert "No such luck" in outcome.text
     assert notebook.finish(queued).status == "aborted"
 

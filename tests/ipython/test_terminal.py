@@ -90,7 +90,7 @@ def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str)
     terminal.sendline(f"%copilot demo: {doing}")
     terminal.expect(sign)
     terminal.sendintr()
-    terminal.expect("\r\nCancelled: The turn was cancelled.\r\n")
+    terminal.expect(r"■ Stopped by you after \d[^\r]* s\r\n")
     assert "Traceback" not in terminal.before
     terminal.expect(r"In \[3\]:")
     assert agents(terminal) == [agent]
@@ -103,7 +103,7 @@ def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str)
 
 def test_an_error_is_a_card_and_a_name(terminal: pexpect.spawn) -> None:
     terminal.sendline("%copilot demo: error -32603 No such luck")
-    terminal.expect(r"No such luck[\s\S]*\r\nAgentRefused\r\n")
+    terminal.expect(r"✗ No such luck[\s\S]*\r\nAgentRefused: No such luck\r\n")
     assert "Traceback" not in terminal.before
 
 

@@ -39,6 +39,6 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp
         asked = Asked(front_end, "demo: ask Something")
         with connected(front_end.manager, front_end.log) as page:
             page.open_control()
-            assert "Cancelled: no open page showed this question" in asked.finish().text
+            assert "Not run (no open page showed this question)" in asked.finish().text
             assert "A question was cancelled" in page.run("demo: say Next.").text
         assert front_end.complaints() == []

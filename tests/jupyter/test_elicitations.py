@@ -48,7 +48,7 @@ def test_an_interrupt_cancels_the_form_and_the_turn(notebook: FrontEnd) -> None:
     notebook.manager.interrupt_kernel()
     outcome = shown.finish()
     assert outcome.status == "error", outcome.text
-    assert outcome.error == ("Cancelled", "The turn was cancelled.")
+    assert outcome.error == ("Cancelled", "Stopped.")
     assert ("ℹ Cancelled" in outcome.text, "Never said." in outcome.text) == (True, False)
 
 

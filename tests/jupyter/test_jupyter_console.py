@@ -32,7 +32,7 @@ def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn
         terminal.sendline(doing)
         terminal.expect(sign)
         terminal.sendintr()
-        terminal.expect("Cancelled")
+        terminal.expect(r"■ Stopped by you after \d")
         terminal.expect(rf"In \[{number}\]:")
 
     terminal.sendline("demo: ask Something else")

@@ -22,7 +22,7 @@ from ..agent.command import COMMAND
 from .conftest import StartKernel
 from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, no_settings, parent, until
 
-CANCELLED = ("Cancelled", "The turn was cancelled.")
+CANCELLED = ("Cancelled", "Stopped.")
 
 
 def by_message(front_end: FrontEnd) -> None:
@@ -113,8 +113,9 @@ def test_an_error_is_a_card_and_one_short_line(front_end: FrontEnd) -> None:
     cards = [m["content"]["data"] for m in outcome.outputs if "No such luck" in str(m["content"].get("data"))]
 
     assert [set(card) for card in cards] == [{"text/plain", "text/html"}]
-    assert outcome.reply["content"]["traceback"] == ["AgentRefused"]
-    assert [m["content"]["traceback"] for m in outcome.outputs if m["msg_type"] == "error"] == [["AgentRefused"]]
+    line = ["AgentRefused: No such luck"]
+    assert outcome.reply["content"]["traceback"] == line
+    assert [m["content"]["traceback"] for m in outcome.outputs if m["msg_type"] == "error"] == [line]
 
 
 def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(front_end: FrontEnd) -> None:
@@ -165,10 +166,23 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     front_end.shows(sign, cell)
     interrupt(front_end)
 
-    assert front_end.finish(cell).error == CANCELLED
+    outcome = front_end.finish(cell)
+    assert (outcome.error, "■ Stopped by you after" in outcome.text) == (CANCELLED, True)
+    assert "error" not in [message["msg_type"] for message in outcome.outputs], "a red box"
     assert front_end.finish(queued).status == "aborted"
     until(lambda: not [child for child in front_end.children() if "sleep" in child.name()], "the end of the tool")
     assert front_end.run("demo: say Next").status == "ok"
+
+
+def test_a_batch_run_that_is_interrupted_has_an_error_among_its_outputs(front_end: FrontEnd) -> None:
+    """Programs that run notebooks look for one."""
+    cell = front_end.execute("demo: unasked sleep 60", live=False)
+    until(lambda: [child for child in front_end.children() if "sleep" in child.name()], "the agent's command runs")
+    by_message(front_end)
+    outcome = front_end.finish(cell)
+    (error,) = [message["content"] for message in outcome.outputs if message["msg_type"] == "error"]
+    assert (error["ename"], error["evalue"], outcome.error) == (*CANCELLED, CANCELLED)
+    assert "■ Stopped by you\n" in f"{outcome.text}\n", "without a time"
 
 
 def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(start_kernel: StartKernel, tmp_path: Path) -> None:
@@ -181,7 +195,8 @@ def test_an_interrupt_while_the_output_is_drawn_cancels_the_turn(start_kernel: S
     by_request(front_end)
     gate.write_text("")
 
-    assert front_end.finish(cell).error == CANCELLED
+    outcome = front_end.finish(cell)
+    assert (outcome.error, "■ Stopped by you" in outcome.text) == (CANCELLED, True)
     assert front_end.finish(queued).status == "aborted"
 
 
@@ -192,14 +207,19 @@ def test_an_interrupt_between_cells_does_nothing(front_end: FrontEnd, interrupt:
     assert front_end.run("demo: say Still here").status == "ok"
 
 
-def test_an_interrupt_while_the_agent_starts_ends_the_cell(start_kernel: StartKernel, tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", ["hello", "%mode plan"])
+def test_an_interrupt_while_the_agent_starts_ends_the_cell(
+    start_kernel: StartKernel, tmp_path: Path, code: str
+) -> None:
     began = tmp_path / "began"
     front_end = start_kernel(COPILOT_KERNEL_AGENT=f"sh -c 'touch {began}; exec sleep 60'")
-    cell = front_end.execute("hello")
+    cell = front_end.execute(code)
     until(began.exists, "the agent is started")
     front_end.manager.interrupt_kernel()
 
-    assert front_end.finish(cell).error == CANCELLED
+    outcome = front_end.finish(cell)
+    assert (outcome.error, outcome.text.count("■ Stopped by you")) == (CANCELLED, 1)
+    assert "error" not in [message["msg_type"] for message in outcome.outputs]
 
 
 # -- the end of the process ---------------------------------------------------------------------------------------

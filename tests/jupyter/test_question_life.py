@@ -147,7 +147,7 @@ def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(
     asked.await_standing(0)
     notebook.idle(asked.click(ALLOW))
     text = asked.finish().text
-    assert ("Cancelled: withdrawn" in text, "Allowed" in text) == (True, False)
+    assert ("Not run (withdrawn)" in text, "Allowed" in text) == (True, False)
     assert wire.outcomes(1) == ["-32800"]
 
 

@@ -17,7 +17,7 @@ from .remote import Remote, RemoteNotebook
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 
 GatewayMaker = Callable[[], Gateway]
-CANCELLED = ("Cancelled", "The turn was cancelled.")
+CANCELLED = ("Cancelled", "Stopped.")
 PLACES = {
     "Kernel Gateway": (kernel_gateway, "copilot"),
     "Enterprise Gateway": (enterprise_gateway, "copilot"),

@@ -75,8 +75,8 @@ def option(kind: str) -> PermissionOption:
         (PermissionAnswer(option("allow_once"), "you", rule="Edit"), True, "rule added for this session: Edit"),
         (PermissionAnswer(option("allow_once"), "you", "", "Edit", "settings"), True, "added in your settings: Edit"),
         (PermissionAnswer(option("reject_once"), "you", feedback="Not\n this."), False, "sent to the agent: Not this."),
-        (PermissionAnswer(None, "cancel"), False, "Cancelled: no answer"),
-        (PermissionAnswer(None, "cancel", "withdrawn"), False, "Cancelled: withdrawn"),
+        (PermissionAnswer(None, "cancel"), False, "Not run (no answer)"),
+        (PermissionAnswer(None, "cancel", "withdrawn"), False, "Not run (withdrawn)"),
     ],
 )
 def test_an_answer_in_words(answer: PermissionAnswer, allows: bool, words: str) -> None:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from copilot_kernel.acp.agent_errors import error_from_answer
+from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.acp.messages import AuthMethod
-from copilot_kernel.errors import AgentExited, AgentNotFound, AgentRefused, AgentStartFailed, AuthRequired, UsageError
+from copilot_kernel.errors import (
+    AgentExited,
+    AgentNotFound,
+    AgentRefused,
+    AgentStartFailed,
+    AuthRequired,
+    ModelFailed,
+    UsageError,
+)
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.markup import pre
+from copilot_kernel.rendering.markup import escape, pre
 from copilot_kernel.rendering.report import Wording
 
 from .allowed import problems, text_of
@@ -20,21 +30,31 @@ def test_a_sign_in_says_what_to_run():
     method = AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login"))
     bundle = render_failure(AuthRequired("session/new", "Authentication required", methods=(method,)))
     assert bundle["text/plain"] == (
-        f"✗ Sign in to the agent first: Authentication required\n{NAME} · {DESCRIPTION}\n"
-        "  '/a b/copilot' login\nThen run this cell again."
+        f"✗ Sign in to the agent first\n{NAME}. {DESCRIPTION}.\n"
+        "  '/a b/copilot' login\nThen run this cell again.\nTechnical details:\nAuthentication required"
     )
-    assert "'/a b/copilot' login" in text_of(bundle["text/html"])
+    assert "Copilot CLI. Run copilot login in the terminal." in text_of(bundle["text/html"])
+    assert pre(escape("'/a b/copilot' login")) in bundle["text/html"]
     without = render_failure(AuthRequired("session/new", "", methods=(AuthMethod("x", ""),)))
-    assert without["text/plain"] == "✗ Sign in to the agent first\nx\nThen run this cell again."
+    assert without["text/plain"] == "✗ Sign in to the agent first\nx.\nThen run this cell again."
+    expired = AuthRequired("session/prompt", "Authentication required: expired")
+    assert render_failure(expired)["text/plain"].startswith(f"✗ Sign in to the agent first: {expired}\n")
 
 
 @pytest.mark.parametrize(("error", "words"), [
     (AgentNotFound("No such command: x", "Install `x`."), "✗ No such command: x\nInstall `x`."),
-    (AgentExited("It ended", "Run it again.", "last\nwords\n"), "✗ It ended\nRun it again.\nlast\nwords"),
-    (AgentStartFailed("It was not ready\nboom", stderr="\x1b[31mboom\x1b[0m"), "✗ It was not ready\nboom"),
+    (AgentExited("It ended", "Run it again.", "last\nwords\n"),
+     "✗ It ended\nRun it again.\nTechnical details:\nlast\nwords"),
+    (AgentStartFailed("It was not ready\nboom", stderr="\x1b[31mboom\x1b[0m"),
+     "✗ It was not ready\nTechnical details:\nboom"),
     (AgentRefused("session/prompt", -32603, "Internal error", {"details": "x"}),
-     '✗ Internal error\nsession/prompt: error -32603\n{\n  "details": "x"\n}'),
-    (AgentRefused("session/prompt", None, "No"), "✗ No\nsession/prompt"),
+     '✗ Internal error\nTechnical details:\nsession/prompt: error -32603\n{\n  "details": "x"\n}'),
+    (AgentRefused("session/prompt", None, "No"), "✗ No\nTechnical details:\nsession/prompt"),
+    (AgentRefused("session/prompt", 1, "No\nat line 1"),
+     "✗ No\nTechnical details:\nsession/prompt: error 1\nNo\nat line 1"),
+    (ModelFailed("429 Slow down", "Wait.", "quota", "429 Slow down"), "✗ 429 Slow down\nWait."),
+    (ModelFailed("429 Slow down", "Wait.", "quota", "After 5 attempts: 429 Slow down"),
+     "✗ 429 Slow down\nWait.\nTechnical details:\nAfter 5 attempts: 429 Slow down"),
     (UsageError(""), "✗ UsageError"),
 ])  # fmt: skip
 def test_an_error_in_words(error, words):
@@ -58,16 +78,21 @@ def test_commands_in_a_hint_look_like_commands():
     assert "&lt;b&gt;</code>:</div>\n" + pre("npm install it\nit login") + "\n<div>Or use another.</div>" in html
 
 
-def test_the_last_lines_of_much_output_are_seen_and_all_are_folded():
-    output = "\n".join(f"line {number}" for number in range(20))
-    folded, seen = render_failure(AgentExited("It ended", stderr=output))["text/html"].split("</details>")
-    assert ("line 0\n" in folded, "line 7\n" in seen, "line 8\n" in seen, "line 19<" in seen) == (
-        True,
-        False,
-        True,
-        True,
-    )
-    assert "<details>" not in render_failure(AgentExited("It ended", stderr="x\n" * 3))["text/html"]
+def test_what_a_developer_asks_for_is_folded():
+    html = render_failure(AgentExited("It ended", "Run it again.", "last words"))["text/html"]
+    seen, folded = html.split("<details>")
+    assert ("It ended" in seen, "Run it again." in seen, "last words" in folded) == (True, True, True)
+    assert "Technical details</span></summary>" in folded
+    assert "<details>" not in render_failure(AgentExited("It ended"))["text/html"]
+
+
+def test_a_quota_is_said_once_with_advice_that_helps_and_the_protocol_is_folded():
+    words = "429 You have exceeded your premium request allowance. Resets 2026-12-01."
+    error = error_from_answer("session/prompt", RpcError(-32603, f"Internal error: {words}", {"details": words}))
+    bundle = render_failure(error)
+    card = f"✗ {words}\nWait until the limit is reset, or choose another model.\n"
+    assert text_of(bundle["text/html"].split("<details>")[0]) == card
+    assert bundle["text/plain"].startswith(f"{card}Technical details:\nsession/prompt: error -32603")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -76,5 +101,6 @@ def test_nothing_in_an_error_is_more_than_text(text):
         AuthRequired("session/new", text, text, (AuthMethod(text, text, text, command=(text,)),)),
         AgentRefused(text, 1, text, {text: text}, text),
         AgentExited(text, text, text),
+        ModelFailed(text, text, "bug", text),
     ]
     assert [found for error in errors if (found := problems(render_failure(error)["text/html"]))] == []

@@ -36,7 +36,7 @@ def shown(footer: Footer) -> tuple[str, str]:
     (Footer("a", used=8728, size=0), "a"),
     (Footer("a", stop_reason="tired"), "stopped: tired · a"),
     (Footer(stop_reason="cancelled", unasked=1, permission_mode="plan"),
-     "cancelled · ⚠ 1 not asked · permissions: plan"),
+     "⚠ 1 not asked · permissions: plan"),
     (Footer("a", seconds=3.21), "a · 3.2 s"),
     (Footer("a", unasked=2, seconds=75), "⚠ 2 not asked · a · 1 min 15 s"),
     (Footer("a", tokens=12_345, cost="0.01 USD"), "a · 12,345 tokens · 0.01 USD so far"),

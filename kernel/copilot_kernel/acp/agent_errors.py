@@ -6,8 +6,10 @@ that, the message decides.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..errors import (
@@ -21,14 +23,12 @@ from ..errors import (
     SessionExpired,
 )
 from . import jsonrpc
+from .failure_reason import ADVICE, MAX_EXAMINED_CHARS, failure_reason
 from .jsonrpc import RpcError
 from .messages import AgentInfo
 from .transport import AgentTransport
 
 MAX_STDERR_LINES = 10
-MAX_EXAMINED_CHARS = 500
-"""Of an agent's message, to find out what it means."""
-
 START_HINT = (
     "Run the command in a terminal to see its output, or allow more time with the setting COPILOT_KERNEL_START_TIMEOUT."
 )
@@ -37,7 +37,6 @@ HINTS = {
     jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may use another version of the protocol.",
     jsonrpc.METHOD_NOT_FOUND: "The agent does not support this; a newer version may.",
     jsonrpc.INVALID_PARAMS: "The agent rejected a parameter, for example an unknown session or an invalid value.",
-    jsonrpc.INTERNAL_ERROR: "The agent reported an internal error. `%log` shows the messages.",
     jsonrpc.TIMEOUT: "The agent timed out. Nothing was sent again; run the cell again to retry.",
     jsonrpc.NOT_FOUND: "The agent no longer has this session or file; `%new` starts a new session.",
     jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
@@ -47,6 +46,11 @@ LOST = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
 EXPIRED = "The session has expired; the next prompt starts a new one."
 
+# Where agents put the text and the HTTP status of an error, and how deep.
+_MEMBERS = ("details", "detail", "message", "reason", "error", "cause", "data", "status", "statusCode", "code")
+_MAX_DEPTH = 4
+# What says no more than that there is an error.
+_PREFIX = re.compile(r"\A(?:(?:internal|server|unknown|api) )?error\s*(?::\s*|\Z)", re.IGNORECASE)
 _CONNECTION, _BROKEN = ("connection", "socket", "pipe"), ("closed", "lost", "reset", "broken")
 _SIGN_IN = ("auth", "sign in", "sign-in", "log in", "login", "logged", "credential", "token")
 _DENIED = ("denied", "forbidden", "not permitted", "not allowed", "rejected")
@@ -104,15 +108,42 @@ def no_sign_in_hint(info: AgentInfo) -> str:
 
 def error_from_answer(method: str, error: RpcError) -> AgentRefused:
     """The exception for an error answer to `method`; `adding_sign_in` completes an AuthRequired."""
-    text = ": ".join(dict.fromkeys(part for part in (error.message.strip(), details(error.data)) if part))
-    kind, hint = _meaning(error.code, text[:MAX_EXAMINED_CHARS].casefold())
+    text = _message(error)
+    kind, hint = _meaning(error, text)
     if kind is AuthRequired:
         return AuthRequired(method, text or "Authentication required", error.data)
     return kind(method, error.code, text or f"The agent refused {method} without a reason", error.data, hint)
 
 
-def _meaning(code: int | None, text: str) -> tuple[type[AgentRefused], str]:
-    """The kind of error and the advice; `text` is in lower case."""
+def _message(error: RpcError) -> str:
+    """What the error says to a person, once: the innermost texts of its message and of its data."""
+    outer, inner = map(_text, (error.message, error.data))
+    if inner in outer or outer in inner:
+        return max(outer, inner, key=len) or error.message.strip()
+    return f"{outer}: {inner}"
+
+
+def _text(value: Any) -> str:
+    text = next((each for each in _nested(value) if isinstance(each, str)), "")
+    return _PREFIX.sub("", text.strip(), count=1)
+
+
+def _nested(value: Any, depth: int = _MAX_DEPTH) -> Iterator[Any]:
+    """The texts and numbers in an error's data, the innermost first. Some agents put JSON into a text."""
+    if isinstance(value, str) and depth and "{" in value:
+        with suppress(ValueError, RecursionError):
+            yield from _nested(json.JSONDecoder().raw_decode(value, value.index("{"))[0], depth - 1)
+    if isinstance(value, dict) and depth:
+        members = [value[name] for name in _MEMBERS if name in value]
+        for member in sorted(members, key=lambda each: not isinstance(each, dict)):
+            yield from _nested(member, depth - 1)
+    elif isinstance(value, int) or (isinstance(value, str) and value.strip()):
+        yield value
+
+
+def _meaning(error: RpcError, message: str) -> tuple[type[AgentRefused], str]:
+    """The kind of error and the advice."""
+    code, text = error.code, message[:MAX_EXAMINED_CHARS].casefold()
     match code:
         case jsonrpc.AUTH_REQUIRED if _is_about_connection(text):
             return ConnectionLost, LOST
@@ -124,17 +155,16 @@ def _meaning(code: int | None, text: str) -> tuple[type[AgentRefused], str]:
             return ResourceNotFound, HINTS[code]
         case jsonrpc.EXPIRED if "session" in text or text in ("", "expired"):
             return SessionExpired, EXPIRED
-    return AgentRefused, HINTS.get(code, "") if code is not None else ""
+    return AgentRefused, HINTS[code] if code in HINTS else _advice(error, message)
+
+
+def _advice(error: RpcError, message: str) -> str:
+    numbers = (each for each in (error.code, *_nested(error.data), *_nested(error.message)) if isinstance(each, int))
+    status = next((each for each in numbers if 400 <= each < 600), None)
+    return ADVICE[failure_reason(f"{message}\n{error.message}", status)]
 
 
 def _is_about_connection(text: str) -> bool:
     """And not about a sign-in, which is what the specification's code means."""
     is_lost = any(word in text for word in _CONNECTION) and any(word in text for word in _BROKEN)
     return is_lost and not any(word in text for word in _SIGN_IN)
-
-
-def details(data: Any) -> str:
-    """The text in an error's `data`, wherever agents put it."""
-    if isinstance(data, dict):
-        data = next((data[name] for name in ("details", "message", "reason", "error") if name in data), "")
-    return data.strip() if isinstance(data, str) else ""

@@ -201,7 +201,7 @@ class Retry:
             except AgentError as error:
                 if self._is_broken or not is_transient(error):
                     raise
-                what, seconds = str(error).partition("\n")[0], RETRY_DELAYS[attempt - 1]
+                what, seconds = error.title, RETRY_DELAYS[attempt - 1]
                 show(f"{what}; attempt {attempt + 1} in {seconds:g} s")
             try:
                 await self._sleep(seconds)
@@ -223,7 +223,7 @@ class Retry:
 
     async def _once(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._is_broken:
-            last = str(self._last).partition("\n")[0]
+            last = self._last.title if self._last else ""
             message = f"The agent ended {MAX_CRASHES} times within {CRASH_SECONDS / 60:g} minutes"
             hint = "When you know why, or have waited a while: `%restart`, then run this cell again."
             stderr = getattr(self._last, "stderr", "")

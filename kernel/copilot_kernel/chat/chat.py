@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import anyio
@@ -211,12 +212,13 @@ class Chat:
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
         except anyio.get_cancelled_exc_class():
-            stop.press()
+            stop.press(by_user=False)
             raise
         finally:
             stop.end()
             await self._permissions.wait_closed()
-        return self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
+        turn = self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
+        return replace(turn, stopped_by_user=stop.by_user)
 
     async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():

@@ -19,7 +19,7 @@ from ..acp.messages import Json
 from .state import ConversationState
 
 NO_CELL = ElicitationAnswer("decline", reason="no cell is running that could ask")
-CANCELLED = ElicitationAnswer("cancel", reason="the turn was cancelled")
+CANCELLED = ElicitationAnswer("cancel", reason="the turn was stopped")
 DONE = "What the agent asked you to visit is done"
 
 

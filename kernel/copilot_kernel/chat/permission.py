@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 # What can be answered when we ask.
 OUR_OPTIONS = (PermissionOption("allow", "Allow once", "allow_once"), PermissionOption("reject", "Deny", "reject_once"))
-CANCELLED = "the turn was cancelled"
+STOPPED, STOPPED_BY_USER = "the turn was stopped", "you stopped"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
@@ -262,7 +262,7 @@ class Permissions:
                 return answer
             await request.revise()
             if request.is_stopped:
-                return PermissionAnswer(None, "cancel", CANCELLED)
+                return _cancelled(request.stop)
         return PermissionAnswer(policy.reject(request.options), "none", CHANGED_TOO_OFTEN)
 
     async def _judged(self, request: _Request) -> PermissionAnswer:
@@ -290,7 +290,7 @@ class Permissions:
                 answer = await self._with_rule_added(answer)
             if not stop.pressed:
                 return answer
-        return PermissionAnswer(None, "cancel", CANCELLED if stop.pressed else TURN_OVER)
+        return _cancelled(stop)
 
     def _question(self, request: _Request, decision: Decision) -> Question:
         agent = self._agent()
@@ -318,6 +318,13 @@ class Permissions:
             return replace(answer, rule="")
         self._state.notify("info", done)
         return answer
+
+
+def _cancelled(stop: Stop | None) -> PermissionAnswer:
+    """The answer to a question that is withdrawn with its turn."""
+    if stop is None or not stop.pressed:
+        return PermissionAnswer(None, "cancel", TURN_OVER)
+    return PermissionAnswer(None, "cancel", STOPPED_BY_USER if stop.by_user else STOPPED)
 
 
 def _without_standing_grant(answer: PermissionAnswer, options: tuple[PermissionOption, ...]) -> PermissionAnswer:

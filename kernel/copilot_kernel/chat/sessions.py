@@ -248,7 +248,7 @@ class SessionManager:
         except SessionInUse as error:
             line = ELSEWHERE.format(error, saved.id)
         except (AgentRefused, AgentStartFailed, AgentExited) as error:
-            line = LOST.format(str(error).partition("\n")[0])
+            line = LOST.format(error.title)
         self._store.session = None
         self._locks.release()
         if saved.used:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
 from ..conversation.model import Conversation
-from .failures import FailureFilter
+from .failures import SHOWN, FailureFilter, progress
 from .turn import Stop, View
 
 # How many turns back a late update is still drawn into the cell that owns it.
@@ -47,6 +47,8 @@ class ConversationState:
         # What becomes of each update; see `MergedCalls`.
         self.redirect: Callable[[Update], Update] = lambda update: update
         self._annotate, self._reports_failures = annotate, reports_failures
+        # The agent's own words stand in the status line.
+        self._has_progress = False
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -92,8 +94,14 @@ class ConversationState:
     def update(self, update: Update) -> None:
         """Take in an update from the agent."""
         update = self.redirect(update)
-        may_fail = self.conversation.live and self._reports_failures()
-        for each in self.failures.passed(update) if may_fail else (update,):
+        if not (self.conversation.live and self._reports_failures()):
+            self._take(update)
+            return
+        words = progress(update)
+        if words or (self._has_progress and isinstance(update, SHOWN)):
+            self.status(words)
+            self._has_progress = bool(words)
+        for each in () if words else self.failures.passed(update):
             self._take(each)
 
     def _take(self, update: Update) -> None:

@@ -56,6 +56,8 @@ class Turn:
     permission_mode: str = "default"
     seconds: float = 0.0
     agent_version: str = ""
+    # It was cancelled, and by the user.
+    stopped_by_user: bool = False
 
     @property
     def unasked(self) -> int:
@@ -79,19 +81,19 @@ class Stop:
     """
 
     def __init__(self) -> None:
-        self.pressed = self._over = False
+        self.pressed = self.by_user = self._over = False
         self._pressed_at = 0.0
         self._once, self._twice = anyio.Event(), anyio.Event()
         self._scopes: set[anyio.CancelScope] = set()
 
-    def press(self, at: float | None = None) -> None:
+    def press(self, at: float | None = None, *, by_user: bool = True) -> None:
         """Break off the open scopes and wake those who wait for this press.
 
         `at` is when the user pressed (`time.monotonic()`, by default now): a busy event loop may learn of it later.
         """
         at = time.monotonic() if at is None else at
         if not self.pressed:
-            self.pressed, self._pressed_at = True, at
+            self.pressed, self.by_user, self._pressed_at = True, by_user, at
             self._once.set()
             self.end()
         elif at - self._pressed_at > DOUBLE_CLICK_SECONDS:

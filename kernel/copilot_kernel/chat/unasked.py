@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 1.0
 REFUSED = "done although it was refused"
 EARLY = "done before it was allowed"
 CHANGED = "changed after approval (approved: {})"
-CANCELLED = "The turn was cancelled, because the agent {}: {}"
+CANCELLED = "The turn was stopped because the agent {}: {}"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
@@ -109,7 +109,7 @@ class UnaskedActionMonitor:
         stop, settings = self._state.stop, self._permissions.policy.settings
         if mark.covered or settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return after
-        stop.press()
+        stop.press(by_user=False)
         title = CANCELLED.format(visible_line(mark.words), visible_line(subject_of(call)))
         return reduce.reduce(after, NoticeUpdate("error", title))
 

@@ -7,8 +7,10 @@ import shlex
 from ..acp.messages import AuthMethod
 from ..errors import AuthRequired, CopilotError
 from ..rendering.plain import clean, one_line
+from ..rendering.report import Wording
 
 FAILED, MISUSED, CANCELLED = 1, 2, 130
+WORDING = Wording("try again")
 
 
 def error_text(error: CopilotError) -> str:
@@ -20,7 +22,7 @@ def next_steps(error: CopilotError) -> str:
     """The error's hint; for a sign-in, the agent's own ways to do it."""
     methods = [*map(_method, error.methods)] if isinstance(error, AuthRequired) else []
     heading = "Sign in, then try again:" if methods else ""
-    return clean("\n".join(filter(None, [error.hint, heading, *methods])))
+    return clean("\n".join(filter(None, [WORDING.adapt(error.hint), heading, *methods])))
 
 
 def _method(method: AuthMethod) -> str:

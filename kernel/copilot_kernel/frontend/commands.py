@@ -151,7 +151,9 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
     name = rest.lstrip("%/")
     if not name:
         note = "Anything else is a prompt to the agent; /NAME is a command of the agent's, if it has one of that name."
-        output.show(Report("Commands", ("Type", "to"), tuple((e.usage, e.summary) for e in TABLE.values()), note))
+        output.show(
+            Report("Commands", ("Command", "Purpose"), tuple((e.usage, e.summary) for e in TABLE.values()), note)
+        )
     elif name in TABLE:
         spec = TABLE[name]
         output.show(Report(spec.usage, note=f"{spec.summary} {spec.details}".rstrip()))

@@ -23,6 +23,8 @@ from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.choosing import CellOutput
 from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
+from ..rendering.plain import visible_line
+from ..rendering.report import render_stopped
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
@@ -83,6 +85,8 @@ class MagicSession:
         """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
         self._task = task = asyncio.create_task(self._run(cell, text, make_notebook))
         await asyncio.wait({task})
+        if task.cancelled():
+            cell.display(render_stopped(by_user=self.interrupted))
         return task
 
     def interrupt(self) -> None:
@@ -201,14 +205,14 @@ class Cancelled(KeyboardInterrupt):
     """The turn was cancelled. Like any KeyboardInterrupt, it ends the cell, and queued cells do not run."""
 
     def __init__(self) -> None:
-        super().__init__("The turn was cancelled.")
+        super().__init__("Stopped.")
 
     def _render_traceback_(self) -> list[str]:
-        """Show one line instead of a traceback (IPython calls this)."""
-        return [f"Cancelled: {self}"]
+        """Show one word instead of a traceback (IPython calls this)."""
+        return [str(self)]
 
 
 def brief(error: CopilotError) -> CopilotError:
-    """`error`, of which IPython shows only the name: the card above it shows the rest."""
-    error._render_traceback_ = lambda: [type(error).__name__]  # type: ignore[attr-defined]
+    """`error`, of which IPython shows only the title: the card above it shows the rest."""
+    error._render_traceback_ = lambda: [f"{type(error).__name__}: {visible_line(error.title)}"]  # type: ignore[attr-defined]
     return error.with_traceback(None)

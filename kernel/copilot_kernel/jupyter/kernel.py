@@ -19,7 +19,8 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
-from ..rendering.plain import clean
+from ..rendering.plain import clean, visible_line
+from ..rendering.report import render_stopped
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import Line, select
@@ -101,6 +102,7 @@ class CopilotKernel(ConcurrentKernel):
         await asyncio.sleep(INTERRUPT_LATENCY)
         # An interrupt before the reply cancels the cell, also one that came while its output was being drawn.
         if turn.cancelled() or (self._interrupted and turn.result()["status"] == "ok"):
+            cell.display(render_stopped(by_user=self._interrupted))
             return self._cancelled(cell)
         return turn.result()
 
@@ -108,8 +110,8 @@ class CopilotKernel(ConcurrentKernel):
         try:
             turn = await self.kernel_session.run(cell, code, partial(self._notebook, cell))
         except CopilotError as error:
-            name = type(error).__name__
-            return self._error(name, str(error), [name], cell)  # the card above it says the rest
+            name, title = type(error).__name__, visible_line(error.title)
+            return self._error(name, title, [f"{name}: {title}"], cell)  # the card above it says the rest
         return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
 
     def _notebook(self, cell: Cell) -> NotebookCells:
@@ -130,8 +132,11 @@ class CopilotKernel(ConcurrentKernel):
         return self._error("UsageError", "A silent request is not sent to the agent.", [])
 
     def _cancelled(self, cell: Cell) -> Reply:
-        """An error, so that the cells that wait behind this one do not run."""
-        return self._error("Cancelled", "The turn was cancelled.", ["Cancelled"], cell)
+        """An error, so that the cells that wait behind this one do not run.
+
+        A line in the cell says it; only batch runs look for an error among the outputs.
+        """
+        return self._error("Cancelled", "Stopped.", ["Stopped."], None if cell.live else cell)
 
     def _broken(self, cell: Cell, error: BaseException) -> Reply:
         self.log.error("A cell failed", exc_info=error)

@@ -60,7 +60,7 @@ class PermissionAnswer:
     def words(self) -> str:
         """What was decided and by whom, the rule that was added, and the feedback for the agent; in one line."""
         if self.option is None:
-            return f"Cancelled: {self.reason or 'no answer'}"
+            return f"Not run ({self.reason or 'no answer'})"
         verb = "Allowed" if self.allows else "Rejected" if self.rejects else "Answered"
         where = "in your settings" if self.keep == "settings" else "for this session"
         rule = f"; rule added {where}: {self.rule}" if self.rule else ""

@@ -22,7 +22,7 @@ _STOP_REASONS = {
     "max_tokens": "stopped: the answer reached the token limit",
     "max_turn_requests": "stopped: too many model requests in one turn",
     "refusal": "the agent refused to continue",
-    "cancelled": "cancelled",
+    "cancelled": "",  # `render_stopped` says it
 }
 
 

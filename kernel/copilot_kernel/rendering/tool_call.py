@@ -213,7 +213,7 @@ def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
     """Some agents call a command completed that failed: its exit code decides what it looks like."""
     look = _STATUSES.get(call.status, StatusLook("•", unbroken(call.status), GREY, LINE))
     decision, is_completed = unbroken(call.decision), call.status == "completed"
-    if decision.lower().startswith(look.words):  # it says more than the status
+    if decision.lower().startswith((look.words, "not run")):  # it says more than the status
         return replace(look, words=decision)
     if exit_code is None or (is_completed and exit_code == 0):
         return look

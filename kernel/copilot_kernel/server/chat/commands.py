@@ -120,4 +120,4 @@ def _help() -> Report:
     rows = [(entry.usage, entry.summary) for entry in TABLE.values() if entry.name not in UNAVAILABLE]
     rows.append(("/models", "List the agent's models."))
     note = "Anything else is a prompt; //NAME is the agent's /NAME."
-    return Report("Commands", ("Type", "to"), tuple(rows), note)
+    return Report("Commands", ("Command", "Purpose"), tuple(rows), note)
