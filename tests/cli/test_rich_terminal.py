@@ -74,6 +74,7 @@ def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(("source", "shown"), [
     ("a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\x9b1md", "abcd"),
+    ("\x1b[1m# a", "a"),
     ("`a\u202eb` c\u200bd &#x202e; &#27;[2J", "a⟨U+202E⟩b c⟨U+200B⟩d ⟨U+202E⟩ �[2J"),
     ("a<!-- b --><script>c", "a<!-- b --><script>c"),
     ("<p hidden>\na", "<p hidden> a"),
