@@ -36,7 +36,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     kept |= {name: os.environ[name] for name in OURS}
     config = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_DATA_DIR": str(tmp_path / "data")}
     demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / "demo-home")}
-    return kept | config | demo | {"NO_COLOR": "1", "TZ": "UTC"}
+    return kept | config | demo | {"NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC"}
 
 
 @pytest.fixture

@@ -8,18 +8,32 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location
-from copilot_kernel.cli.terminal import StreamPrinter, Terminal
+from copilot_kernel.cli.printer import StreamPrinter
+from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.conversation.model import ToolCall, Unasked
 
 ROOT = "/project"
 
 
-def written(*calls: ToolCall) -> str:
-    """What the terminal shows of these looks of calls."""
-    out, err = io.StringIO(), io.StringIO()
-    terminal = Terminal(StreamPrinter(out, err, on_lost=lambda: None), person=False, quiet=False, root=ROOT)
-    for call in calls:
-        terminal.show(call)
+class Clock:
+    """Time that passes only when told."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def written(*calls: ToolCall | float, err: io.StringIO | None = None) -> str:
+    """What the terminal shows of these looks of calls; a number lets that many seconds pass."""
+    out, err, clock = io.StringIO(), err or io.StringIO(), Clock()
+    printer = StreamPrinter(out, err, on_lost=lambda: None)
+    terminal = Terminal(printer, person=False, quiet=False, root=ROOT, clock=clock)
+    for each in calls:
+        if isinstance(each, ToolCall):
+            terminal.show(each)
+        else:
+            clock.now += each
     assert out.getvalue() == ""
     return err.getvalue()
 
@@ -33,41 +47,65 @@ def command(output: str, exit_code: int | None = None, **more: Any) -> ToolCall:
 
 def test_a_command_that_exits_with_1_is_marked_as_failed_with_its_output() -> None:
     begun = command("", status="in_progress")
-    assert written(begun, command("one\ntwo\n", 1)) == (
-        "… Run the tests · $ make test\n✗ Run the tests · $ make test (exit code 1)\n  one\n  two\n"
+    assert written(begun, 0.44, command("one\ntwo\n", 1)) == (
+        "… Run the tests · $ make test\n✗ Run the tests · $ make test · exit 1 · 0.4 s\n  one\n  two\n"
     )
+
+
+def test_the_time_that_a_question_takes_does_not_count() -> None:
+    asked, begun = (command("", status=status) for status in ("waiting", "in_progress"))
+    assert written(asked, 60, asked, begun, 2, command("", 0)).endswith("\n✓ Run the tests · $ make test · 2.0 s\n")
+
+    refused = command("", status="rejected")
+    assert written(asked, 60, refused).endswith("\n⊘ Run the tests · $ make test\n")
+
+
+def test_what_comes_after_the_end_does_not_repeat_the_row() -> None:
+    ended = command("ok", 0)
+    assert written(ended, 5, ended) == "✓ Run the tests · $ make test\n"
 
 
 @pytest.mark.parametrize(
     ("call", "shown"),
     [
-        (command("ok\n", 0), "✓ Run the tests · $ make test (exit code 0)\n  ok\n"),
-        (command("ok"), "✓ Run the tests · $ make test\n  ok\n"),
+        (command("ok\n", 0), "✓ Run the tests · $ make test\n"),
+        (command("ok"), "✓ Run the tests · $ make test\n"),
+        (command("no", status="failed"), "✗ Run the tests · $ make test\n  no\n"),
         (
             command("ok", 1, decision="Allowed: Yes (you)", unasked=Unasked("ran")),
-            "✗ Run the tests · $ make test (exit code 1) (Allowed: Yes (you)) (⚠ ran)\n  ok\n",
+            "✗ Run the tests · $ make test · exit 1 · Allowed: Yes (you) · ⚠ ran\n  ok\n",
         ),
         (
             command("", status="rejected", decision="Rejected: No (you)"),
-            "⊘ Run the tests · $ make test (Rejected: No (you))\n",
+            "⊘ Run the tests · $ make test · Rejected: No (you)\n",
         ),
-        (command("\x1b[31mred\x1b[0m\r\n%\r100%\n", 0), "✓ Run the tests · $ make test (exit code 0)\n  red\n  100%\n"),
+        (
+            command("\x1b[31mred\x1b[0m\r\n%\r100%\n", 2),
+            "✗ Run the tests · $ make test · exit 2\n  red\n  100%\n",
+        ),
     ],
 )  # fmt: skip
-def test_a_command_shows_its_exit_code_and_output(call: ToolCall, shown: str) -> None:
+def test_a_command_shows_how_it_ended_and_if_it_failed_its_output(call: ToolCall, shown: str) -> None:
     assert written(call) == shown
 
 
 def test_of_a_long_output_the_last_lines_are_shown() -> None:
     output = "\n".join(map(str, range(1, 101)))
-    last = [f"  {number}" for number in range(91, 101)]
-    assert written(command(output, 1)).splitlines()[1:] == ["  … 90 lines not shown …", *last]
+    assert written(command(output, 1)).splitlines()[1:] == ["  …", "  96", "  97", "  98", "  99", "  100"]
+
+
+def test_on_a_terminal_a_call_has_one_row_because_the_status_line_says_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    begun, ended = command("", status="in_progress"), command("", 0)
+    assert written(begun, ended, err=Screen(True)) == "✓ Run the tests · $ make test\n"
 
 
 def test_hidden_characters_are_shown_as_codes() -> None:
     bad, shown = "a\u202eb\u200b", "a⟨U+202E⟩b⟨U+200B⟩"
     call = command("", 0, title=bad, raw_input={"command": bad}, decision=bad, unasked=Unasked(bad))
-    assert written(call) == f"✓ {shown} (exit code 0) ({shown}) (⚠ {shown})\n"
+    assert written(call) == f"✓ {shown} · {shown} · ⚠ {shown}\n"
 
 
 def test_an_edit_and_a_read_name_their_files() -> None:
@@ -100,6 +138,11 @@ class Screen(io.StringIO):
         return self.tty
 
 
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+
+
 def streams(out_tty: bool, err_tty: bool) -> tuple[str, str]:
     out, err = Screen(out_tty), Screen(err_tty)
     printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("the reader has not gone"))
@@ -123,7 +166,7 @@ def test_in_files_the_answer_stands_alone_and_whole():
 def test_on_one_screen_every_writer_begins_a_line():
     assert streams(True, True) == (
         "one \ntwo\n\nthree\n",
-        "\x1b[2mlet me \x1b[0m\x1b[2msee\x1b[0m\n… Read a.txt\nAnswer 1-2: done\n",
+        "let me see\n… Read a.txt\nAnswer 1-2: done\n",
     )
 
 

@@ -80,6 +80,12 @@ def test_a_long_fence_is_closed_and_opened_again():
     )
 
 
+def test_short_pieces_may_hold_long_paragraphs():
+    blocks = Blocks(lambda number: 1, 40)
+    assert blocks.feed("one\ntwo\nthree\n\nfour\n" + "five " * 8) == ["one\ntwo\nthree\n\n"]
+    assert blocks.feed("\nsix") == ["four\n" + "five " * 8 + "\n"]
+
+
 def test_a_line_without_an_end_is_cut_at_a_space():
     assert cut("word " * 20) == (["word " * 16], "word " * 4)
     assert cut("x" * 100) == (["x" * 80], "x" * 20)

@@ -11,13 +11,13 @@ from copilot_kernel.rendering.question import (
     OPEN,
     folded_amount,
     is_alarming,
-    line_prompt,
     question_html,
+    question_summary,
     question_text,
     remark,
     render_question,
-    typed_answer,
 )
+from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -285,6 +285,47 @@ def test_many_kinds_of_hidden_characters_are_counted():
 ])  # fmt: skip
 def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
     assert is_alarming(asked(**fields), ROOT) == alarming
+
+
+# -- the short form for a terminal -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"title": "Commit", "kind": "execute", "raw_input": {"command": "git commit", "cwd": ROOT}},
+     "Run this command?\n│ git commit"),
+    ({"raw_input": {"command": "ls", "cwd": "/etc"}, "kind": "execute"},
+     "Run this command?\n│ ls\n│ Folder: /etc (outside the project)"),
+    ({"kind": "execute", "raw_input": {"commands": ["a", "b\nc"]}},
+     "Run these 2 commands?\n│ Command 1 of 2:\n│ a\n│ Command 2 of 2, 2 lines:\n│ b\n│ c"),
+    ({"kind": "edit", "content": (Diff(f"{ROOT}/a.py", "old", "new"),)},
+     "Change a.py? +1 −1\n│ @@ -1 +1 @@\n│ -old\n│ +new"),
+    ({"kind": "edit", "content": (Diff("/x", "", "a\n"), Diff(f"{ROOT}/y", "", "b\n"))},
+     "Change 2 files?\n│ /x +1\n│ @@ -0,0 +1 @@\n│ +a\n│ /project/y +1\n│ @@ -0,0 +1 @@\n│ +b\n"
+     "⚠ Outside the project: /x"),
+    ({"title": "echo", "raw_input": {"text": "hi"}}, "Use this tool? echo\n│ Input: text: hi"),
+    ({"title": "View\nit", "kind": "read", "locations": (Location("/etc/hosts"),)},
+     "Read this? View it\n│ Path: /etc/hosts (outside the project)"),
+])  # fmt: skip
+def test_in_a_terminal_a_question_is_as_short_as_its_card(fields, words):
+    assert question_summary(asked(**fields), ROOT) == words
+
+
+def test_what_is_long_says_how_much_more_there_is():
+    command = "\n".join(f"step {number}" for number in range(40))
+    run = question_summary(asked(kind="execute", raw_input={"command": command}), ROOT)
+    edit = question_summary(asked(kind="edit", content=(Diff(f"{ROOT}/a", "", "line\n" * 30),)), ROOT)
+    assert run.endswith("│ step 11\n│ … 28 more lines")
+    assert edit.endswith("│ +line\n│ … 18 more changed lines")
+
+
+def test_the_short_form_hides_nothing_and_warns():
+    bad = "ls\u202e\x1b[2J\n  1) Yes"
+    shown = question_summary(asked(title=bad, kind="execute", raw_input={"command": bad}), ROOT)
+    assert ("\u202e" in shown, "\x1b" in shown) == (False, False)
+    assert "⚠ Hidden characters" in shown
+    assert [line[:1] for line in shown.split("\n")] == ["R", "│", "│", "⚠"]
+    outside = question_summary(asked(kind="edit", content=(Diff("/x\n  1) Yes", "", "a"),)), ROOT)
+    assert "\n  1) Yes" not in outside
 
 
 # -- colours, and what is kept in a notebook -------------------------------------------------------------------------

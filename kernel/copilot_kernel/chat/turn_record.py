@@ -6,12 +6,15 @@ The record is metadata of the footer's output; `turn_record.schema.json` is its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..conversation.model import ToolCall
 from ..rendering.changes import FileChange, TurnChanges, exit_code_of
-from ..rendering.footer import Footer
+from ..rendering.footer import Footer, render_footer
+from ..rendering.markup import Bundle
 from ..rendering.plain import visible_line
+from ..rendering.report import render_stopped
 from .turn import Turn
 
 METADATA_KEY = "copilot_kernel"
@@ -39,6 +42,20 @@ def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[
         cells=cells,
         changes=changes,
     )
+
+
+def endings(
+    turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[tuple[str, str]] = ()
+) -> tuple[Bundle, ...]:
+    """What stands beneath the answer: the footer, if there is anything to say.
+
+    A turn that was stopped has a line that says so, and a footer only for what one should know.
+    """
+    if turn.stop_reason != "cancelled":
+        return tuple(filter(None, [render_footer(footer_of(turn, changes, timed=timed, cells=cells))]))
+    line = render_stopped(turn.seconds if timed else None, by_user=turn.stopped_by_user)
+    rest = replace(turn, agent="", model="", mode="", usage=None)
+    return tuple(filter(None, [line, render_footer(footer_of(rest, changes, timed=False, cells=cells))]))
 
 
 def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:

@@ -20,8 +20,9 @@ from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..permissions.rulebook import Rulebook
 from .error_text import CANCELLED, FAILED, MISUSED, next_steps
+from .printer import StreamPrinter
 from .sessions import load_settings
-from .terminal import StreamPrinter, Terminal
+from .terminal import Terminal
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,6 +68,7 @@ async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotEr
             person = sys.stdin.isatty() and sys.stderr.isatty()
             terminal = Terminal(printer, person=person, quiet=quiet, root=chat.agent.cwd)
             await tasks.start(_cancel_on_signal, chat, interrupted)
+            tasks.start_soon(printer.keep_status)
             outcome = await _turn(chat, prompt, terminal)
         tasks.cancel_scope.cancel()
     if interrupted.is_set() and isinstance(outcome, Turn):
@@ -79,9 +81,9 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
     try:
         turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
-        terminal.finish("end_turn")
+        terminal.finish(None)
         return error
-    terminal.finish(turn.stop_reason, turn.unasked)
+    terminal.finish(turn)
     return turn
 
 

@@ -34,11 +34,15 @@ _NUMBER = re.compile(r"-\d*\.?\d+")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The arguments; `command` names the module that runs. Exits on a usage error and for --help and --version.
+    """The arguments; `command` names the module that runs.
 
+    Exits on a usage error, for --help and --version, and without words, after printing the help.
     `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them.
     """
     parser = build()
+    if not words:
+        parser.print_help()
+        parser.exit()
     ours, server_options = split(words[1:]) if words[:1] == ["serve"] else (words[1:], [])
     arguments = parser.parse_args([*words[:1], *ours])
     if server_options and arguments.action not in (None, "start"):
@@ -121,7 +125,8 @@ _COMMANDS = (
         "ask",
         "run one turn in the terminal",
         "\nThe answer goes to stdout, everything else to stderr. The agent's questions are asked in the"
-        "\nterminal; without a terminal, they are rejected. Ctrl-C cancels the turn."
+        "\nterminal; without a terminal, they are rejected. Ctrl-C cancels the turn. A terminal shows the"
+        "\nanswer's Markdown formatted if rich is installed: pip install 'copilot-kernel[terminal]'."
         "\nExit codes: 0 answered, 1 the agent failed, 2 usage error, 130 cancelled.",
         {
             "prompt": {"help": "what to ask; - reads it from stdin"},

@@ -1,124 +1,61 @@
-"""One turn in a terminal: the answer on stdout, all else on stderr, and the agent's questions.
-
-What an agent says is written without control characters: it must not move the cursor, write to the clipboard or hide
-what a question is about.
-"""
+"""One turn in a terminal: what is shown of it, and the agent's questions."""
 
 from __future__ import annotations
 
 import os
 import termios
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from textwrap import indent
-from typing import TextIO
 
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
+from ..chat.turn_record import endings
+from ..chat import Turn
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
+from ..rendering.changes import changes_of
 from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text, interview
 from ..rendering.entry import render
-from ..rendering.footer import unasked_words
-from ..rendering.plain import clean, one_line, visible_line, visible_text
-from ..rendering.question import option_labels, question_text, reason_hint, settings_for, typed_answer
-from ..rendering.tool_call import summarize
+from ..rendering.plain import one_line, visible_line, visible_text
+from ..rendering.question import folded_amount, question_summary, question_text, settings_for
+from ..rendering.tool_call import CallSummary, summarize
+from ..rendering.typed_answer import option_labels, reason_hint, typed_answer
+from .printer import StreamPrinter
 
 MARKS = {"completed": "✓", "failed": "✗", "rejected": "⊘", "cancelled": "◼", "waiting": "?"}
 STDIN = 0
-DIM, PLAIN = "\x1b[2m", "\x1b[0m"
-NO_WRITER = -1
-
-
-class LineStream:
-    """A stream that knows whether it is at the start of a line. `on_lost` is called once, when its reader has gone."""
-
-    def __init__(self, stream: TextIO, on_lost: Callable[[], None]) -> None:
-        self.used, self.at_start, self.writer = False, True, NO_WRITER
-        self._stream, self._on_lost, self._lost = stream, on_lost, False
-
-    def write(self, text: str, look: str = "") -> None:
-        """Write `text` at once."""
-        text = clean(text)
-        if not text or self._lost:
-            return
-        self.used, self.at_start = True, text.endswith("\n")
-        try:
-            self._stream.write(f"{look}{text}{PLAIN}" if look else text)
-            self._stream.flush()
-        except OSError:
-            self._lost = True
-            self._on_lost()
-
-    def fresh(self) -> None:
-        """Go to the start of a line."""
-        if not self.at_start:
-            self.write("\n")
-
-
-class StreamPrinter:
-    """Writes to stdout and stderr so that no line begins in the middle of another.
-
-    On one screen the streams share its lines, in files each has its own.
-    """
-
-    def __init__(self, out: TextIO, err: TextIO, on_lost: Callable[[], None]) -> None:
-        self._out, self._err = LineStream(out, on_lost), LineStream(err, on_lost)
-        self._shared = out.isatty() and err.isatty()
-        self._look = DIM if err.isatty() else ""
-
-    def answer(self, writer: int, text: str, begins: bool) -> None:
-        """A piece of message number `writer`; a blank line separates messages, as in the text of the turn."""
-        self._switch_to(writer, self._out)
-        if begins and self._out.used:
-            self._out.write("\n")
-        self._out.write(text)
-
-    def aside(self, writer: int, text: str) -> None:
-        """A piece of a thought."""
-        self._switch_to(writer, self._err)
-        self._err.write(text, self._look)
-
-    def line(self, text: str) -> None:
-        """One or more whole lines beside the answer."""
-        self._switch_to(NO_WRITER, self._err)
-        self._err.write(text.rstrip("\n") + "\n")
-
-    def prompt(self, text: str) -> None:
-        """The start of a line that the user will end."""
-        self._switch_to(NO_WRITER, self._err)
-        self._err.fresh()
-        self._err.write(text)
-
-    def entered(self) -> None:
-        """The user ended the line."""
-        self._err.at_start = True
-
-    def end(self) -> None:
-        """Leave both streams at the start of a line."""
-        self._out.fresh()
-        self._err.fresh()
-
-    def _switch_to(self, writer: int, stream: LineStream) -> None:
-        streams = (self._out, self._err) if self._shared else (stream,)
-        for each in streams:
-            if each.writer != writer:
-                each.fresh()
-            each.writer = writer
+_MAX_OUTPUT_LINES = 5
+_NOTABLE_SECONDS = 0.1
+_DETAILS = "?"
+"""Typed instead of an answer, it shows the whole question."""
 
 
 class Terminal:
-    """A `chat.View`. `person`: there is a user who can read stderr and type; `quiet`: only questions are shown.
+    """A `chat.View`. `person`: there is a user who can read stderr and type.
 
+    `quiet`: only questions and the status line are shown.
     `root` is the agent's folder, for saying which rule would allow a call.
     """
 
-    def __init__(self, printer: StreamPrinter, *, person: bool, quiet: bool, root: str) -> None:
-        self._printer, self._person, self._quiet, self._root = printer, person, quiet, root
+    def __init__(
+        self,
+        printer: StreamPrinter,
+        *,
+        person: bool,
+        quiet: bool,
+        root: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._printer, self._person, self._quiet, self._root, self._clock = printer, person, quiet, root, clock
         self._seen: dict[int, int] = {}
+        # Of each call: the row shown last, when it began to run, and how long it took.
         self._shown: dict[int, str] = {}
+        self._began: dict[int, float] = {}
+        self._took: dict[int, float] = {}
         self._question_lock = anyio.Lock()
 
     def show(self, entry: Entry) -> None:
@@ -136,7 +73,8 @@ class Terminal:
                 self._printer.line(render(entry)["text/plain"])
 
     def status(self, words: str) -> None:
-        """Not shown: what is written cannot be replaced."""
+        """Show it on a line that is replaced in place, if stderr is a terminal."""
+        self._printer.status(words)
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """One question at a time. A question that is withdrawn says so."""
@@ -154,13 +92,13 @@ class Terminal:
         self._printer.line(f"{visible_text(one_line(request.message))}: {answer_line(request, answer)}")
         return answer
 
-    def finish(self, stop_reason: str, unasked: int = 0) -> None:
-        """End the turn: say why it stopped, unless it is `end_turn`, and how many actions were `unasked`."""
+    def finish(self, turn: Turn | None) -> None:
+        """End the turn and sum it up; None: it failed. All that stands beneath an answer is written here."""
         self._printer.end()
-        if unasked and not self._quiet:
-            self._printer.line(unasked_words(unasked))
-        if stop_reason != "end_turn" and not self._quiet:
-            self._printer.line(f"(stopped: {stop_reason})")
+        if turn is None or self._quiet:
+            return
+        for ending in endings(turn, changes_of(turn.tool_calls, self._root), timed=True):
+            self._printer.line(ending["text/plain"])
 
     def _message(self, entry: Message) -> None:
         start = self._seen.get(entry.id, 0)
@@ -172,18 +110,22 @@ class Terminal:
             self._printer.answer(entry.id, text, begins=not start)
 
     def _tool_call(self, call: ToolCall) -> None:
-        """A line when the call begins, and one with the end of its output when it is over."""
-        over, known = call.status in FINAL, summarize(call, self._root)
-        mark = "✗" if known.exit_code and over else MARKS.get(call.status, "…")
-        ended = f" (exit code {known.exit_code})" if over and known.exit_code is not None else ""
-        decided = f" ({visible_line(call.decision)})" if over and call.decision else ""
-        unasked = f" ({'' if call.unasked.covered else '⚠ '}{visible_line(call.unasked.words)})" if call.unasked else ""
-        line = f"{mark} {' · '.join(known.names)}{ended}{decided}{unasked}"
-        if over and known.output:
-            line += "\n" + indent(known.output, "  ")
-        if self._shown.get(call.id) != line and (over or call.id not in self._shown):
-            self._shown[call.id] = line
-            self._printer.line(line)
+        """A row when the call is over, and one when it begins where no status line says so."""
+        seconds, is_over = self._seconds(call), call.status in FINAL
+        if not is_over and (self._printer.has_status or call.id in self._shown):
+            return
+        row = _row(call, summarize(call, self._root), seconds)
+        if self._shown.get(call.id) != row:
+            self._shown[call.id] = row
+            self._printer.line(row)
+
+    def _seconds(self, call: ToolCall) -> float:
+        """How long the call has been running, or ran; the time that a question takes does not count."""
+        now = self._clock()
+        if call.status in ("pending", "waiting"):
+            self._began[call.id] = now
+        seconds = now - self._began.setdefault(call.id, now)
+        return self._took.setdefault(call.id, seconds) if call.status in FINAL else seconds
 
     def _reject(self, question: Question) -> PermissionAnswer:
         how = "".join(f"set {setting}, or " for setting in settings_for(question.rules))
@@ -210,16 +152,17 @@ class Terminal:
         return await interview(request, ask) or NOT_ANSWERED
 
     async def _choose(self, question: Question) -> PermissionAnswer:
-        self._printer.line("\n" + question_text(question, self._root))
-        for number, line in enumerate(option_labels(question), 1):
-            self._printer.line(f"  {number}) {line}")
-        if hint := reason_hint(question):
-            self._printer.line(f" {hint}")
+        self._printer.line(f"\n? {question_summary(question, self._root)}")
+        for number, choice in enumerate(_choices(question), 1):
+            self._printer.line(f"  {number}) {choice}")
         _discard_input()
         while True:
-            if not (line := await self._input(f"Answer 1-{len(question.options)}: ")):
+            line = await self._input(f"Answer 1-{len(question.options)}, or {_DETAILS} for details: ")
+            if not line:
                 return PermissionAnswer(policy.reject(question.options), "you", "no answer")
-            if answer := typed_answer(line, question):
+            if line.strip() == _DETAILS:
+                self._printer.line(question_text(question, self._root))
+            elif answer := typed_answer(line, question):
                 return answer
 
     async def _input(self, prompt: str) -> str:
@@ -229,6 +172,38 @@ class Terminal:
         if line := os.read(STDIN, 4096).decode("utf-8", "replace"):
             self._printer.entered()
         return line
+
+
+def _row(call: ToolCall, known: CallSummary, seconds: float) -> str:
+    """One line; if the call failed, the end of its output beneath."""
+    is_over, has_run, unasked = call.status in FINAL, call.status in ("completed", "failed"), call.unasked
+    failed = is_over and (bool(known.exit_code) or call.status == "failed")
+    facts = (
+        *known.names,
+        f"exit {known.exit_code}" if is_over and known.exit_code else "",
+        f"{seconds:.1f} s" if has_run and seconds >= _NOTABLE_SECONDS else "",
+        visible_line(call.decision) if is_over else "",
+        f"{'' if unasked.covered else '⚠ '}{visible_line(unasked.words)}" if unasked else "",
+    )
+    row = f"{'✗' if failed else MARKS.get(call.status, '…')} {' · '.join(filter(None, facts))}"
+    return f"{row}\n{indent(_end(known.output), '  ')}" if failed and known.output else row
+
+
+def _end(output: str) -> str:
+    """The last lines of `output`."""
+    shown = output.split("\n")
+    return output if len(shown) <= _MAX_OUTPUT_LINES else "\n".join(("…", *shown[-_MAX_OUTPUT_LINES:]))
+
+
+def _choices(question: Question) -> list[str]:
+    """What each answer is called; how much it allows if not all of that is in view, and how to give a reason."""
+    choices = option_labels(question)
+    for index, option in enumerate(question.options):
+        if option.kind == "allow_once" and (amount := folded_amount(question)):
+            choices[index] += f": {amount}"
+    if (reject := policy.reject(question.options)) is not None:
+        choices[question.options.index(reject)] += reason_hint(question)
+    return choices
 
 
 def _name(call: ToolCall) -> str:

@@ -20,15 +20,14 @@ from ..rendering.question import (
     STANDING,
     folded_amount,
     is_alarming,
-    line_prompt,
     question_html,
     question_text,
     remark,
     remembered,
     render_question,
     settings_for,
-    typed_answer,
 )
+from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
 from .page_turn import PageTurn

@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import footer_of, metadata_of
+from ..chat.turn_record import endings, metadata_of
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.changes import changes_of
 from ..rendering.elicitation import answer_line
-from ..rendering.footer import render_footer
 from ..rendering.plain import one_line, visible_line, visible_text
-from ..rendering.report import render_stopped
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
@@ -149,23 +147,14 @@ class Display:
                         close(line(answer))
 
     def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
-        """The turn is over: send what waits, and the footer, if there is anything to say. `cells`: see `Footer`.
-
-        Of a turn that was stopped, the footer says only what one should know.
-        """
+        """The turn is over: send what waits, and its ending, with the record as metadata. `cells`: see `Footer`."""
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
         changes, live = changes_of(turn.tool_calls, self._cwd), self._cell.live
         metadata = metadata_of(turn, changes, is_batch=not live)
-        if turn.stop_reason != "cancelled":
-            footer = render_footer(footer_of(turn, changes, timed=live, cells=cells))
-        else:
-            self._output.add(render_stopped(turn.seconds if live else None, by_user=turn.stopped_by_user), metadata)
-            turn = replace(turn, agent="", model="", mode="", usage=None)
-            footer, metadata = render_footer(footer_of(turn, changes, timed=False, cells=cells)), {}
-        if footer is not None:
-            self._output.add(footer, metadata)
+        for number, ending in enumerate(endings(turn, changes, timed=live, cells=cells)):
+            self._output.add(ending, {} if number else metadata)
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""

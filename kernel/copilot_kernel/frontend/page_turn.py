@@ -10,7 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.question import option_labels, question_text
+from ..rendering.question import question_text
+from ..rendering.typed_answer import option_labels
 from .page_comm import Page
 
 Blocked = Callable[[], Awaitable[None]]

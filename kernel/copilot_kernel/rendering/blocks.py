@@ -27,10 +27,13 @@ def piece_size(number: int) -> int:
 
 
 class Blocks:
-    """Splits one text. `tail` is the piece that still grows."""
+    """Splits one text. `tail` is the piece that still grows.
 
-    def __init__(self, size: Callable[[int], int] = piece_size) -> None:
-        self._size = size
+    `whole`: a piece without an empty line is cut beyond that many characters, by default four times its size.
+    """
+
+    def __init__(self, size: Callable[[int], int] = piece_size, whole: int = 0) -> None:
+        self._size, self._whole = size, whole
         self._number = 0
         # The line that opened the current fence; empty outside a fence.
         self._fence = ""
@@ -57,7 +60,7 @@ class Blocks:
         """`part` belongs to one line, and perhaps has its end."""
         if not self._line and self._ends_before(part):
             yield self._cut()
-        while self._length + len(part) > (limit := 8 * self._size(self._number)):
+        while self._length + len(part) > (limit := 2 * self._longest()):
             free = limit - self._length
             yield self._cut_line("".join((*self._line, part[:free])))
             part = part[free:]
@@ -71,10 +74,13 @@ class Blocks:
             self._fence = _fence_after(line, self._fence)
 
     def _ends_before(self, part: str) -> bool:
-        size = self._size(self._number)
-        if self._length >= 4 * size:
+        if self._length >= self._longest():
             return True
-        return self._length >= size and self._after_blank and not self._fence and not part[0].isspace()
+        is_long = self._length >= self._size(self._number)
+        return is_long and self._after_blank and not self._fence and not part[0].isspace()
+
+    def _longest(self) -> int:
+        return self._whole or 4 * self._size(self._number)
 
     def _cut(self) -> str:
         piece = "".join(self._lines) + _closing(self._fence)

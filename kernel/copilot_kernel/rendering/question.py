@@ -1,7 +1,7 @@
 """A permission request as a person must see it to decide: all of it, with nothing hidden in it.
 
 A head, what runs or changes, and a line for what is out of the ordinary; the rest is folded. What is long says how much
-more there is. At the end of the module: how the request is answered in a line of text, where there are no buttons.
+more there is. `typed_answer` has how it is answered where there are no buttons.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from textwrap import indent
 
 from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
-from ..permissions import policy
-from ..permissions.question import PermissionAnswer, Question
-from .diff import change_box, folded_lines, remarks, unified
+from ..permissions.question import Question
+from .diff import Change, amount, change_box, folded_lines, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -37,7 +38,7 @@ from .markup import (
     span,
     without_buttons,
 )
-from .plain import hidden_warning, one_line, split_lines, visible_text
+from .plain import hidden_warning, one_line, split_lines, visible_line, visible_text
 from .subject import LocatedPath, Subject, subject
 
 OPEN = "Waiting for your answer. (Saved notebook: this was never answered and no longer can be.)"
@@ -74,7 +75,6 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 _ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
-_BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
 """Of a command or code; the rest is folded."""
@@ -99,14 +99,26 @@ def question_html(question: Question, root: str = "") -> str:
     facts = list(_facts(question, about, root))
     parts = [row(mark, named(head, bold), exposed(title), amounts), *_boxes(call, about)]
     parts += (html for is_in_view, html in facts if is_in_view)
-    parts += (f'<div style="color:{RED};margin:4px 0">⚠ {line}</div>' for line in _warnings(question, about))
+    warnings = map(exposed, _warnings(question, about))
+    parts += (f'<div style="color:{RED};margin:4px 0">⚠ {line}</div>' for line in warnings)
     if folded := lines(html for is_in_view, html in facts if not is_in_view):
         parts.append(fold(muted("Details"), folded))
     return card(lines(parts), AMBER, ASKED)
 
 
+def question_summary(question: Question, root: str = "") -> str:
+    """What `question_html` does not fold, for a terminal; what is long says how much more there is."""
+    about = subject(question, root)
+    head, title = _head(question.call, about, root)
+    amounts = amount(about.changes[0][1]) if _is_about_a_file(question.call, about) else ""
+    shown = visible_line(" ".join(filter(None, (head, title, amounts))))
+    box = lines((*_boxes_text(question.call, about), *_facts_text(about)))
+    warnings = (f"⚠ {visible_line(line)}" for line in _warnings(question, about))
+    return lines((shown, indent(visible_text(box), "│ ", lambda line: True), *warnings))
+
+
 def question_text(question: Question, root: str = "") -> str:
-    """The same for a terminal."""
+    """Everything, for a terminal."""
     about = subject(question, root)
     head, _ = _head(question.call, about, root)
     title = "" if about.title in (*about.commands, head.removesuffix("?")) else about.title
@@ -221,14 +233,14 @@ def _line_count(text: str) -> int:
 
 
 def _warnings(question: Question, about: Subject) -> Iterator[str]:
-    """What is out of the ordinary, as HTML."""
+    """What is out of the ordinary."""
     if warning := hidden_warning(about.texts):
-        yield escape(warning)
+        yield warning
     places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
     for place in dict.fromkeys(place for place in places if place.remark):
-        yield f"{escape(place.remark.capitalize())}: {exposed(place.path)}"
+        yield f"{place.remark.capitalize()}: {place.path}"
     if question.why and not question.is_routine:
-        yield exposed(question.why)
+        yield question.why
 
 
 def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool, str]]:
@@ -238,12 +250,19 @@ def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool
     if _is_about_a_file(question.call, about):
         yield False, _fact("File", [about.changes[0][0]], FONT)
     for name, places in _places(about):
-        is_in_view = not about.is_evident if name != "Folder" else any(place.remark for place in places)
-        yield is_in_view, _fact(name, places, FONT)
+        yield _are_places_in_view(about, name, places), _fact(name, places, FONT)
     for name, text in about.rest:
-        yield not (about.is_evident and name in _FOLDED_REST), _rest_html(name, text)
+        yield _is_rest_in_view(about, name), _rest_html(name, text)
     for name, text in _reasons(question):
         yield False, _fact(name, _as_lines(text), FONT * name.startswith("Rule"))
+
+
+def _are_places_in_view(about: Subject, name: str, places: Iterable[LocatedPath]) -> bool:
+    return not about.is_evident if name != "Folder" else any(place.remark for place in places)
+
+
+def _is_rest_in_view(about: Subject, name: str) -> bool:
+    return not (about.is_evident and name in _FOLDED_REST)
 
 
 def _commands(about: Subject) -> Iterator[tuple[str, str]]:
@@ -295,6 +314,46 @@ def _remark_html(place: LocatedPath) -> str:
     return f' <span style="color:{RED};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
 
 
+def _boxes_text(call: ToolCall, about: Subject) -> Iterator[str]:
+    """As `_boxes`."""
+    for name, command in _commands(about):
+        if len(about.commands) > 1:
+            yield f"{name}:"
+        yield _clipped(command)
+    yield from map(_clipped, about.code)
+    is_named = about.is_of_notebook or _is_about_a_file(call, about)
+    for place, change in about.changes:
+        if not is_named:
+            yield f"{place.path} {amount(change)}"
+        yield _clipped_change(change)
+
+
+def _facts_text(about: Subject) -> Iterator[str]:
+    """What `_facts` has in view."""
+    for name, places in _places(about):
+        if _are_places_in_view(about, name, places):
+            yield f"{name}: {', '.join(place.text for place in places)}"
+    for name, text in about.rest:
+        if _is_rest_in_view(about, name):
+            shown = _clipped(text)
+            yield f"{name}:\n{shown}" if "\n" in shown else f"{name}: {shown}"
+
+
+def _clipped(text: str) -> str:
+    first, rest = _split(text)
+    return f"{first}\n… {_amount_of(rest)}" if rest else first
+
+
+def _clipped_change(change: Change) -> str:
+    if not change.lines:
+        return ""
+    end = len(change.lines) - folded_lines(change)
+    header_lines = 2
+    shown = unified(replace(change, lines=change.lines[:end]), "").split("\n")[header_lines:]
+    count = sum(line.mark in "+-" for line in change.lines[end:])
+    return "\n".join((*shown, *([f"… {count} more changed lines"] if count else [])))
+
+
 def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
     yield from _commands(about)
     yield from (("Code", code) for code in about.code)
@@ -306,45 +365,6 @@ def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
     yield from about.rest
 
 
-# -- answering in a line of text -------------------------------------------------------------------------------------
-
-
-def option_labels(question: Question) -> list[str]:
-    """The options' names, each on one line, with what must be said beside them."""
-    labels = []
-    for name, option in zip(_names(question), question.options, strict=True):
-        words = remark(option)
-        labels.append(f"{name} ({words})" if words else name)
-    return labels
-
-
-def line_prompt(question: Question) -> str:
-    """All answers with their numbers on one line, and how to give a reason."""
-    listed = "  ".join(f"{number}) {label}" for number, label in enumerate(option_labels(question), 1))
-    return f"{listed}{reason_hint(question)}: "
-
-
-def reason_hint(question: Question) -> str:
-    """How to reject with a reason; empty if there is no option that rejects once."""
-    reject = policy.reject(question.options)
-    if reject is None:
-        return ""
-    return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
-
-
-def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
-    """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
-    names, options = _names(question), question.options
-    if (index := find_index(line, names)) is not None:
-        return PermissionAnswer(options[index], "you")
-    for found in _BECAUSE.finditer(line):
-        if (index := find_index(line[: found.start()], names)) is not None:
-            answer = PermissionAnswer(options[index], "you", feedback=one_line(line[found.end() :]))
-            if answer.rejects:
-                return answer
-    return None
-
-
 def find_index(typed: str, *names: Sequence[str]) -> int | None:
     """The index whose number was typed, or else a name that no other has; several `names` are tried in turn."""
     word = " ".join(typed.split()).casefold()
@@ -354,7 +374,3 @@ def find_index(typed: str, *names: Sequence[str]) -> int | None:
         if len(found) == 1:
             return found[0]
     return None
-
-
-def _names(question: Question) -> list[str]:
-    return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]

@@ -1,0 +1,52 @@
+"""A permission request answered in a line of text, where there are no buttons."""
+
+from __future__ import annotations
+
+import re
+
+from ..permissions import policy
+from ..permissions.question import PermissionAnswer, Question
+from .plain import one_line, visible_text
+from .question import find_index, remark
+
+_BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
+
+
+def option_labels(question: Question) -> list[str]:
+    """The options' names, each on one line, with what must be said beside them."""
+    labels = []
+    for name, option in zip(_names(question), question.options, strict=True):
+        words = remark(option)
+        labels.append(f"{name} ({words})" if words else name)
+    return labels
+
+
+def line_prompt(question: Question) -> str:
+    """All answers with their numbers on one line, and how to give a reason."""
+    listed = "  ".join(f"{number}) {label}" for number, label in enumerate(option_labels(question), 1))
+    return f"{listed}{reason_hint(question)}: "
+
+
+def reason_hint(question: Question) -> str:
+    """How to reject with a reason; empty if there is no option that rejects once."""
+    reject = policy.reject(question.options)
+    if reject is None:
+        return ""
+    return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
+
+
+def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
+    """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
+    names, options = _names(question), question.options
+    if (index := find_index(line, names)) is not None:
+        return PermissionAnswer(options[index], "you")
+    for found in _BECAUSE.finditer(line):
+        if (index := find_index(line[: found.start()], names)) is not None:
+            answer = PermissionAnswer(options[index], "you", feedback=one_line(line[found.end() :]))
+            if answer.rejects:
+                return answer
+    return None
+
+
+def _names(question: Question) -> list[str]:
+    return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]
