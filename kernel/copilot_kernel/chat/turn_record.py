@@ -11,10 +11,9 @@ from typing import Any
 
 from ..conversation.model import ToolCall
 from ..rendering.changes import FileChange, TurnChanges, exit_code_of
-from ..rendering.footer import Footer, render_footer
+from ..rendering.footer import Footer, render_footer, render_stopped
 from ..rendering.markup import Bundle
 from ..rendering.plain import visible_line
-from ..rendering.report import render_stopped
 from .turn import Turn
 
 METADATA_KEY = "copilot_kernel"

@@ -12,8 +12,8 @@ from textwrap import indent
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import endings
 from ..chat import Turn
+from ..chat.turn_record import endings
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question

@@ -23,8 +23,8 @@ from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.choosing import CellOutput
 from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
+from ..rendering.footer import render_stopped
 from ..rendering.plain import visible_line
-from ..rendering.report import render_stopped
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 

@@ -19,8 +19,8 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
+from ..rendering.footer import render_stopped
 from ..rendering.plain import clean, visible_line
-from ..rendering.report import render_stopped
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import Line, select

@@ -67,6 +67,13 @@ def render_footer(footer: Footer) -> Bundle | None:
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
 
+def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bundle:
+    """The line that ends a cell that was stopped; without `seconds` in batch runs, and for a command."""
+    who, time = " by you" if by_user else "", "" if seconds is None else f" after {_time(seconds)}"
+    words = f"■ Stopped{who}{time}"
+    return bundle(row(muted(words)), words)
+
+
 def unasked_words(count: int) -> str:
     """How many actions the agent took without asking."""
     return f"⚠ {count} not asked"

@@ -77,13 +77,6 @@ def render_done(words: str, wording: Wording = CELL) -> Bundle:
     return bundle(card(row(span("✓", f"color:{BLUE}"), escape(words))), f"✓ {one_line(words)}")
 
 
-def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bundle:
-    """The line that ends a cell that was stopped; without `seconds` in batch runs, and for a command."""
-    who, time = " by you" if by_user else "", "" if seconds is None else f" after {_time(seconds)}"
-    words = f"■ Stopped{who}{time}"
-    return bundle(row(muted(words)), words)
-
-
 def render_lines(title: str, shown: Sequence[str]) -> Bundle:
     """Lines as they are, folded when there are many; the middle of a very long text is left out, and it says so."""
     text = visible_text(shortened("\n".join(shown)), gaps=False)

@@ -266,7 +266,7 @@ def _is_line(command: str) -> bool:
 
 
 def _with_shown_paths(title: str, cwd: str) -> str:
-    return _WORDS.sub(lambda word: _shown_path(word[0], cwd), title)
+    return _WORDS.sub(lambda word: shown_path(word[0], cwd), title)
 
 
 def _place(location: Location, cwd: str) -> str:
