@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import re
 
+import nbformat
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
@@ -12,31 +13,49 @@ from .lab import Lab, Notebook
 pytestmark = pytest.mark.browser
 
 
-def test_what_is_picked_is_set_and_the_saved_notebook_has_no_widget(context: BrowserContext, lab: Lab) -> None:
-    path = lab.write("picker.ipynb", "%mode", "%mode", "%status", "demo: say Apples", "%new", "%sessions")
+def test_what_is_picked_is_set_at_once_and_no_picker_blocks_run_all(context: BrowserContext, lab: Lab) -> None:
+    path = lab.write("picker.ipynb", "%mode", "%status", "demo: say Apples", "%new", "%sessions")
     notebook = Notebook.open(context, lab, "picker.ipynb")
-    notebook.run(0, wait=False)
+    notebook.command("notebook:run-all-cells")
+    resume = notebook.output(4).get_by_title(re.compile("^Resume: Demo: demo: say Apples · (just now|\\d+ min ago)$"))
+    expect(resume).to_be_visible()
+    notebook.wait_status("idle")
+    expect(notebook.output(0)).to_contain_text("Run %mode again")
+
+    notebook.run(0)
+    expect(notebook.output(0).get_by_role("cell", name="plan", exact=True)).to_be_hidden()
     notebook.button(0, "Plan: thinks first").click()
-    notebook.button(0, "Apply").click()
-    expect(notebook.output(0)).to_contain_text("Mode: Plan: thinks first")
+    expect(notebook.output(0).get_by_role("status")).to_have_text("✓ Mode: Plan: thinks first (plan)")
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("Plan: thinks first")
 
-    notebook.run(1, wait=False)
-    notebook.button(1, "Cancel").click()
-    expect(notebook.output(1)).to_contain_text("Nothing changed.")
-
-    for cell in (2, 3, 4):
-        notebook.run(cell)
-    expect(notebook.output(2)).to_contain_text("Plan: thinks first")
-    notebook.run(5, wait=False)
-    apples = notebook.output(5).locator("option", has_text="Apples").first.get_attribute("value")
-    notebook.output(5).get_by_label("Session").select_option(apples)
-    notebook.button(5, "Resume").click()
-    expect(notebook.output(5)).to_contain_text("Resumed: Demo: demo: say Apples")
+    resume.click()
+    expect(notebook.output(4)).to_contain_text("demo: say Apples")
+    expect(notebook.output(4).get_by_role("status")).to_contain_text("✓ Resumed: Demo: demo: say Apples")
+    expect(notebook.output(0)).to_contain_text("Run %mode again")
 
     notebook.save()
-    saved = json.loads(path.read_text())
-    kinds = {kind for cell in saved["cells"] for output in cell["outputs"] for kind in output.get("data", {})}
-    assert (kinds, "widgets" in saved["metadata"]) == ({"text/plain", "text/html"}, False)
+    shown = nbformat.read(path, 4).cells[4].outputs
+    assert "Demo: demo: say Apples" in shown[0]["data"]["text/plain"]
+
+
+def test_a_saved_notebook_shows_the_choices_and_a_page_that_is_loaded_again_the_picker(
+    context: BrowserContext, lab: Lab
+) -> None:
+    lab.write("saved-picker.ipynb", "%mode")
+    notebook = Notebook.open(context, lab, "saved-picker.ipynb")
+    notebook.run(0)
+    notebook.save()
+    notebook.page.reload()
+    notebook.wait_ready()
+    notebook.button(0, "Plan: thinks first").click()
+    expect(notebook.output(0).get_by_role("status")).to_contain_text("✓ Mode: Plan")
+
+    notebook.page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    notebook.page.reload()
+    notebook.wait_ready()
+    expect(notebook.output(0).get_by_role("cell", name="plan", exact=True)).to_be_visible()
+    expect(notebook.output(0).locator(".jp-OutputArea-child").nth(1)).to_be_hidden()
 
 
 def test_commands_are_completed_with_what_may_follow_them(context: BrowserContext, lab: Lab) -> None:

@@ -119,3 +119,19 @@ async def test_closing_ends_a_turn_that_waits() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await turn
+
+
+@pytest.mark.anyio
+async def test_it_is_idle_when_the_turn_has_ended() -> None:
+    place, made = home(waits)
+    await asyncio.wait_for(place.idle(), 5)
+    turn = asyncio.create_task(place.ask([], Any))
+    await begun(made)
+    idle = asyncio.create_task(place.idle())
+    await asyncio.sleep(0)
+    assert not idle.done()
+    while not place.cancel():
+        await asyncio.sleep(0)
+    await asyncio.wait_for(idle, 5)
+    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    await place.close(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from copilot_kernel.frontend import commands
 from copilot_kernel.frontend.agent_commands import name_of
 from copilot_kernel.frontend.command_context import Situation, newest_first
 from copilot_kernel.frontend.command_output import CommandOutput
-from copilot_kernel.frontend.session_commands import find_session, short_ids
+from copilot_kernel.frontend.session_commands import ago, find_session, short_ids
 from copilot_kernel.permissions.ledger import LedgerEntry
 from copilot_kernel.permissions.rulebook import Rulebook
 
@@ -54,6 +55,8 @@ class Known:
     @property
     def state(self) -> Any:
         return self.now.state
+
+    session = link = None
 
     async def do(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         return await work(self)
@@ -130,6 +133,24 @@ def test_sessions_are_a_table() -> None:
     assert "none" in shown("%sessions", replace(NOW, sessions=()))
 
 
+@pytest.mark.parametrize(
+    ("updated_at", "words"),
+    [
+        ("2026-11-20T10:05:30Z", "just now"),
+        ("2026-11-20T10:04:00Z", "2 min ago"),
+        ("2026-11-20T12:04:00+05:00", "3 h ago"),
+        ("2026-11-17T10:00:00", "3 d ago"),
+        ("2026-11-21T10:00:00Z", "just now"),
+        ("2026-01-02T03:04:05Z", "2026-01-02 03:04"),
+        ("yesterday", "yesterday"),
+        ("", ""),
+    ],
+)
+def test_how_long_ago_a_session_was_used(updated_at: str, words: str) -> None:
+    moment = datetime(2026, 11, 20, 10, 6, tzinfo=UTC)
+    assert ago(SessionInfo("s", updated_at=updated_at), moment) == words
+
+
 def test_choices_are_a_table_with_the_present_one_marked() -> None:
     assert "• plan Plan ahead" in shown("%mode")
     assert "brain brain Fast (acme/fast) acme/fast, other/fast" in shown("%options")
@@ -188,7 +209,10 @@ def test_what_went_with_the_last_prompt_is_shown_with_its_size() -> None:
 
 
 def test_help_lists_the_commands_and_explains_one() -> None:
-    assert all(spec.summary in shown("%help") for spec in commands.TABLE.values())
+    listed = shown("%help")
+    assert [name for name, spec in commands.TABLE.items() if spec.summary not in listed] == ["help"]
+    assert [topic for topic in commands.TOPICS if f"{topic}\n%" not in listed] == []
+    assert "%permissions […] Show what" in listed
     assert "The last LINES lines" in shown("%help %log")
 
 

@@ -64,8 +64,18 @@ def test_a_model_and_an_option_are_set(demo: Session) -> None:
 def test_in_a_console_a_line_is_typed(demo: Session) -> None:
     demo.run("%options effort medium")
     demo.run("%mode agent")
-    assert demo.run("%mode", "plan").text.endswith("ℹ Mode: Plan")
-    assert demo.run("%options", "effort", "low").text.endswith("ℹ Effort: Low")
+    assert demo.run("%mode", "plan").text.endswith("✓ Mode: Plan")
+    assert demo.run("%options", "effort", "low").text.endswith("✓ Effort: Low")
+
+
+def test_a_notebook_without_widgets_shows_the_choices_and_what_to_type(demo: Session) -> None:
+    demo.run("%mode agent")
+    lines = demo.run("%mode").text.splitlines()
+    assert (lines[0], lines[-1]) == ("Mode", "To change it, type for example %mode plan.")
+    assert "%options OPTION VALUE sets one." in demo.run("%options").text
+    assert (
+        demo.run("%options effort").text.splitlines()[-1].startswith("To change it, type for example %options effort ")
+    )
 
 
 def test_the_same_can_be_typed_with_a_slash_unless_the_agent_has_it(demo: Session) -> None:
@@ -228,7 +238,7 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start: Start) -> None:
     assert made.run("%resume last").error is None
     assert made.status("Session")[:8] == next(short for title, short in titles.items() if "Apples" not in title)
     picked = made.run("%resume", apples).text
-    assert ("Resuming: " in picked, "say Apples" in picked) == (True, True)
+    assert ("✓ Resumed: " in picked, "say Apples" in picked) == (True, True)
     assert made.run("%close").error is None
     assert made.status("Session") == "none is open"
     assert made.run(f"%delete {apples}").text.startswith("✓ Deleted: ")

@@ -257,3 +257,14 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(sta
         assert "Not run (no open page showed this question)" in front_end.finish(asked.cell).text
         assert "A question was cancelled" in page.run("%copilot demo: say Next.").text
     assert front_end.complaints() == []
+
+
+def test_a_picker_applies_what_is_chosen_when_its_cell_has_ended(notebook: FrontEnd) -> None:
+    notebook.run("%copilot %mode agent")
+    asked = Asked(notebook, "%copilot %mode")
+    assert notebook.finish(asked.cell).status == "ok"
+    notebook.comm(asked.model("Mode"), {"method": "update", "state": {"index": 1}, "buffer_paths": []})
+    notebook.shows("Mode: Plan", asked.cell)
+    assert "Plan: thinks first" in notebook.run("%copilot %status").text
+    notebook.run("%copilot %mode agent")
+    notebook.shows("Run %mode again", asked.cell)

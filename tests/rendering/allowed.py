@@ -27,6 +27,7 @@ SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
 CLASSES = {
     *("mathjax_ignore tex2jax_ignore", "mathjax_ignore tex2jax_ignore copilot-asked", "copilot-asked-open"),
+    "copilot-code",
     *("cq-row", "cq-side cq-old", "cq-side cq-new", "cq-number-old", "cq-number-new"),
 }
 STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")

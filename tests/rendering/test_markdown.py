@@ -10,7 +10,7 @@ import time
 import pytest
 from copilot_kernel.rendering.highlight import STYLES
 from copilot_kernel.rendering.markdown import to_html
-from copilot_kernel.rendering.markup import AMBER, BLUE, GREEN, GREY, RED, pre
+from copilot_kernel.rendering.markup import AMBER, BLUE, CODE_BLOCK, GREEN, GREY, RED, pre
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +62,7 @@ def test_a_table_is_aligned_as_written_and_to_the_left_otherwise():
      '<span style="color:#ac51cb">@@ -1 +1 @@\n</span>--- c\n d\n'),
 ])  # fmt: skip
 def test_code(source, body):
-    assert to_html(source).strip() == pre(body)
+    assert to_html(source).strip() == pre(body, kind=CODE_BLOCK)
 
 
 def test_styles_that_are_not_ours_do_not_pass():

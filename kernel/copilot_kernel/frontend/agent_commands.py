@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
-from copilot_widgets.field import PickerField, Picks
+from copilot_widgets.field import PickerField
 
 from ..acp.locate import locate
 from ..acp.mcp import McpOffer, select_servers
@@ -17,7 +17,7 @@ from ..chat.choices import Choice, Setting
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
 from ..rendering.attachment import context_name
-from ..rendering.plain import visible_text
+from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report, render_lines
 from .chat_runner import CLOSE_LIMIT
 from .command_context import CommandContext, Completions, Situation
@@ -194,13 +194,21 @@ def name_of(block: Block) -> str:
 async def mode(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mode [NAME]`."""
     setting = choices.modes(await context.do(lambda chat: chat.options.offered("modes")))
-    await _one(output, setting, rest, lambda _, new: context.do(lambda chat: chat.options.set_mode(str(new.value))))
+
+    async def put(_: Setting, choice: Choice) -> None:
+        await context.do(lambda chat: chat.options.set_mode(str(choice.value)))
+
+    await _set_or_choose(context, output, "mode", setting, rest, put)
 
 
 async def model(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%model [NAME]`."""
     setting = choices.models(await context.do(lambda chat: chat.options.offered("models")))
-    await _one(output, setting, rest, lambda _, new: context.do(lambda chat: chat.options.set_model(str(new.value))))
+
+    async def put(_: Setting, choice: Choice) -> None:
+        await context.do(lambda chat: chat.options.set_model(str(choice.value)))
+
+    await _set_or_choose(context, output, "model", setting, rest, put)
 
 
 async def options(context: CommandContext, output: CommandOutput, rest: str) -> None:
@@ -212,9 +220,11 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
     found = choices.options(await context.do(lambda chat: chat.options.offered("options")))
     id, _, value = rest.partition(" ")
     if id:
-        await _one(output, choices.find_option(found, id), value.strip(), put)
+        setting = choices.find_option(found, id)
+        await _set_or_choose(context, output, f"options {setting.id}", setting, value.strip(), put)
     else:
-        await _choose(output, [setting for setting in found if setting.choices], put)
+        settings = [setting for setting in found if setting.choices]
+        await _choose(context, output, "options", settings, _options_report(settings), put)
 
 
 def option_values(now: Situation, typed: str) -> Completions:
@@ -225,29 +235,30 @@ def option_values(now: Situation, typed: str) -> Completions:
     return len(id) + 1, next((each.choices for each in found if each.id.casefold() == id.casefold()), ())
 
 
-async def _one(output: CommandOutput, setting: Setting, typed: str, put: Put) -> None:
+async def _set_or_choose(
+    context: CommandContext, output: CommandOutput, command: str, setting: Setting, typed: str, put: Put
+) -> None:
     if not setting.choices:
         raise UsageError(f"This agent offers no choice of {setting.id}.", "%options shows what it lets you set.")
     if typed:
         await put(setting, choice := choices.find(setting, typed))
         show_done(output, _is_set(setting, choice))
     else:
-        await _choose(output, [setting], put)
+        await _choose(context, output, command, [setting], _choices_report(setting, command), put)
 
 
-async def _choose(output: CommandOutput, settings: Sequence[Setting], put: Put) -> None:
-    static = _choices_report(settings[0]) if len(settings) == 1 else _options_report(settings)
-    if not settings:
+async def _choose(
+    context: CommandContext, output: CommandOutput, command: str, settings: Sequence[Setting], static: Report, put: Put
+) -> None:
+    async def apply(number: int, index: int) -> str:
+        setting = settings[number]
+        await put(setting, choice := setting.choices[index])
+        return _is_set(setting, choice)
+
+    if settings:
+        await output.choose(Menu(command, tuple(map(_field, settings)), static, lambda: context.session), apply)
+    else:
         output.show(static)
-        return
-
-    async def apply(picks: Picks) -> str:
-        changed = [(s, s.choices[n]) for s, n in zip(settings, picks, strict=True) if n is not None and n != s.current]
-        for setting, choice in changed:
-            await put(setting, choice)
-        return ", ".join(_is_set(setting, choice) for setting, choice in changed)
-
-    await output.choose(Menu(tuple(map(_field, settings)), "Apply", static), apply)
 
 
 def _field(setting: Setting) -> PickerField:
@@ -257,12 +268,14 @@ def _field(setting: Setting) -> PickerField:
     return PickerField(visible_text(setting.name), names, setting.current, hints, words)
 
 
-def _choices_report(setting: Setting) -> Report:
+def _choices_report(setting: Setting, command: str) -> Report:
     rows = tuple(
         ("•" if number == setting.current else "", choice.word, choice.name, choice.about)
         for number, choice in enumerate(setting.choices)
     )
-    return Report(setting.name, ("", "Type", "Name", ""), rows)
+    other = next((choice.word for choice in setting.choices if choice is not setting.chosen), "")
+    example = f"To change it, type for example %{command} {visible_line(other)}." if other else ""
+    return Report(setting.name, ("", "Type", "Name", ""), rows, example)
 
 
 def _options_report(settings: Sequence[Setting]) -> Report:

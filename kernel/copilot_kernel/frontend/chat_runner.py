@@ -69,6 +69,11 @@ class ChatRunner:
         finally:
             await _broken_off(doing)
 
+    async def idle(self) -> None:
+        """Wait until nothing is being done with the chat."""
+        while self._doing:
+            await asyncio.wait(tuple(self._doing))
+
     def cancel(self, at: float | None = None) -> bool:
         """Cancel the turn; False if none is at the agent. `at`: see `Chat.cancel`."""
         if self._asking and self.chat is not None:

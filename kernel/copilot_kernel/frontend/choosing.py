@@ -1,48 +1,31 @@
-"""Commands in a cell: what they show, and a choice by a picker or a line of input, while the cell waits.
-
-Afterwards a line stands where the picker stood.
-"""
+"""Commands in a cell: what they show, a picker where there are widgets, and a typed choice in consoles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from copilot_widgets.field import PickerField, Picks
+from copilot_widgets.field import PickerField
 
 from ..conversation.model import Notice
-from ..errors import CopilotError
 from ..rendering.entry import render_notice
 from ..rendering.question import find_index
-from ..rendering.report import render_report
-from .answering import MAX_ATTEMPTS, AnswerWidgets, answer_in_cell
+from ..rendering.report import render_done, render_report
+from .answering import MAX_ATTEMPTS
 from .asking import Asking
 from .cell import Bundle, Cell
-from .command_output import Apply, CommandOutput, Menu
+from .command_output import UNCHANGED, Apply, CommandOutput, Menu
 from .display import Display
-from .slots import OpenQuestion
+from .pickers import Pickers
 
-if TYPE_CHECKING:
-    from copilot_widgets.picker import Picker
-
-UNCHANGED = "Nothing changed."
-FAILED = "This could not be set, or not all of it."
-UNSURE = "Interrupted while applying the choice; it may have taken effect."
 LEAVE = "leave empty to change nothing"
-
-
-# The choice that changes nothing.
-_NOTHING: Picks = ()
 
 
 class CellOutput(CommandOutput):
     """The `CommandOutput` of a notebook cell, or of a cell in a console."""
 
-    def __init__(self, cell: Cell) -> None:
-        self._cell, self.live = cell, cell.live
+    def __init__(self, cell: Cell, pickers: Pickers) -> None:
+        self._cell, self._pickers, self.live = cell, pickers, cell.live
 
     def display(self, data: Bundle, /) -> None:
         """Show one more thing."""
@@ -53,9 +36,11 @@ class CellOutput(CommandOutput):
         self._cell.stream(text, name)
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
-        """Let the user choose, and apply it; in a batch run, show the list. Raises what `apply` raises."""
-        if self._cell.widgets or (self._cell.live and not menu.by_button_only):
-            await choose(self._cell, menu, apply)
+        """See `CommandOutput.choose`. A console waits for a line of input."""
+        if self._cell.widgets:
+            self._pickers.show(self._cell, menu, apply)
+        elif self._cell.live and self._cell.cell_id is None and not menu.by_button_only:
+            await choose_typed(self._cell, menu, apply)
         else:
             self.show(menu.static)
 
@@ -69,57 +54,22 @@ class CellOutput(CommandOutput):
             display.close()
 
 
-async def choose(cell: Cell, menu: Menu, apply: Apply) -> None:
-    """Let the user choose, and apply it. `cell` must be live. Raises what `apply` raises."""
-    display_id, pickers = uuid4().hex, list[OpenQuestion]()
+async def choose_typed(cell: Cell, menu: Menu, apply: Apply) -> None:
+    """Show what can be chosen, and apply what is typed. Raises what `apply` raises."""
+    cell.display(render_report(menu.static))
+    pick = await _typed(cell, menu.fields)
+    line = await apply(*pick) if pick else ""
+    cell.display(render_done(line) if line else render_notice(Notice(-1, 0, "info", UNCHANGED)))
 
-    def show(question: OpenQuestion) -> None:
-        cell.display({**(question.buttons or {}), **question.bundle}, display_id=display_id)
-        if question.buttons:
-            pickers.append(question)
 
-    result = UNCHANGED
+async def _typed(cell: Cell, fields: Sequence[PickerField]) -> tuple[int, int] | None:
+    """Of several fields, first which one."""
     try:
-        picks = await answer_in_cell(
-            cell,
-            show,
-            static=render_report(menu.static),
-            make_widgets=lambda: AnswerWidgets(cell, partial(_picker, menu)),
-            typed=partial(_typed, cell, menu.fields),
-            unseen=_NOTHING,
-            undecided=_NOTHING,
-        )
-        if picks:
-            result = UNSURE
-            result = await apply(picks) or UNCHANGED
-    except CopilotError:
-        result = FAILED
-        raise
-    finally:
-        line = render_notice(Notice(-1, 0, "info", result))
-        if not pickers:
-            cell.display(line)
-        for picker in pickers:
-            cell.update(line, display_id=display_id)
-            picker.withdraw()
-
-
-def _picker(menu: Menu, settle: Callable[[Picks], None]) -> Picker:
-    from copilot_widgets.picker import Picker
-
-    return Picker(menu.fields, menu.button, lambda picks: settle(picks or _NOTHING))
-
-
-async def _typed(cell: Cell, fields: Sequence[PickerField]) -> Picks | None:
-    """Of several fields, first which one; the others stay. None at the end of input."""
-    try:
-        place = 0 if len(fields) == 1 else await _line(cell, [field.label for field in fields])
-        number = None if place is None else await _line(cell, fields[place].names, fields[place].words)
+        field = 0 if len(fields) == 1 else await _line(cell, [field.label for field in fields])
+        choice = None if field is None else await _line(cell, fields[field].names, fields[field].words)
     except EOFError:
         return None
-    if number is None:
-        return _NOTHING
-    return tuple(number if each == place else field.current for each, field in enumerate(fields))
+    return None if field is None or choice is None else (field, choice)
 
 
 async def _line(cell: Cell, names: Sequence[str], words: Sequence[str] = ()) -> int | None:

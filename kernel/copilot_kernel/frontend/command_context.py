@@ -77,6 +77,16 @@ class CommandContext:
         """The open session; None if none is open."""
         return self.situation().state
 
+    @property
+    def session(self) -> object:
+        """The open session, if the agent lives: another object after a restart."""
+        return self.chat_runner.chat.session if self.chat_runner.chat else None
+
+    @property
+    def link(self) -> object:
+        """The connection to the agent, if it lives: another object after a restart."""
+        return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
+
     def situation(self, live: bool = True) -> Situation:
         """What is known now, without asking the agent."""
         chat = self.chat_runner.chat

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from copilot_widgets.field import PickerField, Picks
+from copilot_widgets.field import PickerField
 
 from ..errors import UsageError
 from ..rendering.markup import Bundle
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from .command_context import CommandContext
     from .display import Display
 
-Apply = Callable[[Picks], Awaitable[str]]
-"""Does what was chosen and returns a line that says what was done; empty if nothing changed."""
+Apply = Callable[[int, int], Awaitable[str]]
+"""Does what was chosen, of which field, and returns a line that says what was done; empty if nothing changed."""
+
+UNCHANGED = "Nothing changed."
 
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """What can be chosen: `button` says what choosing does, `static` is shown where there are no widgets."""
+    """What can be chosen: `command` shows it again, `static` is shown where there are no widgets.
 
+    `subject` gives the agent or session that it is about: when that is another object, the choices are out of date.
+    """
+
+    command: str
     fields: tuple[PickerField, ...]
-    button: str
     static: Report
+    subject: Callable[[], object]
     by_button_only: bool = False
     """Do not ask for a line of input: the list alone is worth showing."""
 
@@ -51,7 +57,7 @@ class CommandOutput(Protocol):
         self.display(render_report(report, self.wording))
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
-        """Let the user choose, and apply it; in a batch run, show `menu.static`. Raises what `apply` raises."""
+        """Show `menu.static`, or a picker that stays when the command has ended and applies what is chosen later."""
         self.show(menu.static)
 
     def replay(self, folder: str) -> AbstractContextManager[Display]:

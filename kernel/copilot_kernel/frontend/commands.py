@@ -6,7 +6,7 @@ A new command is a function in one of the `…_commands` modules, a row of `TABL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,6 +20,15 @@ from .command_context import CommandContext, Completions, Situation
 from .command_output import CommandOutput
 
 BEFORE_A_PROMPT = "attach"
+MAX_USAGE = 24
+"""Characters of a usage in the list of commands."""
+TOPICS = {
+    "Conversation": ("sessions", "resume", "new", "close", "delete"),
+    "Permissions": ("permissions",),
+    "Context": ("attach", "context", "mcp"),
+    "Agent": ("status", "mode", "model", "options", "agent", "login", "logout", "log", "restart"),
+}
+"""Where the list of commands has them, all but `help`."""
 
 _OURS = re.compile(r"%+([A-Za-z]\w*)[ \t]*(.*)")
 _EITHER = re.compile(r"/([A-Za-z]\w*)(?:[ \t]+(.*))?")
@@ -147,13 +156,26 @@ def _check(command: Command, is_late: bool, after: str) -> None:
         raise UsageError(f"%{name} is one line, and more follows it in this cell.", _ELSEWHERE)
 
 
+def overview(names: Collection[str], note: str) -> Iterator[Report]:
+    """The commands of these names by topic, and a note."""
+    for topic, members in TOPICS.items():
+        yield Report(topic, rows=[(_brief(TABLE[name]), TABLE[name].summary) for name in members if name in names])
+    yield Report(note=note)
+
+
+def _brief(spec: CommandSpec) -> str:
+    return spec.usage if len(spec.usage) <= MAX_USAGE else f"%{spec.name} […]"
+
+
 async def _help(context: CommandContext, output: CommandOutput, rest: str) -> None:
     name = rest.lstrip("%/")
     if not name:
-        note = "Anything else is a prompt to the agent; /NAME is a command of the agent's, if it has one of that name."
-        output.show(
-            Report("Commands", ("Command", "Purpose"), tuple((e.usage, e.summary) for e in TABLE.values()), note)
+        note = (
+            "%help COMMAND explains one. Anything else is a prompt to the agent; "
+            "/NAME is a command of the agent's, if it has one of that name."
         )
+        for report in overview(TABLE, note):
+            output.show(report)
     elif name in TABLE:
         spec = TABLE[name]
         output.show(Report(spec.usage, note=f"{spec.summary} {spec.details}".rstrip()))
@@ -161,7 +183,7 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
         raise unknown(name)
 
 
-_PICK = "Without {}, you choose from a list; in a batch run, the list is printed."
+_PICK = "Without {}, it shows the choices; a click sets one, also when the cell has ended."
 
 _SPECS = (
     CommandSpec(
@@ -190,7 +212,7 @@ _SPECS = (
         session_commands.resume,
         "Resume an earlier conversation.",
         "[ID | last]",
-        f"The beginning of an ID is enough; last is the one used last. {_PICK.format('ID')}",
+        "The beginning of an ID is enough; last is the one used last. Without ID, it lists them with buttons.",
         session_commands.resumable,
     ),
     CommandSpec("new", session_commands.new, "Begin a new conversation with the next prompt."),

@@ -14,6 +14,7 @@ from .chat_runner import ChatRunner
 from .command_context import CommandContext
 from .notebook_turn import CurrentNotebook, TurnNotebook
 from .page_turn import PageTurn
+from .pickers import Pickers
 
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
@@ -48,6 +49,7 @@ class KernelSession:
         self._before, self._guard_seconds, self._live = before, guard_seconds, live
         self.chat_runner = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.chat_runner, self._load_settings)
+        self._pickers = Pickers(self.chat_runner.idle)
         # The cell that ran last was not a batch run's.
         self._watched = False
         self.notices: list[str] = []
@@ -77,8 +79,9 @@ class KernelSession:
         try:
             for step in await commands.read(self.command_context, code):
                 match step:
-                    case commands.Command():
-                        await commands.run(self.command_context, CellOutput(cell), step)
+                    case commands.Command(name):
+                        self._pickers.close(name)
+                        await commands.run(self.command_context, CellOutput(cell, self._pickers), step)
                     case commands.Prompt(text):
                         async with self._turn(make_notebook) as notebook:
                             turn = await self._prompt(cell, text, notebook)
@@ -86,6 +89,7 @@ class KernelSession:
             cell.display(render_failure(error))
             raise
         finally:
+            self._pickers.close_stale()
             self.report_notices(cell)
         return turn
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
-from copilot_widgets.field import PickerField, Picks
+from copilot_widgets.field import PickerField
 
 from ..acp.messages import SessionInfo
 from ..chat.choices import Choice
@@ -17,6 +18,8 @@ from .command_output import CommandOutput, Menu, doing, show_done
 MIN_ID_CHARS = 8
 """Characters of an id that are shown, if they suffice to tell it from the others."""
 ALL, LAST = "all", "last"
+MAX_ROWS = 50
+"""Sessions with a button; the others are resumed by their ID."""
 
 _LISTS = "%sessions lists those of this folder, %sessions all lists all."
 
@@ -26,16 +29,17 @@ async def sessions(context: CommandContext, output: CommandOutput, rest: str) ->
     if rest not in ("", ALL):
         raise UsageError(f'Unknown argument "{rest}".')
     await context.list_sessions(here=rest != ALL)
-    await _choose(context, output, by_button_only=True)
+    await _choose(context, output, "sessions", by_button_only=True)
 
 
 async def resume(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%resume [ID | last]`."""
     if rest:
-        await _resume(context, output, await find_by_id(context, rest))
+        if done := await _resume(context, output, await find_by_id(context, rest)):
+            show_done(output, done)
     else:
         await context.list_sessions(here=True)
-        await _choose(context, output, by_button_only=False)
+        await _choose(context, output, "resume", by_button_only=False)
 
 
 new = doing(lambda chat, _: chat.new(), "The next prompt begins a new conversation.")
@@ -115,37 +119,53 @@ def listed(now: Situation) -> Report:
     return Report("Sessions", ("ID", "Title", "Folder", "Last used", ""), tuple(rows), "%resume ID resumes one.")
 
 
-async def _choose(context: CommandContext, output: CommandOutput, *, by_button_only: bool) -> None:
-    now, chosen = context.situation(output.live), list[SessionInfo]()
-    if not now.sessions:
+def ago(session: SessionInfo, now: datetime) -> str:
+    """How long ago it was used; the date if that is more than a month, or the agent's form of it is unknown."""
+    try:
+        then = datetime.fromisoformat(session.updated_at)
+    except ValueError:
+        return _when(session)
+    minutes = int((now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds() // 60)
+    if minutes >= 30 * 24 * 60:
+        return _when(session)
+    for unit, length in (("d", 24 * 60), ("h", 60), ("min", 1)):
+        if minutes >= length:
+            return f"{minutes // length} {unit} ago"
+    return "just now"
+
+
+async def _choose(context: CommandContext, output: CommandOutput, command: str, *, by_button_only: bool) -> None:
+    now = context.situation(output.live)
+
+    async def apply(_: int, index: int) -> str:
+        return await _resume(context, output, now.sessions[index])
+
+    if now.sessions:
+        menu = Menu(command, (_field(now),), listed(now), lambda: context.link, by_button_only)
+        await output.choose(menu, apply)
+    else:
         output.show(listed(now))
-        return
-
-    async def apply(picks: Picks) -> str:
-        chosen.extend(now.sessions[index] for index in picks if index is not None)
-        return f"Resuming: {_name(chosen[0])}" if chosen else ""
-
-    await output.choose(Menu((_field(now),), "Resume", listed(now), by_button_only), apply)
-    if chosen:
-        await _resume(context, output, chosen[0])
 
 
 def _field(now: Situation) -> PickerField:
-    shorts, here = short_ids(now.sessions), now.state.id if now.state else ""
-    names = [
-        " · ".join(filter(None, (_name(each), _when(each), shorts[each.id], "open" if each.id == here else "")))
-        for each in now.sessions
-    ]
-    words = tuple(shorts[each.id] for each in now.sessions)
-    return PickerField("Session", tuple(map(visible_text, names)), words=words, tall=True)
+    here, shown = now.state.id if now.state else "", now.sessions[:MAX_ROWS]
+    shorts = short_ids(now.sessions)
+    moment = datetime.now(UTC)
+    names = (
+        " · ".join(filter(None, (_title(each), ago(each, moment), "open" if each.id == here else ""))) for each in shown
+    )
+    more = len(now.sessions) - len(shown)
+    label = f"The last {MAX_ROWS} sessions; %resume ID resumes {more} more" if more else "Sessions"
+    words = tuple(shorts[each.id] for each in shown)
+    return PickerField(label, tuple(map(visible_text, names)), words=words, action="Resume")
 
 
-async def _resume(context: CommandContext, output: CommandOutput, session: SessionInfo) -> None:
+async def _resume(context: CommandContext, output: CommandOutput, session: SessionInfo) -> str:
+    """Show what was said. What was done; empty if the agent could not resume it."""
     with output.replay(context.settings.folder) as view:
         turn = await context.do(lambda chat: chat.resume(session.id, view))
         view.finish(turn)
-    if turn.session_id == session.id:
-        show_done(output, f"Resumed: {_name(session)}")
+    return f"Resumed: {_name(session)}" if turn.session_id == session.id else ""
 
 
 def _name(session: SessionInfo) -> str:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import REPORT_BUG, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
-from ..frontend.choosing import CellOutput
 from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
 from ..rendering.footer import render_stopped
@@ -134,9 +133,9 @@ class MagicSession:
         return Turn(turn) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:
-        from ..rendering.report import Report
+        from ..rendering.report import Report, render_report
 
-        CellOutput(cell).show(Report("%copilot", note=USAGE))
+        cell.display(render_report(Report("%copilot", note=USAGE)))
 
 
 def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseException | None]:

@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import highlight
-from .markup import NO_MATHS, pre
+from .markup import CODE_BLOCK, NO_MATHS, pre
 from .plain import clean, visible_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _TAGS = frozenset(
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "ol": {"start"},
-    "pre": {"style"},
+    "pre": {"class", "style"},
     "span": {"class", "style", "title"},
     "td": {"style"},
     "th": {"style"},
@@ -79,7 +79,7 @@ def _kept(tag: str, name: str, value: str) -> str | None:
     if name == "style":
         return value if value in _styles() else None
     if name == "class":
-        return value if value == NO_MATHS else None
+        return value if value == (CODE_BLOCK if tag == "pre" else NO_MATHS) else None
     if name == "href":
         return value if _LINK.match(value) else None
     return value
@@ -160,7 +160,8 @@ def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env:
 
 def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     language = (tokens[index].info.split() or [""])[0].strip("{}.").lower()
-    return pre(highlight.highlighted(visible_text(tokens[index].content, gaps=False), language)) + "\n"
+    body = highlight.highlighted(visible_text(tokens[index].content, gaps=False), language)
+    return pre(body, kind=CODE_BLOCK) + "\n"
 
 
 def _code(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -23,6 +23,10 @@ ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 ASKED = "copilot-asked"
 """Class for the style sheet that comes with the buttons (`copilot_widgets`)."""
+CHOICES = "copilot-choices"
+"""Class of what is hidden above a picker."""
+CODE_BLOCK = "copilot-code"
+"""Class of an agent's code blocks, to which the front-end extension adds buttons."""
 FONT = "font-family:Menlo, Consolas, monospace"
 """Set even for `pre`: nbconvert pages set their own font."""
 PRE = (
@@ -54,11 +58,14 @@ def code(text: object) -> str:
     return f'<code style="{CODE}">{exposed(text)}</code>'
 
 
-def pre(body: str, style: str = "", name: str = "") -> str:
-    """HTML `body` as preformatted lines. With a `name` for screen readers, it can be scrolled by keyboard."""
+def pre(body: str, style: str = "", name: str = "", kind: str = "") -> str:
+    """HTML `body` as preformatted lines. With a `name` for screen readers, it can be scrolled by keyboard. `kind` is a
+    class.
+    """
     first = "<span></span>" if body.startswith("\n") else ""  # HTML drops a newline at the very start
     region = f' tabindex="0" role="region" aria-label="{escape(name)}"' if name else ""
-    return f'<pre style="{PRE}{";" + style if style else ""}"{region}>{first}{body}</pre>'
+    named_kind = f'class="{kind}" ' if kind else ""
+    return f'<pre {named_kind}style="{PRE}{";" + style if style else ""}"{region}>{first}{body}</pre>'
 
 
 def fold(summary: str, body: str, *, is_open: bool = False) -> str:

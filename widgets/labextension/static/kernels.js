@@ -30,3 +30,20 @@ export async function loadExtension(panel) {
   const reply = await request.done;
   return reply.content.status === 'ok';
 }
+
+/**
+ * Mark the notebooks whose cells are prompts, for the style sheet.
+ * @param {JupyterFrontEnd} app @param {import('@jupyterlab/notebook').INotebookTracker} tracker
+ */
+export function markCopilotNotebooks(app, tracker) {
+  /** @param {NotebookPanel} panel */
+  const mark = panel => panel.content.node.classList.toggle('copilot-notebook', languageOf(app, panel) === 'copilot');
+  /** @param {NotebookPanel} panel */
+  const watch = panel => {
+    panel.sessionContext.kernelChanged.connect(() => mark(panel));
+    mark(panel);
+  };
+  tracker.widgetAdded.connect((_, panel) => watch(panel));
+  tracker.forEach(watch);
+  app.serviceManager.kernelspecs.specsChanged.connect(() => tracker.forEach(mark));
+}

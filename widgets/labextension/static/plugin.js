@@ -3,8 +3,10 @@
 
 import { AskCards } from './asks.js';
 import { Attachments } from './attachments.js';
+import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
+import { markCopilotNotebooks } from './kernels.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
 import { BrowserTab, StatusItem, markTab, summary } from './status.js';
@@ -109,6 +111,8 @@ function activate(app, shared, { tracker, palette, registry, bar }) {
   });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
   new Attachments(app, tracker, Notification);
+  new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text));
+  markCopilotNotebooks(app, tracker);
   followCellLinks(tracker, connections);
 }
 

@@ -12,7 +12,7 @@ from ...frontend.command_output import CommandOutput
 from ...frontend.commands import TABLE, Command
 from ...rendering.failure import render_failure
 from ...rendering.markup import Bundle
-from ...rendering.report import Report, Wording
+from ...rendering.report import Wording
 from .wire import CommandResult, Failure
 
 WORDING = Wording("try again", "/", frozenset(TABLE))
@@ -29,6 +29,7 @@ IMMEDIATE = frozenset({"help", "status", "sessions", "models", "mcp", "permissio
 """Without arguments, these do not wait for the turn that runs."""
 DETAILED = frozenset({"status", "sessions", "attach", "mcp", "permissions"})
 """Commands whose output has ids and times; the others would offer a choice to a person."""
+NOTE = "/models lists the agent's models. Anything else is a prompt; //NAME is the agent's /NAME."
 
 _NAME = re.compile(r"/([A-Za-z][\w-]*)(?:[ \t]+(.*))?", re.DOTALL)
 
@@ -78,7 +79,8 @@ async def run(context: CommandContext, command: Command) -> CommandResult:
         raise UsageError("This conversation is open here.", "Start a /new one first.")
     output = OutputRecorder(live=command.name in DETAILED)
     if command.name == "help" and not command.rest:
-        output.show(_help())
+        for report in commands.overview(TABLE.keys() - UNAVAILABLE, NOTE):
+            output.show(report)
     else:
         await commands.run(context, output, command)
     return output.result()
@@ -114,10 +116,3 @@ class OutputRecorder(CommandOutput):
 def _typed(text: str) -> Command | None:
     match = _NAME.fullmatch(text.strip())
     return Command(match[1], (match[2] or "").strip()) if match else None
-
-
-def _help() -> Report:
-    rows = [(entry.usage, entry.summary) for entry in TABLE.values() if entry.name not in UNAVAILABLE]
-    rows.append(("/models", "List the agent's models."))
-    note = "Anything else is a prompt; //NAME is the agent's /NAME."
-    return Report("Commands", ("Command", "Purpose"), tuple(rows), note)

@@ -1,0 +1,68 @@
+"""What the front-end extension adds to the page: buttons on code blocks, and a hint in an empty notebook."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab, Notebook
+
+pytestmark = pytest.mark.browser
+
+BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+ANSWER = "say Try this:\\n\\n```python\\nx = 1\\ny = 2\\n```\\nDone."
+USERS_OWN = "from IPython.display import HTML\nHTML('<pre>mine</pre>')"
+SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getSource())"
+HINT = """cell => getComputedStyle(cell.querySelector('.cm-line'), '::before').content"""
+
+
+@BOTH
+def test_a_code_block_of_an_answer_is_copied_and_inserted_below(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    cells = ("%load_ext copilot_kernel", f"%%copilot\ndemo: {ANSWER}", USERS_OWN)
+    path = lab.write("blocks.ipynb", *cells, kernel="python3")
+    notebook = Notebook.open(context, lab, "blocks.ipynb", classic=classic)
+    for cell in range(3):
+        notebook.run(cell)
+    tools = notebook.page.locator(".copilot-code-tools")
+    expect(tools).to_have_count(1)
+    expect(tools).to_have_css("opacity", "0")
+    notebook.output(1).locator("pre", has_text="x = 1").hover()
+    expect(tools).to_have_css("opacity", "1")
+    copy = tools.get_by_role("button", name="Copy", exact=True)
+    copy.click()
+    expect(tools).to_contain_text("Copied")
+    assert notebook.page.evaluate("() => navigator.clipboard.readText()") == "x = 1\ny = 2"
+
+    insert = tools.get_by_role("button", name="Insert below")
+    insert.focus()
+    notebook.page.keyboard.press("Enter")
+    sources = list(cells)
+    sources.insert(2, "x = 1\ny = 2")
+    assert notebook.page.evaluate(SOURCES) == sources
+    notebook.command("notebook:undo-cell-action")
+    assert notebook.page.evaluate(SOURCES) == list(cells)
+    notebook.save()
+    assert "copilot-code-tools" not in path.read_text()
+
+
+@BOTH
+def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    path = lab.write("hint.ipynb", "", "")
+    notebook = Notebook.open(context, lab, "hint.ipynb", classic=classic)
+    expect(notebook.page.locator(".jp-NotebookPanel:visible .copilot-notebook")).to_have_count(1)
+    assert "%help lists commands" in notebook.cell(0).evaluate(HINT)
+    assert notebook.cell(1).evaluate(HINT) == "none"
+    notebook.cell(0).locator(".cm-content").click()
+    notebook.page.keyboard.type("H")
+    assert notebook.cell(0).evaluate(HINT) == "none"
+    notebook.page.keyboard.press("Backspace")
+    assert "%help" in notebook.cell(0).evaluate(HINT)
+    notebook.save()
+    assert "%help" not in path.read_text()
+
+    lab.write("other.ipynb", "", kernel="python3")
+    other = Notebook.open(context, lab, "other.ipynb", classic=classic)
+    assert other.cell(0).evaluate(HINT) == "none"
