@@ -23,6 +23,7 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.elicitation import answer_line
 from ..rendering.plain import one_line, visible_line, visible_text
+from ..rendering.question import headline
 from ..rendering.report import Footer, render_footer
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
@@ -65,7 +66,8 @@ class Display:
         self._replays, self._page = replays, page or PageTurn()
         self._cell, self._asking = cell, asking
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
-        self._output = _output(cell, self._loop, cwd or os.getcwd())
+        self._cwd = cwd or os.getcwd()
+        self._output = _output(cell, self._loop, self._cwd)
         self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
         # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
@@ -97,7 +99,8 @@ class Display:
 
         wait = partial(self._asking.ask, question)
         withdrawn = PermissionAnswer(None, "cancel", "withdrawn")
-        return await self._wait(call.id, key_of(question), call.best_title, wait, line, withdrawn)
+        title = headline(question, self._cwd)
+        return await self._wait(call.id, key_of(question), title, wait, line, withdrawn)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
