@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from .lab import LIMIT
+from .axe import findings
+from .lab import LIMIT, exactly
 from .serving import Server, running_server
 
 pytestmark = pytest.mark.browser
@@ -57,7 +58,7 @@ class Chat:
         expect(self.page.get_by_label("Stop the turn")).to_be_hidden()
 
     def button(self, name: str) -> Locator:
-        return self.log.get_by_role("button", name=name, exact=True)
+        return self.log.get_by_role("button").filter(has_text=exactly(name))
 
 
 @pytest.fixture
@@ -93,7 +94,8 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     chat.send("demo: shell echo one > one.txt && echo done")
     question = chat.log.get_by_role("article", name="Question")
     expect(question).to_contain_text("echo one > one.txt && echo done")
-    expect(chat.page.locator("#alert")).to_contain_text("The agent asks")
+    expect(chat.page.locator("#alert")).to_have_text("The agent asks: echo one > one.txt && echo done")
+    expect(chat.button("Deny")).to_have_accessible_name("Deny: echo one > one.txt && echo done")
     assert chat.page.title().startswith("?")
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
@@ -274,8 +276,7 @@ def test_by_keyboard_alone(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_in_both_themes(chromium: Browser, server: Server, scheme: str) -> None:
-    """At least 4.5 to 1 (WCAG AA), for all text of a page with every kind of entry."""
+def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, server: Server, scheme: str) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1000, "height": 800})  # type: ignore[arg-type]
     chat = Chat(context, server)
     chat.send(
@@ -286,30 +287,6 @@ def test_text_can_be_read_in_both_themes(chromium: Browser, server: Server, sche
     chat.send("/nonsense")
     chat.send("demo: create a.txt b")
     expect(chat.button("Deny")).to_be_visible()
-    poor = chat.page.evaluate(CONTRAST)
+    found = findings(chat.page, "body")
     context.close()
-    assert poor == []
-
-
-CONTRAST = """() => {
-  const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length > 3 ? n : [...n, 1]; };
-  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const part = (v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
-  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-  const back = (each) => {
-    const chain = [];
-    for (let e = each; e; e = e.parentElement) chain.unshift(parse(getComputedStyle(e).backgroundColor));
-    return chain.reduce((below, top) => over(top, below), [255, 255, 255, 1]);
-  };
-  const found = [];
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const each = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
-    if (!text || !each.checkVisibility() || each.closest('.unseen, .skip, :disabled')) continue;
-    const ground = back(each), ink = over(parse(getComputedStyle(each).color), ground);
-    const [a, b] = [light(ink), light(ground)];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${text.slice(0, 40)}`);
-  }
-  return found;
-}"""
+    assert found == []

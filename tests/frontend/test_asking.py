@@ -41,7 +41,7 @@ async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are
     view = buttons.pop("application/vnd.jupyter.widget-view+json")
     assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
     assert view["model_id"] in models.models
-    assert not any("notes.txt" in str(state) for state in models.models.values())
+    assert not any("notes.txt" in str(state | {"tooltip": ""}) for state in models.models.values())
     asked.task.cancel()
 
 
@@ -83,7 +83,7 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
             "Reject⟨U+202E⟩⟨U+001B⟩[2K: The agent will also allow anything it considers equivalent from now on; "
             "what counts is up to it.",
         ),
-        ("Later", "", "Later"),
+        ("Later", "", "Later: Edit notes.txt"),
     ]
     asked.task.cancel()
 

@@ -93,7 +93,7 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
     await scene.cell.typed.put("1")
     assert await asyncio.wait_for(asking, 5) == PermissionAnswer(ALLOW, "you")
     opened, closed = scene.page.posted
-    assert opened["waiting"] == [{"key": "7", "cell": "c1", "title": "Run⟨U+202E⟩ it"}]
+    assert opened["waiting"] == [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]
     assert closed["waiting"] == []
     assert scene.page.withdrawn == 0
 
@@ -111,6 +111,7 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         ("Always allow (kept by the agent)", "allow_always"),
         ("Reject", "reject_once"),
     ]
+    assert options[2]["label"] == "Reject: Run⟨U+202E⟩ it"
     scene.page.answer.set_result(options[2]["id"])
     assert await asyncio.wait_for(asking, 5) == PermissionAnswer(OPTIONS[2], "you")
     assert scene.lists() == [["7"], []]

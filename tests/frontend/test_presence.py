@@ -158,4 +158,4 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
     again.session = "a page loaded later"
     for _ in range(2):
         kernel_session.report_notices(again)  # type: ignore[arg-type]
-    assert again.printed == NOTICE.format("Edit notes.txt")
+    assert again.printed == NOTICE.format("Change this file? Edit notes.txt")

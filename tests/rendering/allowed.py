@@ -30,10 +30,12 @@ CLASSES = {
     "copilot-code",
     *("cq-row", "cq-side cq-old", "cq-side cq-new", "cq-number-old", "cq-number-new"),
 }
-STYLE = re.compile(r"(?:[a-z-]+:(?:[#\w.%, -]+))(?:;[a-z-]+:[#\w.%, -]+)*")
+MIX = re.compile(r"color-mix\(in srgb,currentcolor (\d+)%,rgb\((\d+),(\d+),(\d+)\)\)")
+_DECLARATION = rf"[a-z-]+:(?:[#\w.%, -]+|{MIX.pattern})"
+STYLE = re.compile(rf"{_DECLARATION}(?:;{_DECLARATION})*")
 PROPERTIES = {
     *("background-color", "border-left", "border-radius", "color", "cursor", "display", "font-family", "font-size"),
-    *("flex", "flex-wrap", "min-width", "overflow-wrap", "word-break"),
+    *("flex", "flex-wrap", "min-width", "overflow-wrap", "word-break", "border-left-color"),
     *("font-style", "font-weight", "line-height", "margin", "margin-left", "margin-top", "max-height", "opacity"),
     *("overflow", "padding", "text-align", "text-decoration", "white-space"),
 }

@@ -14,7 +14,9 @@ from .samples import PIXEL, call, sent
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
 SVG_DATA = base64.b64encode(SVG.encode()).decode()
-SAVE = '<a href="data:application/octet-stream;base64,aGk=" download="{0}">save {0}</a>'
+SAVE = (
+    '<a href="data:application/octet-stream;base64,aGk=" download="{0}" style="text-decoration:underline">save {0}</a>'
+)
 
 
 def html(block: object) -> str:

@@ -7,9 +7,12 @@ import re
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.rendering.markup import GREEN
 from copilot_kernel.rendering.question import (
     OPEN,
+    allowed_by,
     folded_amount,
+    headline,
     is_alarming,
     question_html,
     question_summary,
@@ -144,6 +147,18 @@ def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
     assert [line for line in lines if line not in text_of(in_view)] == []
     assert len(text_of(in_view).split()) <= 20
     assert "No rule covers it." in details
+
+
+@pytest.mark.parametrize(("fields", "line", "about"), [
+    ({"kind": "execute", "title": "Push", "raw_input": {"command": "git push\n --force"}},
+     "Run this command? git push --force", "git push --force"),
+    ({"kind": "edit", "title": "x", "content": (Diff(f"{ROOT}/a.py", "a", "b"),)}, "Change a.py?", "a.py"),
+    ({"kind": "other", "title": "Look\u202e"}, "Use this tool? Look⟨U+202E⟩", "Look⟨U+202E⟩"),
+    ({"kind": "fetch", "title": "x" * 500}, f"Fetch this from the network? {'x' * 95} … {'x' * 95}",
+     f"{'x' * 95} … {'x' * 95}"),
+])  # fmt: skip
+def test_a_line_says_what_is_asked_and_what_an_answer_allows(fields, line, about):
+    assert (headline(asked(**fields), ROOT), allowed_by(asked(**fields), ROOT)) == (line, about)
 
 
 def test_what_is_out_of_the_ordinary_is_in_view():
@@ -343,7 +358,7 @@ def test_colours_leave_nothing_of_a_command_out(command):
 
 def test_a_command_is_coloured_and_not_broken_after_hyphens():
     html = question_html(asked(raw_input={"command": "ls 'a b' --all-files"}))
-    assert re.search(r"<span style=\"color:#\w+\">&#x27;a b&#x27;</span>", html)
+    assert f'<span style="color:{GREEN}">&#x27;a b&#x27;</span>' in html
     assert '<span style="display:inline-block">--all-files</span>' in html
 
 

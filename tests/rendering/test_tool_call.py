@@ -39,7 +39,7 @@ def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
     bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
     assert bundle["text/plain"] == "✓ Look · ⚠ not asked"
     assert f'color:{AMBER}" title="ran without asking">⚠ not asked</span>' in bundle["text/html"]
-    assert f"border-left:3px solid {AMBER}" in bundle["text/html"]
+    assert f"border-left-color:{AMBER}" in bundle["text/html"]
 
 
 def test_a_call_that_the_user_had_allowed_before_is_not_accused():

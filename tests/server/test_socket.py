@@ -120,7 +120,9 @@ async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(e
     async with endpoint.client() as first:
         id = await first.begin()
         await first.act("send", text="demo: say one\nshell echo hi\nsay two")
-        call = (await first.event("tool_approval_request"))["call_id"]
+        question = await first.event("tool_approval_request")
+    call, about = question["call_id"], question["about"]
+    assert about == "echo hi"
     async with endpoint.client() as second:
         await second.act("resume_session", session_id=id)
         assert (await second.kind("session_created"))["resumed"] == "live"

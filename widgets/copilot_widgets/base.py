@@ -31,7 +31,7 @@ STYLE = f"""<style>
 .{CLASS} .jupyter-button:disabled {{ cursor: default }}
 @keyframes copilot-appear {{ from {{ pointer-events: none }} }}
 .{CLASS} .copilot-guarded {{ animation: copilot-appear 1s step-end }}
-.{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{ASKED} pre:focus-visible,
+.{CLASS}:focus-visible, .{CLASS} .jupyter-button:focus-visible, .{CLASS} pre:focus-visible, .{ASKED} pre:focus-visible,
 .{CLASS} input:focus-visible, .{CLASS} textarea:focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 .{CLASS} .copilot-entry {{ border-left: 3px solid #8886; padding-left: 10px }}
 .{CLASS} .copilot-entry .widget-text, .{CLASS} .copilot-entry .widget-textarea {{ flex-flow: row wrap; height: auto }}

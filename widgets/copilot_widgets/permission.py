@@ -18,7 +18,7 @@ from .base import CLASS, STYLE, Interactive, log_errors, shortened
 
 @dataclass(frozen=True, slots=True)
 class AnswerButton:
-    """One answer: `name` is the button's label, `hint` its tooltip.
+    """One answer: `name` is the button's label, `hint` what it answers, for the tooltip and screen readers.
 
     `style` is a button style of ipywidgets: primary, success, info, warning, danger or empty. `guarded`: clicks count
     only while the question is released. `quiet`: shown behind the others. `remark` follows the name.
@@ -157,7 +157,7 @@ def _button(answer: AnswerButton, on_click: Callable[[], None]) -> Button:
     name = shortened(answer.name)
     made = Button(
         description=f"{name} ({answer.remark})" if answer.remark else name,
-        tooltip=f"{answer.name}: {answer.hint}" if answer.hint else answer.name,
+        tooltip=f"{name}: {shortened(answer.hint)}" if answer.hint else name,
         button_style=answer.style,
         disabled=answer.guarded,
         layout=Layout(width="auto", max_width="100%"),

@@ -18,6 +18,7 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.plain import visible_text
 from ..rendering.question import (
     STANDING,
+    allowed_by,
     folded_amount,
     is_alarming,
     question_html,
@@ -44,7 +45,6 @@ below an output that never stops."""
 
 NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
-_HINTS = {"allow_once": "allows this once", "reject_once": "denies this once"}
 _SAVE = "Save & allow"
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
@@ -119,6 +119,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
         self, cell: Cell, question: Question, root: str, open_cards: list[Card], guard_seconds: float | None
     ) -> None:
         self._question, self._root, self._open_cards, self._seconds = question, root, open_cards, guard_seconds
+        self._about = allowed_by(question, root)
         # The rule that was doubted last; pressed again, it is saved.
         self._doubted = ""
         self._timer: asyncio.TimerHandle | None = None
@@ -201,7 +202,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
         amount = folded_amount(question) if allows else ""
         return AnswerButton(
             name=visible_text(option.name),
-            hint=remembered(question, option) if option.kind in STANDING else _HINTS.get(option.kind, ""),
+            hint=remembered(question, option) if option.kind in STANDING else self._about,
             style="primary" if allows and not is_alarming(question, self._root) else "",
             guarded=option.kind not in ("reject_once", "reject_always"),
             quiet=option.kind in STANDING,
@@ -227,13 +228,14 @@ class Card(AnswerWidgets[PermissionAnswer]):
                 self.settle(PermissionAnswer(allow, "you", rule=rule, keep="settings" if place else "session"))
             return visible_text(complaint)
 
+        suggested = visible_text(self._question.suggestion)
         return TextEntry(
-            opens=AnswerButton("Always allow ▾", "by a rule that you can change before it is saved", quiet=True),
+            opens=AnswerButton("Always allow ▾", f"by a rule that you can change first: {suggested}", quiet=True),
             label="Rule",
-            submit=AnswerButton(_SAVE, "saves the rule, and allows this once", "primary", guarded=True),
+            submit=AnswerButton(_SAVE, self._about, "primary", guarded=True),
             on_submit=save,
             hint="You will not be asked about calls that it covers.",
-            value=visible_text(self._question.suggestion),
+            value=suggested,
             lines=1 if len(self._question.suggestion) <= _MAX_ONE_LINE else 2,
             places=_KEEP,
             answers=tuple(
@@ -261,9 +263,9 @@ class Card(AnswerWidgets[PermissionAnswer]):
             return ""
 
         return TextEntry(
-            opens=AnswerButton("Deny and say why…", "denies this and sends your words to the agent", quiet=True),
+            opens=AnswerButton("Deny and say why…", self._about, quiet=True),
             label="Why",
-            submit=AnswerButton("Send", "denies this and sends it to the agent"),
+            submit=AnswerButton("Send", f"denies this and tells the agent why: {self._about}"),
             on_submit=send,
             hint="The agent gets this as your next prompt.",
             lines=3,

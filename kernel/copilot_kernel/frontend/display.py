@@ -26,6 +26,7 @@ from ..rendering.attachment import context_name
 from ..rendering.changes import changes_of
 from ..rendering.elicitation import answer_line
 from ..rendering.plain import one_line, visible_line, visible_text
+from ..rendering.question import headline
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
@@ -100,7 +101,8 @@ class Display:
 
         wait = partial(self._asking.ask, question)
         withdrawn = PermissionAnswer(None, "cancel", "withdrawn")
-        return await self._wait(call.id, key_of(question), call.best_title, wait, line, withdrawn)
+        title = headline(question, self._cwd)
+        return await self._wait(call.id, key_of(question), title, wait, line, withdrawn)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""

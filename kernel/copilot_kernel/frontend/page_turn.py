@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.question import question_text
+from ..rendering.question import allowed_by, question_text
 from ..rendering.typed_answer import option_labels
 from .page_comm import Page
 
@@ -67,8 +67,9 @@ class PageTurn:
         key = key_of(question)
         self.closed(key)
         title, _, text = question_text(question, root).partition("\n")
+        about = allowed_by(question, root)
         options = [
-            {"id": str(number), "name": label, "kind": option.kind}
+            {"id": str(number), "name": label, "label": f"{label}: {about}", "kind": option.kind}
             for number, (label, option) in enumerate(zip(option_labels(question), question.options, strict=True))
         ]
         chosen = await self._page.ask(key, title, text, options)

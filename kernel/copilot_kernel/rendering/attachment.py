@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock, UnknownBlock
 from ..conversation.model import Attachment
 from .markdown import to_html
-from .markup import GREY, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
+from .markup import GREY, UNDERLINED, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
 from .output import shortened
 from .plain import clean, one_line, unbroken, visible_line, visible_text
 from .raw import as_json
@@ -127,7 +127,8 @@ def _save_html(data: str, uri: str, mime_type: str) -> str:
     if not valid:
         return ""
     name = escape(file_name(uri, mime_type))
-    return f'<a href="data:application/octet-stream;base64,{valid}" download="{name}">save {name}</a>'
+    saved = f'href="data:application/octet-stream;base64,{valid}" download="{name}"'
+    return f'<a {saved} style="{UNDERLINED}">save {name}</a>'
 
 
 def file_name(uri: str, mime_type: str) -> str:
@@ -144,8 +145,8 @@ def _link_html(link: ResourceLink) -> str:
     if not _WEB.match(link.uri):
         return f"{named(_name(link), 'font-weight:bold')} {named(link.uri, _GREY)}"
     return (
-        f'<a href="{escape(link.uri)}" target="_blank" rel="noopener noreferrer nofollow">{exposed(_name(link))}</a>'
-        f" {named(link.uri, _GREY)}"
+        f'<a href="{escape(link.uri)}" target="_blank" rel="noopener noreferrer nofollow" style="{UNDERLINED}">'
+        f"{exposed(_name(link))}</a> {named(link.uri, _GREY)}"
     )
 
 

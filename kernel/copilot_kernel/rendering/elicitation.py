@@ -16,6 +16,7 @@ from .markup import (
     BLUE,
     GREY,
     RED,
+    UNDERLINED,
     Bundle,
     bundle,
     card,
@@ -136,7 +137,7 @@ def _link(url: str) -> str:
     """The whole address; a link if it is a web address and nothing hides in it."""
     if not _WEB.match(url) or visible_text(url) != url:
         return exposed(url)
-    look = f"color:{BLUE};text-decoration:underline"
+    look = f"color:{BLUE};{UNDERLINED}"
     return (
         f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow" style="{look}">{escape(url)}</a>'
     )

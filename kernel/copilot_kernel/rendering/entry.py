@@ -96,7 +96,7 @@ def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundl
         return bundle(body, text)
     summary = f'<span class="{NO_MATHS}">{muted("Thinking")} {muted(_preview(source))}</span>'
     indented = "\n".join(("Thinking:", *(f"  {line}".rstrip() for line in text.split("\n"))))
-    return bundle(fold(summary, f'<div style="margin-left:10px;opacity:0.8">{body}</div>'), indented)
+    return bundle(fold(summary, f'<div style="margin-left:10px">{body}</div>'), indented)
 
 
 def _preview(source: str) -> str:

@@ -8,7 +8,23 @@ from urllib.parse import quote
 
 from .changes import Command, FileChange, TurnChanges, line_counts
 from .diff import diff_html
-from .markup import AMBER, BLUE, GREY, NO_MATHS, RED, Bundle, bundle, escape, exposed, fold, lines, muted, row, span
+from .markup import (
+    AMBER,
+    BLUE,
+    GREY,
+    NO_MATHS,
+    RED,
+    UNDERLINED,
+    Bundle,
+    bundle,
+    escape,
+    exposed,
+    fold,
+    lines,
+    muted,
+    row,
+    span,
+)
 from .plain import one_line, visible_line
 
 MAX_REVIEWED_LINES = 2_000
@@ -81,7 +97,7 @@ def unasked_words(count: int) -> str:
 
 def _row_of_cells(cells: Sequence[tuple[str, str]]) -> str:
     """A link to each; the front end scrolls there."""
-    links = [f'<a href="#cell-id={quote(id)}">{escape(name)}</a>' for id, name in cells]
+    links = [f'<a href="#cell-id={quote(id)}" style="{UNDERLINED}">{escape(name)}</a>' for id, name in cells]
     return row(f"{_TOUCHED}: {', '.join(links)}") if links else ""
 
 

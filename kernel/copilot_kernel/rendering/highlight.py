@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed
+from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed, text_colour
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -19,7 +19,7 @@ _OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
 _WHOLE = "display:inline-block"
 MAX_CHARS = 50_000
 """Longer code stays plain, since lexers have no bound."""
-_PURPLE, _ORANGE, _TEAL, _ROSE = "#ac51cb", "#b16623", "#1b8689", "#c24e92"
+_PURPLE, _ORANGE, _TEAL, _ROSE = map(text_colour, ("#ac51cb", "#b16623", "#1b8689", "#c24e92"))
 _COLOURS = {
     "Keyword": _PURPLE,
     "Keyword.Constant": _ORANGE,

@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import highlight
-from .markup import CODE_BLOCK, NO_MATHS, pre
+from .markup import CODE_BLOCK, NO_MATHS, UNDERLINED, pre
 from .plain import clean, visible_text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _TAGS = frozenset(
     | {"span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 )
 _ATTRIBUTES = {
-    "a": {"href", "title"},
+    "a": {"href", "style", "title"},
     "ol": {"start"},
     "pre": {"class", "style"},
     "span": {"class", "style", "title"},
@@ -88,7 +88,7 @@ def _kept(tag: str, name: str, value: str) -> str | None:
 @cache
 def _styles() -> frozenset[str]:
     own = re.findall(r'style="([^"]*)"', pre(""))
-    return highlight.STYLES | {*own, *(f"text-align:{side}" for side in ("left", "center", "right"))}
+    return highlight.STYLES | {UNDERLINED, *own, *(f"text-align:{side}" for side in ("left", "center", "right"))}
 
 
 @cache
@@ -139,6 +139,8 @@ def _harmless(link: Token) -> Token:
     href = str(link.attrs.get("href", ""))
     if not _LINK.match(href):
         link.tag, link.attrs = "span", {"title": href}
+    else:
+        link.attrs["style"] = UNDERLINED
     return link
 
 
@@ -149,7 +151,7 @@ def _image_link(image: Token, inside: bool) -> list[Token]:
     text = Token("text", "", 0, content=f"[image: {image.content or 'no description'}] {source}".rstrip())
     if inside or not _LINK.match(source):
         return [text]
-    return [Token("link_open", "a", 1, attrs={"href": source}), text, Token("link_close", "a", -1)]
+    return [Token("link_open", "a", 1, attrs={"href": source, "style": UNDERLINED}), text, Token("link_close", "a", -1)]
 
 
 def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

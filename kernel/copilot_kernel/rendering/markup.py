@@ -1,8 +1,8 @@
 """The pieces of HTML that everything here is made of; all untrusted text passes `escape` or `exposed`.
 
 Styles are inline and use only what JupyterLab's sanitiser keeps when a saved notebook is opened untrusted: no `var()`,
-no style sheet, no ARIA (so a word stands beside every mark). Colours are translucent, or have about the same
-contrast (4.3:1, the most that one colour can have on both) on white and on #111.
+no style sheet, no ARIA (so a word stands beside every mark). Backgrounds are translucent. No colour has enough
+contrast (4.5:1) on white and on #111, so text gets a mix of its hue and the page's own text colour.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from .plain import clean, visible
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
 
-GREY, RED, GREEN, AMBER, BLUE = "#797979", "#d74540", "#298a41", "#9f7010", "#3479cf"
+
+def text_colour(hue: str) -> str:
+    """`hue` (#rrggbb, about equally far from white and black) as a colour for text on light and dark pages.
+
+    `rgb()` inside, since JupyterLab's sanitiser drops other mixes; without it, text has the page's colour.
+    """
+    red, green, blue = bytes.fromhex(hue.removeprefix("#"))
+    return f"color-mix(in srgb,currentcolor 45%,rgb({red},{green},{blue}))"
+
+
+GREY, RED, GREEN = text_colour("#797979"), text_colour("#d74540"), text_colour("#298a41")
+AMBER, BLUE = text_colour("#9f7010"), text_colour("#3479cf")
 TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
@@ -33,9 +44,11 @@ PRE = (
     f"margin:4px 0;padding:6px 10px;background-color:{TINT};border-radius:4px;overflow:auto;white-space:pre-wrap;{FONT}"
 )
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
+UNDERLINED = "text-decoration:underline"
+"""For links: nbconvert and JupyterLab tell them from other text by their colour alone."""
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 INDENT = ";margin-left:20px"
-CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid"
+CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid;border-left-color:"
 
 
 def escape(text: object) -> str:
@@ -76,7 +89,7 @@ def fold(summary: str, body: str, *, is_open: bool = False) -> str:
 
 def card(body: str, colour: str = LINE, name: str = "", style: str = "") -> str:
     """HTML `body` as a block in which MathJax finds no formulas. `name` is an additional class, `style` our own."""
-    return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD} {colour}{style}">{body}</div>'
+    return f'<div class="{NO_MATHS}{" " if name else ""}{name}" style="{CARD}{colour}{style}">{body}</div>'
 
 
 def without_buttons(body: str) -> str:

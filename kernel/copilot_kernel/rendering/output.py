@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .markup import AMBER, BLUE, GREEN, GREY, RED, exposed, fold, muted, pre
+from .markup import AMBER, BLUE, GREEN, GREY, RED, exposed, fold, muted, pre, text_colour
 from .plain import ESCAPE, visible_text, whole
 
 SHORT = 12
@@ -21,7 +21,7 @@ _MAX_SUMMARY_CHARS = 80
 
 _SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;]*)m")
 _PIECES = re.compile(rf"{ESCAPE.pattern}|.", re.DOTALL)
-_COLOURS = ("", RED, GREEN, AMBER, BLUE, "#ba4bba", "#1b8689", "")
+_COLOURS = ("", RED, GREEN, AMBER, BLUE, text_colour("#ba4bba"), text_colour("#1b8689"), "")
 _SWITCHES = {
     1: {"font-weight": "bold"},
     2: {"color": GREY},

@@ -78,6 +78,7 @@ _ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
 """Of a command or code; the rest is folded."""
+_HALF_LINE = 95
 _MAX_INLINE_CHARS, _MAX_INLINE_LINES = 400, 6
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
 _NAME = f"flex:0 0 150px;color:{GREY}"
@@ -127,6 +128,25 @@ def question_text(question: Question, root: str = "") -> str:
         body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
         shown.append(f"{visible_text(name)}:\n  {body}")
     return lines(shown)
+
+
+def headline(question: Question, root: str = "") -> str:
+    """The question and what it is about on one line, such as `Run this command? ls -l`."""
+    about = subject(question, root)
+    head, _ = _head(question.call, about, root)
+    gist = allowed_by(question, root)
+    return visible_line(head if gist in head else f"{head} {gist}")
+
+
+def allowed_by(question: Question, root: str = "") -> str:
+    """What an answer allows, on one line: what runs, the files that change, or else the agent's title.
+
+    The middle of a long line is left out: this names a button or a question, and does not replace it.
+    """
+    about = subject(question, root)
+    files = () if about.is_of_notebook else tuple(_short(place, root) for place, _ in about.changes)
+    line = visible_line("; ".join(about.commands) or ", ".join(files) or about.title)
+    return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
 
 
 def folded_amount(question: Question) -> str:

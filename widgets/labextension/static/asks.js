@@ -46,16 +46,16 @@ export class AskCards {
   }
 }
 
-/** It takes no focus: typing must not answer. @param {Ask} ask @param {(option: string) => void} answer */
+/** It takes no focus by itself: typing must not answer. @param {Ask} ask @param {(option: string) => void} answer */
 function cardOf({ title, text, options }, answer) {
   const card = element('section', 'copilot-ask');
   card.setAttribute('role', 'group');
   card.setAttribute('aria-label', visible(title));
   const heading = element('div', 'copilot-ask-title', visible(title));
-  heading.setAttribute('role', 'status');
   const row = element('div', 'copilot-ask-options');
-  const buttons = options.map(({ id, name, kind }) => {
+  const buttons = options.map(({ id, name, label, kind }) => {
     const button = /** @type {HTMLButtonElement} */ (element('button', 'copilot-ask-option jp-mod-styled', visible(name)));
+    if (label) button.setAttribute('aria-label', visible(label));
     button.dataset.kind = kind;
     button.disabled = true;
     button.addEventListener('click', () => answer(id));

@@ -16,6 +16,7 @@ export const COMMANDS = {
   fix: 'copilot:fix-error',
   notebook: 'copilot:new-notebook',
   chat: 'copilot:open-chat',
+  question: 'copilot:go-to-question',
 };
 const CHAT_ID = 'copilot-kernel-chat';
 
@@ -24,18 +25,21 @@ export class Commands {
   #tracker;
   #shared;
   #icons;
+  #questions;
   /** @type {import('@jupyter/ydoc').ISharedCell | undefined} */
   #followed;
 
   /**
    * @param {JupyterFrontEnd} app @param {INotebookTracker} tracker @param {import('./plugin.js').Shared} shared
    * @param {Record<'ask' | 'fix', import('@jupyterlab/ui-components').LabIcon>} icons
+   * @param {import('./questions.js').Questions} questions
    */
-  constructor(app, tracker, shared, icons) {
+  constructor(app, tracker, shared, icons, questions) {
     this.#app = app;
     this.#tracker = tracker;
     this.#shared = shared;
     this.#icons = icons;
+    this.#questions = questions;
     this.#add();
     tracker.activeCellChanged.connect(() => this.#follow());
   }
@@ -65,6 +69,11 @@ export class Commands {
       execute: () => commands.execute('notebook:create-new', { kernelName: copilotKernel(this.#app) }),
     });
     commands.addCommand(COMMANDS.chat, { label: 'Open Copilot chat', icon: this.#icons.ask, execute: () => this.#openChat() });
+    commands.addCommand(COMMANDS.question, {
+      label: 'Go to the open question',
+      isEnabled: () => this.#questions.hasAny(this.#tracker.currentWidget),
+      execute: () => this.#questions.showNewest(this.#tracker.currentWidget),
+    });
   }
 
   /** The outputs of the active cell decide whether there is an error to fix. */

@@ -8,7 +8,7 @@ import { NotebookDocument, OperationError } from './document.js';
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
- * @typedef {{id: string, name: string, kind: string}} Option
+ * @typedef {{id: string, name: string, label?: string, kind: string}} Option `label` is its name for screen readers.
  * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
  * @typedef {{key: string, title: string, text: string, options: Option[]}} Ask A question that the page itself shows.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
@@ -41,7 +41,7 @@ export class Connection {
     this.#listener = listener;
   }
 
-  /** All that waits for an answer. @returns {{key: string, title: string, cell?: string}[]} */
+  /** All that waits for an answer. @returns {{key: string, title: string, text?: string, cell?: string}[]} */
   get questions() {
     return [...this.waiting, ...this.asks.values()];
   }

@@ -9,7 +9,7 @@ import { Connections } from './connection.js';
 import { markCopilotNotebooks } from './kernels.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
-import { BrowserTab, StatusItem, markTab, summary } from './status.js';
+import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
 
 /**
  * The page's own copies of packages; Notebook 7 has no status bar.
@@ -67,7 +67,7 @@ function activate(app, shared, { tracker, palette, registry, bar }) {
   const { Notification } = shared.apputils;
   const settings = new Settings();
   if (registry) void settings.follow(registry, ID);
-  const questions = new Questions(app, Notification, settings);
+  const questions = new Questions(app, Notification, settings, new Announcer());
   const asks = new AskCards();
   const browserTab = new BrowserTab();
   const item = new StatusItem(shared.widgets, shared.signaling, () => void questions.showFirst());
@@ -88,6 +88,7 @@ function activate(app, shared, { tracker, palette, registry, bar }) {
       markTab(connection);
       questions.update(connection);
       asks.update(connection);
+      app.commands.notifyCommandChanged(COMMANDS.question);
       showStatus();
     },
     turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
@@ -108,7 +109,7 @@ function activate(app, shared, { tracker, palette, registry, bar }) {
   new Commands(app, tracker, shared, {
     ask: new LabIcon({ name: 'copilot-kernel:ask', svgstr: ASK_ICON }),
     fix: new LabIcon({ name: 'copilot-kernel:fix', svgstr: FIX_ICON }),
-  });
+  }, questions);
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
   new Attachments(app, tracker, Notification);
   new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text));

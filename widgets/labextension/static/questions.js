@@ -1,5 +1,5 @@
 // @ts-check
-// Questions that wait: saves the notebook when one comes, and says so where nobody looks at it.
+// Questions that wait: saves the notebook when one comes, names it for screen readers, notifies who looks elsewhere.
 
 import { oneLine } from './text.js';
 
@@ -7,18 +7,22 @@ import { oneLine } from './text.js';
  * @typedef {import('./connection.js').Connection} Connection
  * @typedef {import('./connection.js').EndedTurn} EndedTurn
  * @typedef {import('./settings.js').Settings} Settings
- * @typedef {{connection: Connection, title: string, cell?: string}} Asked
- * @typedef {Asked & {settled: boolean, seen: boolean, notification: string}} Question
+ * @typedef {import('./status.js').Announcer} Announcer
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} Panel
+ * @typedef {{connection: Connection, title: string, text?: string, cell?: string}} Asked
+ * @typedef {Asked & {settled: boolean, seen: boolean, notification: string, announced?: HTMLElement}} Question
  */
 
 const SETTLE_MS = 500; // until the buttons are in the document; who answers at once is not notified
 const TITLE = 70;
+const ANNOUNCED = 250;
 const SAME_MS = 500; // between two times of one file, as JupyterLab has it
 
 export class Questions {
   #app;
   #notifications;
   #settings;
+  #announcer;
   /** @type {Map<string, Question>} */
   #questions = new Map();
   /** The last save of each notebook. @type {WeakMap<object, Promise<void>>} */
@@ -27,12 +31,13 @@ export class Questions {
   /**
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app
    * @param {typeof import('@jupyterlab/apputils').Notification} notifications
-   * @param {Settings} settings
+   * @param {Settings} settings @param {Announcer} announcer
    */
-  constructor(app, notifications, settings) {
+  constructor(app, notifications, settings, announcer) {
     this.#app = app;
     this.#notifications = notifications;
     this.#settings = settings;
+    this.#announcer = announcer;
     const look = () => this.#look();
     app.shell.currentChanged?.connect(look);
     document.addEventListener('visibilitychange', look);
@@ -46,16 +51,32 @@ export class Questions {
     for (const [name, question] of this.#questions) {
       if (question.connection.panel === panel && !open.has(name)) this.#withdraw(name, question);
     }
-    for (const { key, title, cell } of questions) {
+    for (const { key, title, text, cell } of questions) {
       const name = `${panel.id} ${key}`;
-      if (!this.#questions.has(name)) this.#add(name, { connection, title, cell });
+      if (!this.#questions.has(name)) this.#add(name, { connection, title, text, cell });
     }
   }
 
   /** Go to the question that has waited longest. */
   async showFirst() {
     const [first] = this.#questions.values();
-    if (first) await this.#show(first.connection, first.cell);
+    if (first) await this.#show(first);
+  }
+
+  /** Whether a question waits in a notebook. @param {Panel | null} panel */
+  hasAny(panel) {
+    return this.#in(panel).length > 0;
+  }
+
+  /** Go to a notebook's newest question. @param {Panel | null} panel */
+  async showNewest(panel) {
+    const newest = this.#in(panel).at(-1);
+    if (newest) await this.#show(newest);
+  }
+
+  /** @param {Panel | null} panel */
+  #in(panel) {
+    return [...this.#questions.values()].filter(({ connection }) => connection.panel === panel);
   }
 
   /** @param {Connection} connection @param {EndedTurn} turn */
@@ -66,18 +87,21 @@ export class Questions {
     const changed = cells.length ? `, ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} changed` : '';
     const name = oneLine(panel.title.label, 40);
     const message = `${oneLine(agent, 30)} has finished in ${name} (${Math.round(seconds)} s${changed}).`;
-    const actions = [{ label: 'Show', callback: () => void this.#show(connection, cell) }];
+    const actions = [{ label: 'Show', callback: () => void this.#go(connection, cell) }];
     this.#notifications.emit(message, 'success', { autoClose: false, actions });
   }
 
   /** @param {string} name @param {Asked} asked */
   #add(name, asked) {
+    /** @type {Question} */
     const question = { ...asked, settled: false, seen: false, notification: '' };
     this.#questions.set(name, question);
     setTimeout(() => {
       question.settled = true;
       if (this.#questions.get(name) !== question) return;
       this.#save(question.connection);
+      question.announced = this.#announcer.add(announcement(question));
+      this.#card(question);
       this.#look();
     }, SETTLE_MS);
   }
@@ -108,6 +132,7 @@ export class Questions {
   /** @param {string} name @param {Question} question */
   #withdraw(name, question) {
     this.#questions.delete(name);
+    question.announced?.remove();
     if (question.notification) this.#notifications.dismiss(question.notification);
   }
 
@@ -125,10 +150,11 @@ export class Questions {
   }
 
   /** @param {Question} question */
-  #notify({ connection, title, cell }) {
+  #notify(question) {
+    const { connection, title } = question;
     const name = oneLine(connection.panel.title.label, 30);
     const message = `${oneLine(connection.agent, 25)} asks in ${name}: ${oneLine(title, TITLE)}`;
-    const actions = [{ label: 'Show', callback: () => void this.#show(connection, cell) }];
+    const actions = [{ label: 'Show', callback: () => void this.#show(question) }];
     return this.#notifications.emit(message, 'warning', { autoClose: false, actions });
   }
 
@@ -142,29 +168,66 @@ export class Questions {
     if (!this.#isShown(connection)) return false;
     if (cell === undefined) return true;
     const view = connection.panel.content.outerNode.getBoundingClientRect();
-    return nodesOf(connection, cell).some(node => {
+    const cards = cardsOf(connection, cell);
+    return (cards.length ? cards : cellsOf(connection, cell)).some(node => {
       const { top, bottom } = node.getBoundingClientRect();
       return bottom > view.top && top < view.bottom;
     });
   }
 
+  /** Typing must not answer: the card gets the focus, its buttons follow. @param {Question} question */
+  async #show(question) {
+    await this.#go(question.connection, question.cell);
+    const card = this.#card(question);
+    card?.scrollIntoView({ block: 'nearest' });
+    card?.focus({ preventScroll: true });
+  }
+
   /** @param {Connection} connection @param {string} [cell] */
-  async #show(connection, cell) {
-    if (connection.panel.isDisposed) return;
-    this.#app.shell.activateById(connection.panel.id);
-    if (cell === undefined || !connection.document.has(cell)) return;
-    await connection.document.show(cell);
-    nodesOf(connection, cell).at(-1)?.scrollIntoView({ block: 'nearest' });
+  async #go({ panel, document }, cell) {
+    if (panel.isDisposed) return;
+    this.#app.shell.activateById(panel.id);
+    if (cell !== undefined && document.has(cell)) await document.show(cell);
+  }
+
+  /** The buttons of a question, named for screen readers. @param {Question} question */
+  #card(question) {
+    const { connection, cell } = question;
+    const beside = this.#in(connection.panel).filter(each => each.cell === cell);
+    const cards = cardsOf(connection, cell);
+    const card = cards[beside.indexOf(question)] ?? cards.at(-1);
+    if (card) nameCard(card, announcement(question));
+    return card;
+  }
+}
+
+/** @param {Asked} question */
+function announcement({ connection, title, text = '' }) {
+  return oneLine(`${connection.agent} asks: ${title} ${text}`, ANNOUNCED);
+}
+
+/** Widgets have tooltips, but no other names than their texts. @param {HTMLElement} card @param {string} name */
+function nameCard(card, name) {
+  card.tabIndex = -1;
+  card.setAttribute('role', 'group');
+  card.setAttribute('aria-label', name);
+  for (const button of card.querySelectorAll('button')) {
+    if (button.title) button.setAttribute('aria-label', button.title);
   }
 }
 
 /**
- * The buttons of a cell's questions, or the whole cell if there are none yet.
- * @param {Connection} connection @param {string} cell
+ * What holds the buttons of a cell's questions, or, without a cell, of those that the page asks, oldest first.
+ * @param {Connection} connection @param {string} [cell] @returns {HTMLElement[]}
  */
-function nodesOf({ panel }, cell) {
+function cardsOf(connection, cell) {
+  const places = cell === undefined ? [connection.panel.node] : cellsOf(connection, cell);
+  const selector = cell === undefined ? '.copilot-ask' : '.copilot-question';
+  return places.flatMap(place => /** @type {HTMLElement[]} */ ([...place.querySelectorAll(selector)]));
+}
+
+/** The cell, if it is in the page. @param {Connection} connection @param {string} cell */
+function cellsOf({ panel }, cell) {
   const widget = panel.content.widgets.find(({ model }) => model.id === cell);
-  if (!widget?.isAttached) return [];
-  const buttons = [...widget.node.querySelectorAll('.copilot-question')];
-  return buttons.length ? buttons : [widget.node];
+  return widget?.isAttached ? [widget.node] : [];
 }

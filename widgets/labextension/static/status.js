@@ -1,5 +1,5 @@
 // @ts-check
-// What the agent does, at a glance: status bar, the notebook's tab, and the browser's tab while it is hidden.
+// What the agent does, at a glance: status bar, tabs of notebook and browser; for screen readers a live region.
 
 /**
  * @typedef {import('./connection.js').Connection} Connection
@@ -57,6 +57,27 @@ export class StatusItem {
     this.button.disabled = kind !== 'waiting';
     this.#text.textContent = text;
     this.activeStateChanged.emit(undefined);
+  }
+}
+
+/** What screen readers say; it is in the page before it has words. */
+export class Announcer {
+  #region = document.createElement('div');
+
+  constructor() {
+    this.#region.className = 'copilot-announcer';
+    this.#region.setAttribute('role', 'status');
+    this.#region.setAttribute('aria-live', 'polite');
+    this.#region.setAttribute('aria-atomic', 'false');
+    document.body.append(this.#region);
+  }
+
+  /** Say `words`; remove the node when they are no longer true. @param {string} words */
+  add(words) {
+    const line = document.createElement('div');
+    line.textContent = words;
+    this.#region.append(line);
+    return line;
   }
 }
 

@@ -17,7 +17,7 @@ from ...permissions.question import PermissionAnswer, Question
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.plain import visible_line
-from ...rendering.question import question_html
+from ...rendering.question import allowed_by, question_html
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
 from .html import HtmlBatcher
 from .outbox import newest
@@ -104,6 +104,7 @@ class PendingApprovals:
             options=tuple(replace(option, name=visible_line(option.name)) for option in question.options),
             entry=call.id,
             html=question_html(question),
+            about=allowed_by(question),
         )
 
 

@@ -133,7 +133,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A question. `html` is what a person must see."""
+    """A question. `html` is what a person must see, `about` names in a line what an answer allows."""
 
     type: ClassVar[str] = "event"
     call_id: str
@@ -143,6 +143,7 @@ class ApprovalRequest:
     options: tuple[PermissionOption, ...]
     entry: int
     html: str = ""
+    about: str = ""
     event: str = field(default="tool_approval_request", init=False)
 
 

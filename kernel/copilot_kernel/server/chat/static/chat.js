@@ -62,7 +62,7 @@ const EVENTS = {
   },
   tool_approval_request(message) {
     keepingEnd(() => log.ask(message, (...chosen) => answer(message, ...chosen)));
-    cry(`The agent asks: ${message.title || message.tool}`);
+    cry(`The agent asks: ${message.about || message.title || message.tool}`);
     settle();
   },
   approval_resolved({ call_id: id, reason }) {

@@ -49,7 +49,7 @@ export class Log {
   }
 
   // answer(option, reason) is called once, with what was chosen.
-  ask({ call_id: id, entry, html, options }, answer) {
+  ask({ call_id: id, entry, html, about, options }, answer) {
     const slot = this.#slot(`question ${id}`, entry, QUESTION, 'question');
     const body = element('div', 'body');
     body.innerHTML = html;
@@ -59,10 +59,10 @@ export class Log {
       slot.dataset.answered = '';
       answer(...chosen);
     };
-    for (const option of options) row.append(action(option.kind, option.name || option.id, () => settle(option)));
+    for (const option of options) row.append(action(option.kind, option.name || option.id, () => settle(option), about));
     slot.replaceChildren(body, row);
     const no = ['reject_once', 'reject_always'].map((kind) => options.find((each) => each.kind === kind)).find(Boolean);
-    if (no) slot.append(reasoned(row, (reason) => settle(no, reason)));
+    if (no) slot.append(reasoned(row, about, (reason) => settle(no, reason)));
   }
 
   answered(id) {
@@ -88,15 +88,17 @@ export class Log {
   }
 }
 
-function action(kind, words, act) {
+// Several questions may be open: each button is named by what it is about, too.
+function action(kind, words, act, about = '') {
   const button = element('button', kind, words);
+  if (about) button.setAttribute('aria-label', `${words}: ${about}`);
   button.type = 'button';
   button.onclick = act;
   return button;
 }
 
 // "Deny and say why…" opens a field; what is written there is the agent's next prompt.
-function reasoned(row, tell) {
+function reasoned(row, about, tell) {
   const form = element('form', 'reason');
   const field = element('textarea');
   field.rows = 3; field.maxLength = 10000;
@@ -112,7 +114,7 @@ function reasoned(row, tell) {
     event.preventDefault();
     if (field.value.trim()) tell(field.value.trim()); else field.focus();
   };
-  row.append(action('', 'Deny and say why…', () => show(true)));
+  row.append(action('', 'Deny and say why…', () => show(true), about));
   return form;
 }
 
