@@ -109,6 +109,7 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     chat.send("demo: edit poem.txt roses => tulips")
     question = chat.log.get_by_role("article", name="Question")
     expect(question).to_contain_text("tulips")
+    assert question.locator("a[href]").count() == 0, "the page stands elsewhere"
     chat.button("Deny").click()
     chat.expect(re.compile("rejected", re.IGNORECASE))
     chat.ready()

@@ -135,7 +135,7 @@ def test_short_output_is_open_and_long_output_folded():
 
 def test_a_change_of_the_file_in_the_title_needs_no_line_of_its_own():
     shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/project/a.py", "x\n", "y\n"),))
-    assert text_of(shown).split("\n")[0] == "✎ Edit a.py +1 −1 line numbers of the excerpt ✓ done"
+    assert text_of(shown).split("\n")[0] == "✎ Edit a.py +1 −1 ✓ done"
 
 
 def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():

@@ -24,8 +24,8 @@ EDIT = [
 ]
 SHELL = ["✗ Run a command · exit 3 · Allowed (you)\n  $ echo counted; exit 3\n  counted", "It ended."]
 REJECTED = [
-    "⊘ Editing /project/notes.txt · Rejected (you)\n  (line numbers of the excerpt)\n"
-    "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1 +1 @@\n  -three\n  +THREE"
+    "⊘ Editing /project/notes.txt · Rejected (you)\n"
+    "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ … @@\n  -three\n  +THREE"
 ]
 
 
