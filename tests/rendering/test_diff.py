@@ -213,7 +213,7 @@ def words(old: str, new: str) -> list[str]:
     ("        a = 1", "        return", []),
     ("a = 1", "a = 1\n", []),
     ("aa bb", "aa cc bb", ["cc "]),
-    ("a = cafe\u0301 + 1", "a = cafe + 1", ["cafe\u0301", "cafe"]),
+    ("value = cafe\u0301 + 1", "value = cafe + 1", ["cafe\u0301", "cafe"]),
     ("x" * 500 + " 1", "x" * 500 + " 2", []),
 ])  # fmt: skip
 def test_in_a_line_that_replaces_a_similar_one_the_changed_words_are_marked(old, new, marked):
