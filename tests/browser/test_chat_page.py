@@ -118,6 +118,17 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
 
 
+def test_a_file_is_no_link_since_the_page_stands_elsewhere(chat: Chat) -> None:
+    draw = """async html => {
+      const { Log } = await import(document.querySelector('script[type=module]').src.replace('chat.js', 'log.js'));
+      const root = document.createElement('div');
+      new Log(root).draw({ entry: 0, piece: 0, kind: 'tool', html });
+      return [...root.querySelectorAll('a[href]')].map(link => link.textContent);
+    }"""
+    links = '<a href="src/a.py">file</a> <a href="https://ok.example">page</a>'
+    assert chat.page.evaluate(draw, links) == ["page"]
+
+
 def test_a_reload_in_the_middle_of_a_turn_loses_nothing(chat: Chat) -> None:
     chat.send("demo: say begun\nslow 25 0.1\nsay ended")
     chat.expect("begun")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pickle import dumps
 
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption
+from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
@@ -60,52 +62,50 @@ def card(context: BrowserContext, lab: Lab, asked: Question, name: str) -> Noteb
     return notebook
 
 
-def tops(sides: Locator) -> list[float]:
-    """Where the first line of each begins."""
-    script = "sides => sides.map(side => Math.round(side.firstElementChild?.getBoundingClientRect().top ?? -1))"
-    return [float(top) for top in sides.evaluate_all(script)]
+# -- the change -------------------------------------------------------------------------------------------------------
+
+DIFF = Diff("/project/src/a b.py", "two\n", "TWO\n")
+PLACED = replace(EDIT, content=(DIFF,), excerpts={DIFF: Excerpt(8, "one\n", "three\n")})
+SELECTED = """lines => { getSelection().selectAllChildren(lines); return getSelection().toString(); }"""
 
 
-# -- old and new side by side ----------------------------------------------------------------------------------------
+def check_change(notebook: Notebook, output: Locator) -> None:
+    """Line numbers are seen and not copied, and the name of the file opens it."""
+    lines = output.locator("pre").first
+    assert lines.text_content() == " 8   one\n 9 - two\n 9 + TWO\n10   three\n"
+    assert lines.evaluate(SELECTED).strip("\n") == "one\ntwo\nTWO\nthree"
+    output.get_by_role("link", name="src/a b.py").click()
+    expect(notebook.page.get_by_role("tab", name="a b.py")).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
-def test_old_and_new_stand_side_by_side_where_there_is_room(
-    context: BrowserContext, lab: Lab, width: int, beside: bool
-) -> None:
-    notebook = card(context, lab, question(), f"card-live-{width}.ipynb")
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.command("application:toggle-left-area")
-    box = notebook.output(0).locator(".copilot-asked pre")
-    expect(box.locator(".cq-new .cq-number-old").first).to_be_visible(visible=not beside)
+def write_source(lab: Lab) -> None:
+    (lab.root / "src").mkdir(exist_ok=True)
+    (lab.root / "src" / "a b.py").write_text("TWO\n")
+
+
+def test_a_change_is_numbered_copied_without_numbers_and_links_to_its_file(context: BrowserContext, lab: Lab) -> None:
+    write_source(lab)
+    notebook = card(context, lab, question(PLACED), "card-live.ipynb")
     expect(notebook.output(0).get_by_text(OPEN)).to_be_hidden()
-    old, new = tops(box.locator(".cq-old")), tops(box.locator(".cq-new"))
-    assert len(old) == len(new) == 3
-    assert [above == below for above, below in zip(old, new, strict=True)] == [beside] * 3
+    check_change(notebook, notebook.output(0))
 
 
-@pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
-def test_so_they_do_in_a_saved_notebook_that_is_not_trusted(
-    context: BrowserContext, lab: Lab, width: int, beside: bool
-) -> None:
-    path = lab.write(f"card-saved-{width}.ipynb", "What was asked")
+def test_so_it_is_in_a_saved_notebook_that_is_not_trusted(context: BrowserContext, lab: Lab) -> None:
+    write_source(lab)
+    path = lab.write("card-saved.ipynb", "What was asked")
     saved = nbformat.read(path, 4)
     view = {"application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"}}
-    bundle = render_question(question(why="No rule allows it."), "/project")
+    bundle = render_question(question(PLACED, why="No rule allows it."), "/project")
     both = (bundle, {**view, "text/plain": NO_BUTTONS})
     saved.cells[0].outputs = [nbformat.v4.new_output("display_data", data=each) for each in both]
     nbformat.write(saved, path)
     notebook = Notebook.open(context, lab, path.name)
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.command("application:toggle-left-area")
     output = notebook.output(0)
     expect(output.get_by_text(OPEN)).to_be_visible()
     expect(output.get_by_text(NO_BUTTONS)).to_be_visible()
     expect(output).to_contain_text("No rule allows it.")
-    old, new = tops(output.locator(".cq-old")), tops(output.locator(".cq-new"))
-    assert len(old) == len(new) == 3
-    assert [above == below for above, below in zip(old, new, strict=True)] == [beside] * 3
     assert output.locator("style, button").count() == 0
+    check_change(notebook, output)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -249,7 +249,8 @@ def hostile(text: str) -> Question:
     return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
 
 
-NEVER = "script, img, iframe, form, object, embed, link, video, a, svg"
+NEVER = "script, img, iframe, form, object, embed, link, video, svg"
+ELSEWHERE = """display => [...display.querySelectorAll('a')].filter(link => link.origin !== location.origin).length"""
 
 
 def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: BrowserContext, lab: Lab) -> None:
@@ -267,6 +268,7 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
         standing.scroll_into_view_if_needed()
         for display in (standing, notebook.question(0, words)):
             assert display.locator(NEVER).count() == 0
+            assert display.evaluate(ELSEWHERE) == 0
             assert "\u202e" not in display.inner_text()
         expect(standing.get_by_role("button", name=re.compile("^Allow once"))).to_be_enabled()
         standing.get_by_role("button", name="Always allow ▾").click()

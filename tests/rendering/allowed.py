@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 TAGS = {
     *("a", "audio", "blockquote", "br", "code", "details", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr"),
-    *("img", "li", "ol", "p", "pre", "s", "span", "strong", "summary", "table", "tbody", "td", "th"),
+    *("del", "img", "ins", "li", "ol", "p", "pre", "s", "span", "strong", "summary", "table", "tbody", "td", "th"),
     *("thead", "tr", "ul"),
 }  # fmt: skip
 EMPTY = {"br", "hr", "img"}
@@ -19,16 +19,17 @@ ATTRIBUTES = {
     "img": {"src", "alt"},
     "ol": {"start"},
     "pre": {"tabindex"},
-    "span": {"aria-hidden"},
+    "span": {"aria-hidden", "inert"},
 }
 LINK = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
+FILE = re.compile(r"[\w%-][\w.~%/-]*")
+"""Relative, and without a scheme."""
 SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 """Bytes: no browser opens them as a page, it can only save them."""
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
 CLASSES = {
     *("mathjax_ignore tex2jax_ignore", "mathjax_ignore tex2jax_ignore copilot-asked", "copilot-asked-open"),
     "copilot-code",
-    *("cq-row", "cq-side cq-old", "cq-side cq-new", "cq-number-old", "cq-number-new"),
 }
 MIX = re.compile(r"color-mix\(in srgb,currentcolor (\d+)%,rgb\((\d+),(\d+),(\d+)\)\)")
 _DECLARATION = rf"[a-z-]+:(?:[#\w.%, -]+|{MIX.pattern})"
@@ -113,7 +114,7 @@ def _is_style(value: str) -> bool:
 _VALUES = {
     "style": _is_style,
     "class": CLASSES.__contains__,
-    "href": lambda value: bool(LINK.fullmatch(value) or SAVED.fullmatch(value)),
+    "href": lambda value: bool(LINK.fullmatch(value) or FILE.fullmatch(value) or SAVED.fullmatch(value)),
     "download": lambda value: bool(re.fullmatch(r"[\w-][\w.-]{0,79}", value)),
     "src": lambda value: bool(DATA.fullmatch(value)),
     "target": lambda value: value == "_blank",

@@ -6,22 +6,25 @@ import re
 import time
 
 import pytest
+from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.rendering.diff import (
     Change,
     DiffLine,
     between,
     between_cells,
-    change_box,
+    change_html,
     diff_html,
     diff_text,
     parse_unified,
     unified,
 )
+from copilot_kernel.rendering.markup import ADDED, ADDED_WORDS, REMOVED, REMOVED_WORDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .allowed import problems, text_of
 
+WHOLE = Excerpt(1, "", "")
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n"]), max_size=30).map("".join)
 
 
@@ -44,7 +47,7 @@ def test_the_new_text_can_be_built_from_the_old_one_and_the_change(old, new):
 
 @given(LINES.filter(bool), LINES)
 def test_what_we_write_as_a_unified_diff_reads_back(old, new):
-    change = between(old, new)
+    change = between(old, new, WHOLE)
     back = parse_unified(unified(change, "x")) or Change(())
     lines = [(mark, old, new, text.replace("\r", "⟨CR⟩")) for mark, old, new, text in numbers(change)]
     assert [line for line in numbers(back) if line[0] != "@"] == [line for line in lines if line[0] != "@"]
@@ -54,22 +57,35 @@ def test_what_we_write_as_a_unified_diff_reads_back(old, new):
     (None, "a\n", Change((DiffLine("@", "", 1, 1), DiffLine("+", "a", None, 1)), "new file")),
     ("", "a", Change((DiffLine("@", "", 1, 1), DiffLine("+", "a", None, 1, ends=False)), "new file")),
     (None, "", Change((), "new file")),
-    ("a", "", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1, None, ends=False)), is_excerpt=True)),
-    ("a", "b", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "b", None, 1)), is_excerpt=True)),
+    ("a", "", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1, None, ends=False)), is_numbered=False)),
+    ("a", "b", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "b", None, 1)),
+            is_numbered=False)),
     ("a\n", "a", Change((DiffLine("@", "", 1, 1), DiffLine("-", "a", 1), DiffLine("+", "a", None, 1, ends=False)),
-            is_excerpt=True)),
+            is_numbered=False)),
     ("a\r\n", "a\n",
-     Change((DiffLine("@", "", 1, 1), DiffLine("-", "a\r", 1), DiffLine("+", "a", None, 1)), is_excerpt=True)),
+     Change((DiffLine("@", "", 1, 1), DiffLine("-", "a\r", 1), DiffLine("+", "a", None, 1)), is_numbered=False)),
 ])  # fmt: skip
 def test_small_changes(old, new, change):
     assert between(old, new) == change
 
 
-def test_a_part_of_a_file_is_not_presented_as_the_file():
-    part = between("two", "TWO")
-    assert diff_text(part, "a.py").split("\n")[0] == "(line numbers of the excerpt)"
-    assert "line numbers of the excerpt" in diff_html(part, "a.py")
-    assert "within" not in diff_text(between(None, "x\n"), "a.py") + diff_html(between(None, "x\n"), "a.py")
+def test_a_part_of_a_file_whose_place_is_unknown_has_no_line_numbers():
+    part = between("one\ntwo", "one\nTWO")
+    assert lines(part) == ["  one", "- two", "+ TWO"]
+    assert diff_text(part, "a.py") == "--- a.py\n+++ a.py\n@@ … @@\n one\n-two\n+TWO"
+
+
+@pytest.mark.parametrize(("old", "new", "excerpt", "shown", "header"), [
+    ("two", "TWO", Excerpt(98, "a\nb\none = ", "; # end\nc\n"),
+     ["98   a", "99   b", "100 - one = two; # end", "100 + one = TWO; # end", "101   c"], "@@ -98,4 +98,4 @@"),
+    ("two\n", "", Excerpt(9, "one\n", "three"),
+     ["9   one", "10 - two", "10   three (no newline at end of file)"], "@@ -9,3 +9,2 @@"),
+    ("a\n", "b\n", WHOLE, ["1 - a", "1 + b"], "@@ -1 +1 @@"),
+])  # fmt: skip
+def test_a_part_whose_place_is_known_stands_in_its_lines(old, new, excerpt, shown, header):
+    change = between(old, new, excerpt)
+    assert [line.lstrip() for line in lines(change)] == shown
+    assert header in diff_text(change, "a.py").split("\n")
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
@@ -118,12 +134,22 @@ def test_what_is_no_diff_of_one_file_is_not_read(text):
 )
 def test_any_text_can_be_taken_for_a_diff(text):
     change = parse_unified(text)
-    assert change is None or problems(diff_html(change, "x") + change_box(change)) == []
+    assert change is None or problems(diff_html(change, "x", cwd="/p") + change_html(change)) == []
 
 
-def test_a_long_change_is_folded():
-    assert diff_html(between(None, "a\n" * 39), "x").startswith("<div>")
-    assert diff_html(between(None, "a\n" * 40), "x").startswith("<details>")
+@pytest.mark.parametrize(("change", "in_view", "folds"), [
+    (between(None, "a\n" * 16), 16, []),
+    (between(None, "a\n" * 17), 12, ["5 more changed lines"]),
+    (between("a\n" * 20, "b\n" * 21, WHOLE), 12, ["29 more changed lines"]),
+    (between("a\n" * 4, "", WHOLE), 4, []),
+    (between("a\n" * 45, "", WHOLE), 0, ["45 removed lines"]),
+    (between("a\n" * 5, "", Excerpt(2, "b\n", "b\n")), 5, []),
+])  # fmt: skip
+def test_the_first_changes_are_in_view_and_the_fold_says_how_many_follow(change, in_view, folds):
+    for html in (change_html(change), diff_html(change, "x")):
+        assert len(re.findall("<(?:ins|del) ", html.partition("<details>")[0])) == in_view
+        assert [text_of(each) for each in re.findall("<summary.*?</summary>", html)] == folds
+        assert len(re.findall("<(?:ins|del) ", html)) == change.count("+") + change.count("-")
 
 
 @pytest.mark.parametrize(("change", "count"), [(lambda n: n % 2, 2_000), (lambda n: n % 50 == 0, 100_000)])
@@ -133,6 +159,7 @@ def test_time_is_bounded(change, count):
     began = time.process_time()
     found = between(old, new)
     assert found.count("+") == found.count("-") > 0
+    assert change_html(found)
     assert time.process_time() - began < 5
 
 
@@ -144,26 +171,75 @@ def test_what_is_too_long_to_compare_says_so():
     assert "(not compared line by line)" in diff_text(change, "x")
 
 
+TINT_8 = "#88888811"
 OLD = "one\ntwo\nthree\nfour\n"
-SIDE = re.compile(r'<span class="cq-side cq-(old|new)" style="[^"]*flex:1 1 400px[^"]*">')
 
 
 def lines(change: Change) -> list[str]:
-    """As they are read where there is no room: a unified diff with numbers."""
-    return text_of(change_box(change)).split("\n")[:-1]
+    """As they are read."""
+    return text_of(change_html(change)).split("\n")[:-1]
 
 
-def test_parts_in_a_row_stand_beside_what_they_replace() -> None:
-    change = parse_unified("@@ -1,2 +1,2 @@\n-a\n+A\n-b\n+B\n")
+def copied(html: str) -> str:
+    """What a browser copies: nothing that is inert."""
+    return text_of(re.sub("<span inert.*?</span>", "", html, flags=re.DOTALL))
+
+
+def test_lines_have_one_number_that_of_the_side_on_which_they_are() -> None:
+    change = parse_unified("@@ -9,2 +10,2 @@ def f():\n-a\n+A\n b\n")
     assert change is not None
-    assert SIDE.findall(change_box(change)) == ["old", "new"] * 2
-    assert lines(change) == ["1   - a", "  1 + A", "2   - b", "  2 + B"]
+    assert lines(change) == ["⋯ def f():", " 9 - a", "10 + A", "11   b"]
 
 
-@pytest.mark.parametrize("change", [between(None, OLD), parse_unified("--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n")])
-def test_a_new_or_deleted_file_has_one_side(change: Change) -> None:
-    assert SIDE.findall(change_box(change)) == []
-    assert len(lines(change)) == len(change.lines) - 1
+def test_only_the_text_is_copied() -> None:
+    assert (
+        copied(change_html(between(OLD, OLD.replace("two", "2").rstrip("\n"), WHOLE)))
+        == "one\ntwo\n2\nthree\nfour\nfour\n"
+    )
+
+
+def words(old: str, new: str) -> list[str]:
+    """Which are marked as changed."""
+    marked = re.findall(
+        f'background-color:(?:{ADDED_WORDS}|{REMOVED_WORDS})">(.*?)</span>', change_html(between(old, new))
+    )
+    return [text_of(each) for each in marked]
+
+
+@pytest.mark.parametrize(("old", "new", "marked"), [
+    ("    x.append(n[-1] + n[-1])", "    x.append(n[-1] + n[-2])", ["1", "2"]),
+    ("value = old_name + 1\nb = 2", "value = new_name + 1\nb = 3", ["old_name", "2", "new_name", "3"]),
+    ("return x", "return x + <y>", [" + <y>"]),
+    ("        a = 1", "        return", []),
+    ("a = 1", "a = 1\n", []),
+    ("aa bb", "aa cc bb", ["cc "]),
+    ("value = cafe\u0301 + 1", "value = cafe + 1", ["cafe\u0301", "cafe"]),
+    ("x" * 500 + " 1", "x" * 500 + " 2", []),
+])  # fmt: skip
+def test_in_a_line_that_replaces_a_similar_one_the_changed_words_are_marked(old, new, marked):
+    assert words(old, new) == marked
+
+
+def contrast(*layers: str) -> float:
+    """Between the text on top and the colours beneath, each #rrggbbaa over the one before."""
+    shades = []
+    below = [0.0, 0.0, 0.0]
+    for layer in layers:
+        *colour, alpha = (int(layer[at : at + 2], 16) / 255 for at in (1, 3, 5, 7))
+        below = [alpha * top + (1 - alpha) * under for top, under in zip(colour, below, strict=True)]
+        linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in below]
+        shades.append(sum(weight * each for weight, each in zip((0.2126, 0.7152, 0.0722), linear, strict=True)))
+    dark, light = sorted(shades[-2:])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("page", [("#ffffffff", "#000000{:02x}"), ("#111111ff", "#ffffff{:02x}")])
+@pytest.mark.parametrize("line", [(ADDED, ADDED_WORDS), (REMOVED, REMOVED_WORDS)])
+def test_text_stands_out_on_every_background(page: tuple[str, str], line: tuple[str, str]) -> None:
+    """JupyterLab's text is 87 % black or white; numbers have 70 % of that."""
+    paper, ink = page
+    assert contrast(paper, TINT_8, *line, ink.format(round(0.87 * 255))) > 4.5
+    assert contrast(paper, TINT_8, line[0], ink.format(round(0.7 * 0.87 * 255))) > 4.5
 
 
 def test_a_missing_line_feed_and_a_carriage_return_are_seen() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
+from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
 from copilot_kernel.rendering.question import (
     OPEN,
@@ -133,6 +136,18 @@ def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it
     assert [text_of(each) for each in re.findall("<summary.*?</summary>", html) if "more" in each] == more
     assert folded_amount(question) == amount
     assert "max-height" not in html
+
+
+def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_file():
+    diff = Diff("/project/src/a b.py", "two\n", "TWO\n")
+    edit = call(status="waiting", kind="edit", content=(diff,), excerpts={diff: Excerpt(8, "one\n", "three\n")})
+    question, done = question_html(Question(1, edit, ()), ROOT), render(replace(edit, status="completed"), ROOT)
+    for html in (question, done["text/html"]):
+        assert re.search("<pre.*?</pre>", question, re.DOTALL)[0] in html
+        assert text_of(html).count(" 8   one\n 9 - two\n 9 + TWO\n10   three\n") == 1
+        assert html.count('<a href="src/a%20b.py">src/a b.py</a>') == 1
+    for text in (question_text(Question(1, edit, ())), done["text/plain"]):
+        assert "@@ -8,3 +8,3 @@\n   one\n  -two\n  +TWO\n   three" in text
 
 
 @pytest.mark.parametrize(("fields", "lines"), [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
+from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import AMBER, RED
@@ -144,7 +145,7 @@ def test_what_failed_or_still_runs_is_open_with_the_end_of_its_output(status):
 
 def test_a_change_of_the_file_in_the_title_needs_no_line_of_its_own():
     shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/project/a.py", "x\n", "y\n"),))
-    assert text_of(shown.partition("</summary>")[0]) == "✎ Edit a.py +1 −1 line numbers of the excerpt"
+    assert text_of(shown.partition("</summary>")[0]) == "✎ Edit a.py +1 −1"
 
 
 def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
@@ -154,6 +155,13 @@ def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
     assert shown == (
         "✗ Edit · failed\n  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
     )
+
+
+def test_a_unified_diff_that_comes_with_the_result_does_not_change_what_the_question_showed():
+    diff = Diff("/project/notes.txt", "two", "TWO")
+    fields = {"title": "Edit", "kind": "edit", "content": (diff,), "raw_output": {"detailedContent": GIT_DIFF}}
+    assert "@@ -1,3 +1,3 @@" in plain(**fields)
+    assert "@@ -8 +8 @@\n  -two\n  +TWO" in plain(**fields, excerpts={diff: Excerpt(8, "", "\n")})
 
 
 def test_a_unified_diff_that_says_something_else_does_not_replace_the_change():

@@ -24,8 +24,8 @@ EDIT = [
 ]
 SHELL = ["✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted", "It ended."]
 REJECTED = [
-    "⊘ Editing /project/notes.txt · +1 −1 · Rejected (you)\n  (line numbers of the excerpt)\n"
-    "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ -1 +1 @@\n  -three\n  +THREE"
+    "⊘ Editing /project/notes.txt · +1 −1 · Rejected (you)\n"
+    "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ … @@\n  -three\n  +THREE"
     "\n  The user rejected this tool call."
 ]
 

@@ -43,24 +43,16 @@ STYLE = f"""<style>
 .{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
 .{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
 .{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
-.{ASKED} {{ container-type: inline-size }}
 .jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open {{ display: none }}
-@container (min-width: 760px) {{
-  .{ASKED} .cq-row {{ display: grid !important; grid-template-columns: 1fr 1fr; grid-auto-flow: row dense }}
-  .{ASKED} .cq-side {{ display: contents !important }}
-  .{ASKED} .cq-old > * {{ grid-column: 1 }}
-  .{ASKED} .cq-new > * {{ grid-column: 2; border-left: 1px solid #8884 }}
-  .{ASKED} .cq-new .cq-number-old {{ display: none }}
-}}
 @media (prefers-reduced-motion: no-preference) {{
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
 }}
 </style>"""
 """Long names wrap, text is as large as in other outputs, and the keyboard focus is visible.
 
-Where there is room, a change has two columns with level lines. Above buttons, remarks for saved notebooks are hidden. A
-page that lags behind the kernel must not accept a click on a guarded answer that it has just drawn: the animation lasts
-longer than the kernel's own guard, since a slow page dates it back to before it drew.
+Above buttons, remarks for saved notebooks are hidden. A page that lags behind the kernel must not accept a click on a
+guarded answer that it has just drawn: the animation lasts longer than the kernel's own guard, since a slow page dates
+it back to before it drew.
 """
 
 _log = logging.getLogger(__name__)

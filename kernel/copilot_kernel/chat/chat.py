@@ -27,6 +27,7 @@ from .activity import STARTING, ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
 from .calls import update_of_agent
+from .diff_locator import DiffLocator
 from .elicitation import Elicitations
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
@@ -73,6 +74,7 @@ class Chat:
         self._state = ConversationState(
             annotate=lambda before, after: self._monitor.annotate(before, after),
             reports_failures=lambda: self.agent.is_copilot,
+            locate=DiffLocator(settings.folder).located,
         )
         self._permissions = Permissions(settings, self._state, lambda: self.info)
         self.policy = self._permissions.policy

@@ -293,10 +293,11 @@ class Permissions:
         return _cancelled(stop)
 
     def _question(self, request: _Request, decision: Decision) -> Question:
-        agent = self._agent()
+        agent, entry = self._agent(), self._state.conversation.entries[request.call.id]
+        assert isinstance(entry, ToolCall)
         return Question(
             next(self._keys),
-            request.call,
+            replace(request.call, excerpts=entry.excerpts),
             request.options,
             why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             is_routine=decision.is_routine and not request.is_revised,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
-from ..conversation.model import Conversation
+from ..conversation.model import Conversation, ToolCall
 from .failures import SHOWN, FailureFilter, progress
 from .turn import Stop, View
 
@@ -29,13 +29,15 @@ class ConversationState:
     """One conversation. Every change passes `advance`, so that each view sees each change of its turn.
 
     `annotate` gets the conversation before and after each tool call update, and each decision, and returns the one to
-    show. `reports_failures`: whether the agent reports failures of its model as text.
+    show. `reports_failures`: whether the agent reports failures of its model as text. `locate` returns a call with the
+    places of its diffs, for display.
     """
 
     def __init__(
         self,
         annotate: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after,
         reports_failures: Callable[[], bool] = lambda: False,
+        locate: Callable[[ToolCall], ToolCall] = lambda call: call,
     ) -> None:
         self.conversation = Conversation()
         self.running: RunningTurn | None = None
@@ -46,7 +48,7 @@ class ConversationState:
         self.failures = FailureFilter()
         # What becomes of each update; see `MergedCalls`.
         self.redirect: Callable[[Update], Update] = lambda update: update
-        self._annotate, self._reports_failures = annotate, reports_failures
+        self._annotate, self._reports_failures, self._locate = annotate, reports_failures, locate
         # The agent's own words stand in the status line.
         self._has_progress = False
         # Those of recent turns.
@@ -129,9 +131,16 @@ class ConversationState:
 
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
-        before, self.conversation = self.conversation, after
-        for entry in reduce.changed(before, after):
+        before, self.conversation = self.conversation, self._located(after)
+        for entry in reduce.changed(before, self.conversation):
             if view := self.views.get(entry.turn):
                 view.show(entry)
         for observe in self.observers:
             observe(update)
+
+    def _located(self, after: Conversation) -> Conversation:
+        """With the places of new diffs. What a replay shows was done long ago, to files that are different now."""
+        for entry in reduce.changed(self.conversation, after) if self.prompt_runs else ():
+            if isinstance(entry, ToolCall) and (located := self._locate(entry)) is not entry:
+                after = after.with_entry(located)
+        return after

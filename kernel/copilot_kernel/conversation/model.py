@@ -6,10 +6,22 @@ cell owns it, so that a late update is drawn where it belongs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..acp.messages import AvailableCommand, Block, Location, PlanEntry, SessionState, Speaker, ToolContent, UsageUpdate
+from ..acp.messages import (
+    AvailableCommand,
+    Block,
+    Diff,
+    Location,
+    PlanEntry,
+    SessionState,
+    Speaker,
+    ToolContent,
+    UsageUpdate,
+)
+from .excerpt import Excerpt
 from .text import GrowingText
 
 Status = Literal["pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled"]
@@ -68,7 +80,8 @@ class ToolCall:
 
     `decision` says what was decided about it and by whom ("Allowed: Allow once (you)"); empty if never asked about.
     `unasked` is None as long as the call did nothing that it should have asked about.
-    `fuller_title`, for display only, is an earlier title that names the file, command or server, if `title` does not.
+    For display only: `fuller_title` is an earlier title that names the file, command or server, if `title` does not;
+    `excerpts` says where in its file each diff was found when it first came, None if it was not.
     """
 
     id: int
@@ -87,6 +100,7 @@ class ToolCall:
     unasked: Unasked | None = None
     standing: Standing = Standing()
     fuller_title: str = ""
+    excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def best_title(self) -> str:

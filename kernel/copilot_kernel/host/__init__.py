@@ -6,7 +6,7 @@ for permission or knows the protocol.
 """
 
 from .command import CommandSpec, prepare
-from .files import Files, ProjectPath
+from .files import Files, ProjectPath, read_for_display
 from .terminals import ExitStatus, Terminals
 
-__all__ = ["CommandSpec", "ExitStatus", "Files", "ProjectPath", "Terminals", "prepare"]
+__all__ = ["CommandSpec", "ExitStatus", "Files", "ProjectPath", "Terminals", "prepare", "read_for_display"]

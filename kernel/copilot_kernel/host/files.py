@@ -168,6 +168,24 @@ class Files:
             raise HostRefused(f"Agents may not write {place.path}", "Change it yourself.")
 
 
+def read_for_display(root: str, path: str, limit: int) -> str:
+    """The text of a file of at most `limit` bytes; `path` is absolute and must lie inside `root`.
+
+    Reads at once. Raises HostError, also for a file that may hold secrets: the agent has not shown all of it.
+    """
+    place = locate(os.path.realpath(root), path)
+    if place.sensitive:
+        raise HostRefused(f"{place.path} {place.sensitive}")
+    with translating(place.path), _opened(place) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise HostRefused(f"{place.path} is larger than {limit} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise HostRefused(f"{place.path} is not UTF-8 text") from error
+
+
 # -- in a thread ----------------------------------------------------------------------------------------------------
 
 

@@ -1,9 +1,8 @@
 """A change of a file or cell: computed from two texts or read from an agent's unified diff, drawn as HTML or text.
 
-Two HTML forms: `diff_html` for a tool call (unified, folded when long), and `change_box` for a permission request
-(every line, old and new side by side). In the latter, removed and added lines are two boxes in a row that wraps: where
-it does, the change reads as a unified diff. That needs no style sheet, so it survives in untrusted saved notebooks.
-The buttons of an open question (`copilot_widgets`) bring one that keeps the lines level.
+A permission request and a finished tool call show the same: a unified diff whose first changes are in view, and the
+rest under a fold that says how much it is. Numbers and marks are `inert`, so browsers neither select nor copy them;
+JupyterLab's sanitiser keeps that in a saved notebook that is opened untrusted, but drops `user-select`.
 """
 
 from __future__ import annotations
@@ -16,30 +15,46 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Literal, cast
 
-from .markup import ADDED, FONT, GREY, REMOVED, TINT, exposed, fold, lines, muted, named, pre
+from ..conversation.excerpt import CONTEXT, Excerpt
+from .markup import (
+    ADDED,
+    ADDED_WORDS,
+    REMOVED,
+    REMOVED_WORDS,
+    exposed,
+    file_link,
+    fold,
+    lines,
+    muted,
+    pre,
+)
 from .plain import split_lines, visible_line, visible_text
 
 Mark = Literal["+", "-", " ", "@"]
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
 
-CONTEXT = 3
 MAX_LINES, MAX_CHARS = 5_000, 400_000
 """Beyond these (both texts, without common start and end) lines are not matched one by one: difflib is quadratic."""
-FOLD_LINES = 40
-_BOX_CHANGES, _FEW = 12, 4
-"""Changed lines that a question shows unfolded, and how many more are not worth a fold."""
+_IN_VIEW, _FEW = 12, 4
+"""Changed lines that are shown unfolded, and how many more are not worth a fold."""
 MAX_SHOWN_LINES = 5_000
+"""Of a tool call; a permission request shows all."""
+_MAX_COMPARED_CHARS = 500
+"""Of a line whose changed words are marked."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _HEADER = re.compile(
     r"(?:diff --git |Index: |={9,}$|index |--- |\+\+\+ |(?:new|deleted|create|old) file mode |similarity |rename )"
 )
-_EXCERPT = "Line numbers start at the text that the agent sent, which may be only part of the file."
+# Emoji and letters with joiners stay whole.
+_WORD = re.compile(r"(?:\w|[^\x00-\x7f])+|.")
 _ROUGH = "Too long to compare line by line: everything between the common start and the common end is replaced."
-_BACKGROUND = {"+": f"background-color:{ADDED}", "-": f"background-color:{REMOVED}"}
-_BOX = (
-    f"margin:4px 0;padding:6px 0;background-color:{TINT};border-radius:4px;"
-    f"white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;line-height:1.4;font-size:13px;{FONT}"
-)
+# Tag, background of the line, background of its changed words.
+_LOOKS = {
+    "+": ("ins", f";text-decoration:none;background-color:{ADDED}", ADDED_WORDS),
+    "-": ("del", f";text-decoration:none;background-color:{REMOVED}", REMOVED_WORDS),
+}
+_INERT = '<span inert style="opacity:0.7">'
+_LINES = "line-height:1.4;font-size:13px;overflow-wrap:anywhere;word-break:normal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +75,13 @@ class DiffLine:
 class Change:
     """What happens to one file or cell.
 
-    `is_excerpt`: line numbers start at the text that the agent sent, which may be only part of the file. `is_rough`: it
-    was too long to match line by line.
+    `is_numbered`: the line numbers are those of the file; else they only count, and are not shown. `is_rough`: it was
+    too long to match line by line.
     """
 
     lines: tuple[DiffLine, ...]
     what: Literal["new file", "new cell", "deleted", "changed"] = "changed"
-    is_excerpt: bool = False
+    is_numbered: bool = True
     is_rough: bool = False
 
     def count(self, mark: Mark) -> int:
@@ -85,12 +100,14 @@ class Change:
 
 
 @lru_cache(maxsize=32)
-def between(old: str | None, new: str) -> Change:
-    """The change from `old` (None or empty: a new file) to `new`."""
+def between(old: str | None, new: str, excerpt: Excerpt | None = None) -> Change:
+    """The change from `old` (None or empty: a new file) to `new`; `excerpt`: where in the file they are."""
     if not old:
         added = tuple(_hunk((("+", line) for line in split_lines(new)), 1, 1)) if new else ()
         return Change(added, "new file")
-    open_end = "" if old.endswith("\n") or new.endswith("\n") or not new else "\n"
+    if excerpt is not None:
+        old, new = (f"{excerpt.before}{text}{excerpt.after}" for text in (old, new))
+    open_end = "" if excerpt or old.endswith("\n") or new.endswith("\n") or not new else "\n"
     before, after = split_lines(old + open_end), split_lines(new + open_end)
     start, end = _common_ends(before, after)
     differing = [*before[start : len(before) - end], *after[start : len(after) - end]]
@@ -103,10 +120,11 @@ def between(old: str | None, new: str) -> Change:
     else:
         groups = difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
     changed: list[DiffLine] = []
+    number = first + (excerpt.line if excerpt else 1)
     for group in groups:
         _, old_start, _, new_start, _ = group[0]
-        changed += _hunk(_marked(before, after, group), first + old_start + 1, first + new_start + 1)
-    return Change(tuple(changed), is_excerpt=bool(changed), is_rough=is_rough)
+        changed += _hunk(_marked(before, after, group), number + old_start, number + new_start)
+    return Change(tuple(changed), is_numbered=excerpt is not None or not changed, is_rough=is_rough)
 
 
 def between_cells(old: str | None, new: str) -> Change:
@@ -131,10 +149,10 @@ def parse_unified(text: str) -> Change | None:
 
 
 def unified(change: Change, path: str) -> str:
-    """`change` as the text of a unified diff."""
+    """`change` as the text of a unified diff; where the line numbers are not known, its hunks are headed `@@ … @@`."""
     old = "/dev/null" if change.what.startswith("new") else path
     new = "/dev/null" if change.what == "deleted" else path
-    return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change.lines)))
+    return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change)))
 
 
 def _replaced(before: list[str], after: list[str], start: int, end: int) -> Opcodes:
@@ -196,13 +214,15 @@ def _fate(head: str, starts_empty: bool) -> Literal["new file", "deleted", "chan
     return "changed"
 
 
-def _unified_lines(changed: Sequence[DiffLine]) -> Iterator[str]:
+def _unified_lines(change: Change) -> Iterator[str]:
+    changed = change.lines
     starts = [index for index, line in enumerate(changed) if line.mark == "@"]
     for start, end in pairwise((*starts, len(changed))):
         header, hunk = changed[start], changed[start + 1 : end]
         old = _range([line.old for line in hunk if line.old is not None], header.old)
         new = _range([line.new for line in hunk if line.new is not None], header.new)
-        yield f"@@ -{old} +{new} @@ {header.text}".rstrip()
+        place = f"-{old} +{new}" if change.is_numbered else "…"
+        yield f"@@ {place} @@ {header.text}".rstrip()
         for line in hunk:
             yield line.mark + _with_return(line.text)
             if not line.ends:
@@ -217,13 +237,17 @@ def _range(numbers: list[int], first: int | None) -> str:
 # -- drawing -----------------------------------------------------------------------------------------------------------
 
 
-def diff_html(change: Change, path: str, is_named: bool = False) -> str:
-    """The change of a tool call, folded when long. `is_named`: path and remarks stand above it already."""
-    body = _change_html(change)
-    summary = muted("change") if is_named else f"{named(path, 'font-weight:bold')} {remarks(change)}"
-    if len(change.lines) > FOLD_LINES:
-        return fold(summary, body)
-    return body if is_named else f"<div>{summary}</div>{body}"
+def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") -> str:
+    """The change of a tool call. `is_named`: path and remarks stand above it already. See `file_link` for `cwd`."""
+    left_out = len(change.lines) - MAX_SHOWN_LINES
+    head = "" if is_named else named_change(change, path, cwd)
+    body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), gaps=False)
+    return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out > 0 else ""))
+
+
+def named_change(change: Change, path: str, cwd: str) -> str:
+    """The line above a change: its path, see `file_link`, and how much changes."""
+    return f'<div><span style="font-weight:bold">{file_link(path, cwd)}</span> {remarks(change)}</div>'
 
 
 def diff_text(change: Change, path: str) -> str:
@@ -232,18 +256,16 @@ def diff_text(change: Change, path: str) -> str:
         return f"{visible_line(path)}: {amount(change)}"
     remark = (
         f"({change.what}, {amount(change)})" if change.what != "changed" else "",
-        "(line numbers of the excerpt)" if change.is_excerpt else "",
         "(not compared line by line)" if change.is_rough else "",
     )
     return lines((*remark, visible_text(unified(change, visible_text(path)), gaps=False)))
 
 
 def remarks(change: Change, *, is_named: bool = False) -> str:
-    """How much changes and what the numbers mean, as HTML. `is_named`: new and deleted files are called so already."""
+    """How much changes, as HTML. `is_named`: new and deleted files are called so already."""
     what = "" if is_named or change.what == "changed" else change.what
-    numbers = muted("line numbers of the excerpt", _EXCERPT) if change.is_excerpt else ""
     rough = muted("not compared line by line", _ROUGH) if change.is_rough else ""
-    return " ".join(filter(None, (muted(amount(change)), muted(what), numbers, rough)))
+    return " ".join(filter(None, (muted(amount(change)), muted(what), rough)))
 
 
 def amount(change: Change) -> str:
@@ -254,81 +276,76 @@ def amount(change: Change) -> str:
     return " ".join(f"{sign}{count}" for sign, count in counts if count)
 
 
-def _change_html(change: Change) -> str:
-    if not change.lines:
-        return ""
-    width, left_out = _number_width(change), len(change.lines) - MAX_SHOWN_LINES
-    body = "".join(_line_html(line, width) for line in change.lines[1 : MAX_SHOWN_LINES + 1])
-    return pre(body + muted(f"… {left_out} lines not shown …") if left_out > 0 else body, "line-height:1.35")
-
-
-def change_box(change: Change) -> str:
-    """The change of a permission request. What is long is folded, and the fold says how much it is."""
-    if not change.lines:
-        return ""
-    width, shown = _number_width(change), change.lines if change.lines[0].text else change.lines[1:]
-    end = len(change.lines) - folded_lines(change) - (len(change.lines) - len(shown))
-    box = f'<pre style="{_BOX}">{"".join(_rows(shown[:end], change.what, width))}</pre>'
-    rest = shown[end:]
+def change_html(change: Change, *, gaps: bool = True) -> str:
+    """All lines of the change, the first changes in view. `gaps` is that of `plain.visible`."""
+    rows = [*_rows(change, gaps=gaps)]
+    end = len(rows) - folded_lines(change)
+    shown, rest = ("".join(part) for part in (rows[:end], rows[end:]))
+    box = pre(shown, _LINES) if shown else ""
     if not rest:
         return box
-    count = sum(line.mark in "+-" for line in rest)
-    return box + fold(
-        muted(f"{count} more changed lines"), f'<pre style="{_BOX}">{"".join(_rows(rest, change.what, width))}</pre>'
-    )
+    count = sum(line.mark in "+-" for line in change.lines[end:])
+    return box + fold(muted(f"{count} {'more changed' if shown else 'removed'} lines"), pre(rest, _LINES))
 
 
 def folded_lines(change: Change) -> int:
-    """How many lines `change_box` folds: all behind the first changes, but never only context."""
+    """How many lines `change_html` folds: all behind the first changes, but never only context.
+
+    Where every line is removed there is nothing to read, so all are folded.
+    """
     marks = [index for index, line in enumerate(change.lines) if line.mark in "+-"]
-    return len(change.lines) - marks[_BOX_CHANGES - 1] - 1 if len(marks) > _BOX_CHANGES + _FEW else 0
+    if len(marks) > _FEW and all(line.mark in "-@" for line in change.lines):
+        return len(change.lines)
+    return len(change.lines) - marks[_IN_VIEW - 1] - 1 if len(marks) > _IN_VIEW + _FEW else 0
 
 
-def _rows(shown: Sequence[DiffLine], what: str, width: int) -> Iterator[str]:
-    """A file that is new or deleted has only one side."""
-    for is_pair, group in groupby(shown, key=lambda line: line.mark in "+-" and what == "changed"):
-        if is_pair:
-            yield from (_pair(block, width) for block in _blocks(group))
+def _rows(change: Change, *, gaps: bool) -> Iterator[str]:
+    """The HTML of each line; the heading of the first hunk is empty unless it says something."""
+    width = len(str(max((max(line.old or 0, line.new or 0) for line in change.lines), default=0)))
+    words = _changed_words(change.lines)
+    for index, line in enumerate(change.lines):
+        if line.mark != "@":
+            number = f"{line.old if line.mark == '-' else line.new} ".rjust(width + 1) if change.is_numbered else ""
+            yield _row(line, f"{number}{line.mark} ", words.get(index), gaps=gaps)
+        elif index or line.text:
+            yield f'<span inert style="display:block;opacity:0.7">⋯ {exposed(line.text, gaps=gaps)}\n</span>'
         else:
-            yield from (_line_html(line, width, in_box=True) for line in group)
+            yield ""
 
 
-def _blocks(changed: Iterable[DiffLine]) -> Iterator[list[DiffLine]]:
-    block: list[DiffLine] = []
-    for line in changed:
-        if line.mark == "-" and block and block[-1].mark == "+":
-            yield block
-            block = []
-        block.append(line)
-    yield block
+def _row(line: DiffLine, margin: str, words: tuple[int, int] | None, *, gaps: bool) -> str:
+    """One line after its `margin`; `words` says where the changed ones begin and end."""
+    tag, style, darker = _LOOKS.get(line.mark, ("span", "", ""))
+    text = _with_return(line.text)
+    start, end = words or (0, 0)
+    parts = [exposed(part, gaps=gaps) for part in (text[:start], text[start:end], text[end:])]
+    if parts[1]:
+        parts[1] = f'<span style="background-color:{darker}">{parts[1]}</span>'
+    end_remark = "" if line.ends else f"{_INERT} (no newline at end of file)</span>"
+    return f'<{tag} style="display:block{style}">{_INERT}{margin}</span>{"".join(parts)}{end_remark}\n</{tag}>'
 
 
-def _pair(block: list[DiffLine], width: int) -> str:
-    sides = ""
-    for mark, name in (("-", "old"), ("+", "new")):
-        body = "".join(_line_html(line, width, in_box=True) for line in block if line.mark == mark)
-        sides += f'<span class="cq-side cq-{name}" style="display:block;flex:1 1 400px;min-width:0">{body}</span>'
-    return f'<span class="cq-row" style="display:flex;flex-wrap:wrap">{sides}</span>'
+def _changed_words(shown: Sequence[DiffLine]) -> dict[int, tuple[int, int]]:
+    """Where the changed words begin and end, by index of the line, in lines that replace similar ones."""
+    runs = [(mark, [*run]) for mark, run in groupby(range(len(shown)), key=lambda index: shown[index].mark)]
+    found: dict[int, tuple[int, int]] = {}
+    for (mark, removed), (next_mark, added) in pairwise(runs):
+        for pair in zip(removed, added, strict=False) if (mark, next_mark) == ("-", "+") else ():
+            found |= zip(pair, _differing(*(shown[index].text for index in pair)), strict=False)
+    return found
 
 
-def _line_html(line: DiffLine, width: int, *, in_box: bool = False) -> str:
-    """One line with its numbers; `in_box` also makes long gaps of empty lines visible."""
-    padding = "padding:0 10px;" if in_box else ""
-    style = f"display:block;{padding}{_BACKGROUND.get(line.mark, '')}".rstrip(";")
-    text = exposed(_with_return(line.text), gaps=in_box)
-    if line.mark == "@":
-        return f'<span style="{style};color:{GREY}">{"⋯" if in_box else "⋯".rjust(width)} {text}\n</span>'
-    old, new = (("" if number is None else str(number)).rjust(width) for number in (line.old, line.new))
-    grey = f'style="color:{GREY}"'
-    numbers = f"<span {grey}>{old} {new}</span>"
-    if in_box:
-        numbers = f'<span class="cq-number-old" {grey}>{old}</span> <span class="cq-number-new" {grey}>{new}</span>'
-    end = "" if line.ends else f" <span {grey}>(no newline at end of file)</span>"
-    return f'<span style="{style}">{numbers} {line.mark} {text}{end}\n</span>'
-
-
-def _number_width(change: Change) -> int:
-    return len(str(max(max(line.old or 0, line.new or 0) for line in change.lines)))
+def _differing(old: str, new: str) -> Sequence[tuple[int, int]]:
+    """Where the two lines differ, from the first to the last changed word; nothing if less than half stays the same."""
+    if max(len(old), len(new)) > _MAX_COMPARED_CHARS:
+        return ()
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    start, end = _common_ends(before, after)
+    head, tail = "".join(before[:start]), "".join(before[len(before) - end :])
+    kept = len("".join((head + tail).split()))
+    if 2 * kept < max(len("".join(line.split())) for line in (old, new)):
+        return ()
+    return [(len(head), len(line) - len(tail)) for line in (old, new)]
 
 
 def _with_return(text: str) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from posixpath import normpath
 from typing import Any
+from urllib.parse import quote
 
-from .plain import clean, visible
+from .plain import clean, visible, whole
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
@@ -31,6 +33,8 @@ GREY, RED, GREEN = text_colour("#797979"), text_colour("#d74540"), text_colour("
 AMBER, BLUE = text_colour("#9f7010"), text_colour("#3479cf")
 TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
+ADDED_WORDS, REMOVED_WORDS = "#2ea0434d", "#f851494d"
+"""On top of the others; text keeps a contrast of more than 4.5:1 on both."""
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 ASKED = "copilot-asked"
 """Class for the style sheet that comes with the buttons (`copilot_widgets`)."""
@@ -110,6 +114,17 @@ def exposed(text: object, *, gaps: bool = True) -> str:
 def named(text: object, style: str, title: object = "") -> str:
     """An untrusted name, path or title in our own `style`: exposed `text`; empty for empty text."""
     return f'<span style="{style}"{_title(title)}>{exposed(text)}</span>' if text else ""
+
+
+def file_link(path: str, cwd: str) -> str:
+    """`path`, relative to `cwd` and as a link that JupyterLab opens, if it lies in `cwd` as it is written.
+
+    Any other path, also one with `..` and a hidden one, is only text. The link is right for a notebook in `cwd`, which
+    is the default.
+    """
+    inside = path.removeprefix(f"{cwd.rstrip('/')}/")
+    is_inside = cwd and normpath(inside) == inside == whole(inside) and not inside.startswith((".", "/", "~"))
+    return f'<a href="{quote(inside)}">{exposed(inside)}</a>' if is_inside else exposed(path)
 
 
 def bundle(body: str, plain: str) -> Bundle:

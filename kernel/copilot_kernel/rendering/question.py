@@ -16,7 +16,7 @@ from textwrap import indent
 from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from ..permissions.question import Question
-from .diff import Change, amount, change_box, folded_lines, remarks, unified
+from .diff import Change, amount, change_html, folded_lines, named_change, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -29,10 +29,10 @@ from .markup import (
     card,
     escape,
     exposed,
+    file_link,
     fold,
     lines,
     muted,
-    named,
     pre,
     row,
     span,
@@ -95,10 +95,13 @@ def question_html(question: Question, root: str = "") -> str:
     """Everything; nothing is cut."""
     call, about = question.call, subject(question, root)
     head, title = _head(call, about, root)
-    amounts = remarks(about.changes[0][1], is_named=True) if _is_about_a_file(call, about) else ""
-    mark, bold = span("?", f"color:{AMBER};font-weight:bold"), "font-weight:bold"
+    amounts, shown = "", exposed(head)
+    if _is_about_a_file(call, about):
+        place, change = about.changes[0]
+        amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, root)}?"
+    mark, bold = span("?", f"color:{AMBER};font-weight:bold"), f'<span style="font-weight:bold">{shown}</span>'
     facts = list(_facts(question, about, root))
-    parts = [row(mark, named(head, bold), exposed(title), amounts), *_boxes(call, about)]
+    parts = [row(mark, bold, exposed(title), amounts), *_boxes(call, about, root)]
     parts += (html for is_in_view, html in facts if is_in_view)
     warnings = map(exposed, _warnings(question, about))
     parts += (f'<div style="color:{RED};margin:4px 0">⚠ {line}</div>' for line in warnings)
@@ -198,7 +201,7 @@ def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
         return f"Run these {len(about.commands)} commands?", ""
     if _is_about_a_file(call, about):
         place, change = about.changes[0]
-        return f"{_VERBS.get(change.what, 'Change')} {_short(place, root)}?", ""
+        return f"{_verb(change)} {_short(place, root)}?", ""
     if about.changes and call.kind == "edit":
         return f"Change {len(about.changes)} files?", ""
     return _HEADS.get(call.kind, f"Allow this ({call.kind})?"), "" if about.is_evident else about.title
@@ -208,19 +211,22 @@ def _is_about_a_file(call: ToolCall, about: Subject) -> bool:
     return call.kind == "edit" and len(about.changes) == 1 and not (about.commands or about.is_of_notebook)
 
 
+def _verb(change: Change) -> str:
+    return _VERBS.get(change.what, "Change")
+
+
 def _short(place: LocatedPath, root: str) -> str:
     """As it is called in the project."""
     return place.path.removeprefix(f"{root.rstrip('/')}/") if root and not place.remark else place.path
 
 
-def _boxes(call: ToolCall, about: Subject) -> Iterator[str]:
+def _boxes(call: ToolCall, about: Subject, root: str) -> Iterator[str]:
     for name, command in _commands(about):
         yield (row(muted(name)) if len(about.commands) > 1 else "") + _box(command, "bash")
     yield from (_box(code, "python") for code in about.code)
     is_named = about.is_of_notebook or _is_about_a_file(call, about)
     for place, change in about.changes:
-        path = f"<div>{named(place.path, 'font-weight:bold')} {remarks(change)}</div>"
-        yield ("" if is_named else path) + change_box(change)
+        yield ("" if is_named else named_change(change, place.path, root)) + change_html(change)
 
 
 def _box(text: str, language: str) -> str:

@@ -97,6 +97,18 @@ def is_of_notebook(call: ToolCall) -> bool:
     return call.call_id.startswith("copilot-kernel-notebook-")
 
 
+def change_of(call: ToolCall, diff: Diff) -> Change:
+    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where."""
+    if is_of_notebook(call):
+        return between_cells(diff.old_text, diff.new_text)
+    change = between(diff.old_text, diff.new_text, call.excerpts.get(diff))
+    sources = (call.raw_input,) if change.is_numbered else (call.raw_input, call.raw_output)
+    for theirs in map(parse_unified, map(raw.unified_diff, sources)):
+        if theirs is not None and theirs.same_edit(change):
+            return theirs
+    return change
+
+
 def unfenced(text: str) -> str:
     """The code in a text that is one block of it; empty for any other."""
     fence = _FENCED.match(text)
@@ -135,11 +147,10 @@ def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> I
     """Each change once: the agent's unified diff stands for the texts that say the same."""
     if theirs is not None:
         yield (paths[0] if len(paths) == 1 else ""), theirs
-    compared = between_cells if is_of_notebook(call) else between
     for diff in call.content:
         if isinstance(diff, Diff):
-            change = compared(diff.old_text, diff.new_text)
-            if not (theirs and theirs.same_edit(change)):
+            change = change_of(call, diff)
+            if change != theirs:
                 yield diff.path, change
 
 

@@ -17,7 +17,7 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, amount, between, between_cells, diff_html, diff_text, parse_unified, remarks
+from .diff import Change, amount, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
 from .markup import (
     AMBER,
@@ -41,7 +41,7 @@ from .markup import (
 )
 from .output import SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
-from .subject import is_of_notebook, unfenced
+from .subject import change_of, is_of_notebook, unfenced
 
 _LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
@@ -238,21 +238,9 @@ def _diffs(call: ToolCall) -> list[Diff]:
 def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     """Of each diff; without one, from a unified diff in the input."""
     diffs = _diffs(call)
-    for diff in diffs:
-        whole_cell = between_cells(diff.old_text, diff.new_text) if is_of_notebook(call) else None
-        yield shown_path(diff.path, cwd), whole_cell or _best_change(call, diff)
+    yield from ((shown_path(diff.path, cwd), change_of(call, diff)) for diff in diffs)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
         yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
-
-
-def _best_change(call: ToolCall, diff: Diff) -> Change:
-    """The agent's own unified diff if it says the same, since it has the line numbers of the file."""
-    change = between(diff.old_text, diff.new_text)
-    for text in (raw.unified_diff(call.raw_input), raw.unified_diff(call.raw_output)):
-        theirs = parse_unified(text)
-        if theirs is not None and theirs.same_edit(change):
-            return theirs
-    return change
 
 
 def shown_path(path: str, cwd: str) -> str:
@@ -312,7 +300,8 @@ def _details(view: _CallView) -> Iterator[str]:
     if len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
         yield fold(muted("whole title"), pre(exposed(call.best_title)))
     yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
-    yield from (diff_html(change, path, view.names_change) for path, change in view.changes)
+    folder = view.cwd if _diffs(call) else ""  # other changes may be headed by several paths
+    yield from (diff_html(change, path, view.names_change, folder) for path, change in view.changes)
     if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
     if not view.arguments and (shown := _input(call)):

@@ -52,7 +52,7 @@ export class Log {
   ask({ call_id: id, entry, html, about, options }, answer) {
     const slot = this.#slot(`question ${id}`, entry, QUESTION, 'question');
     const body = element('div', 'body');
-    body.innerHTML = html;
+    write(body, html);
     const row = element('div', 'answers');
     const settle = (...chosen) => {
       for (const each of slot.querySelectorAll('.answers button, form button')) each.disabled = true;
@@ -120,10 +120,18 @@ function reasoned(row, about, tell) {
 
 function later(one, other) { return one[0] > other[0] || (one[0] === other[0] && one[1] > other[1]); }
 
+// Links to files of the project are for notebooks: this page stands elsewhere.
+function write(target, html) {
+  target.innerHTML = html;
+  for (const link of target.querySelectorAll('a[href]')) {
+    if (!/^[a-z]+:/i.test(link.getAttribute('href'))) link.removeAttribute('href');
+  }
+}
+
 // What the reader has opened stays open, and where he scrolled to, he stays.
 function fill(slot, html) {
   const open = [...slot.querySelectorAll('details')].map((each) => each.open);
-  slot.innerHTML = html;
+  write(slot, html);
   slot.querySelectorAll('details').forEach((each, index) => { if (open[index]) each.open = true; });
 }
 

@@ -1,0 +1,169 @@
+"""The place of a diff in its file: looked up once, and the same before and after the edit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
+from copilot_kernel.chat import diff_locator
+from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DIFFS, DiffLocator
+from copilot_kernel.chat.permission import Permissions
+from copilot_kernel.chat.state import ConversationState
+from copilot_kernel.chat.turn import Stop
+from copilot_kernel.config import Settings
+from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.conversation.model import ToolCall
+
+from .conftest import Open
+from .people import Person, ask
+
+TEXT = "one\ntwo\nthree\n"
+TWO = Excerpt(1, "one\n", "three\n")
+OPTIONS = (PermissionOption("yes", "Yes", "allow_once"),)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a.py").write_text(TEXT)
+    return tmp_path / "project"
+
+
+def edit(path: str = "a.py", old: str | None = "two\n", new: str = "TWO\n", **fields: object) -> ToolCall:
+    return ToolCall(0, 1, "edit", kind="edit", content=(Diff(path, old, new),), **fields)  # type: ignore[arg-type]
+
+
+def found(folder: Path, call: ToolCall) -> Excerpt | None:
+    (excerpt,) = DiffLocator(str(folder)).located(call).excerpts.values()
+    return excerpt
+
+
+@pytest.mark.parametrize("path", ["a.py", "{}/a.py", "{}/../project/a.py"])
+def test_a_diff_in_the_folder_is_found(folder: Path, path: str) -> None:
+    assert found(folder, edit(path.format(folder))) == TWO
+
+
+def test_a_relative_path_starts_in_the_folder_that_the_call_names(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.py").write_text("two\n")
+    assert found(folder, edit(raw_input={"cwd": f"{folder}/sub"})) == Excerpt(1, "", "")
+
+
+def outside(path: Path) -> None:
+    (path.parent.parent / "secret").write_text(TEXT)
+    path.symlink_to("../secret")
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: None,
+    Path.mkdir,
+    os.mkfifo,
+    lambda path: path.symlink_to(path.name),
+    outside,
+    lambda path: path.write_bytes(TEXT.encode() + b"\xff"),
+    lambda path: path.write_bytes(TEXT.encode() + b"x" * MAX_BYTES),
+    lambda path: path.write_text("two\ntwo\n"),
+    lambda path: path.write_text("other\n"),
+])  # fmt: skip
+@pytest.mark.timeout(10)
+def test_without_one_such_place_in_a_small_text_there_is_none(folder: Path, make: Callable[[Path], object]) -> None:
+    make(folder / "b.py")
+    assert found(folder, edit("b.py")) is None
+
+
+@pytest.mark.parametrize("path", [".env", "../beside.py", "/dev/zero", "\0", "a.py/", ""])
+def test_what_may_hold_secrets_or_lies_elsewhere_is_not_read(folder: Path, path: str) -> None:
+    for name in (".env", "../beside.py"):
+        (folder / name).write_text(TEXT)
+    assert found(folder, edit(path)) is None
+
+
+def test_each_diff_is_looked_up_once_and_only_so_many(folder: Path) -> None:
+    read: list[str] = []
+    locator = DiffLocator(str(folder), lambda root, path, limit: read.append(path) or TEXT)  # type: ignore[func-returns-value]
+    call = locator.located(edit())
+    assert locator.located(replace(call, status="completed")).excerpts is call.excerpts
+    for number in range(2 * MAX_DIFFS):
+        call = locator.located(replace(call, content=(*edit().content, Diff("a.py", f"{number}", "x"))))
+    assert (len(read), len(call.excerpts), call.excerpts[Diff("a.py", "two\n", "TWO\n")]) == (MAX_DIFFS, MAX_DIFFS, TWO)
+
+
+@pytest.fixture
+def hanging() -> Iterator[Callable[..., str]]:
+    over = threading.Event()
+
+    def read(*arguments: object) -> str:
+        over.wait(30)
+        return TEXT
+
+    yield read
+    over.set()
+
+
+def test_a_disk_that_hangs_is_left_alone(
+    folder: Path, hanging: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff_locator, "SECONDS", 0.01)
+    locator = DiffLocator(str(folder), hanging)
+    assert [*locator.located(edit()).excerpts.values()] == [None]
+    monkeypatch.setattr(diff_locator, "SECONDS", 30)
+    assert [*locator.located(edit()).excerpts.values()] == [None]
+
+
+# -- in a conversation ------------------------------------------------------------------------------------------------
+
+
+def begun(folder: Path, *blocks: TextBlock) -> tuple[ConversationState, Person]:
+    state, person = ConversationState(locate=DiffLocator(str(folder)).located), Person()
+    state.begin(blocks, person, Stop())
+    return state, person
+
+
+def shown(state: ConversationState) -> ToolCall:
+    return next(entry for entry in state.conversation.entries if isinstance(entry, ToolCall))
+
+
+def test_what_was_found_before_the_edit_stays_after_it(folder: Path) -> None:
+    state, _ = begun(folder, TextBlock("do it"))
+    state.update(ToolCallUpdate("1", begins=True, content=edit().content))
+    (folder / "a.py").write_text("0\n" * 9 + TEXT.replace("two", "TWO"))
+    state.update(ToolCallUpdate("1", status="completed", content=edit().content))
+    assert shown(state).excerpts == {edit().content[0]: TWO}
+
+
+def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_made(folder: Path) -> None:
+    (folder / "a.py").write_text("two\nTWO\nthree\n")
+    state, _ = begun(folder, TextBlock("do it"))
+    state.update(ToolCallUpdate("1", begins=True, status="completed", content=edit().content))
+    assert shown(state).excerpts == {edit().content[0]: Excerpt(1, "two\n", "three\n")}
+
+
+def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
+    state, _ = begun(folder)
+    state.update(ToolCallUpdate("1", begins=True, content=edit().content))
+    assert shown(state).excerpts == {}
+
+
+@pytest.mark.anyio
+async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Path) -> None:
+    state, person = begun(folder, TextBlock("do it"))
+    permissions = Permissions(Settings(cwd=str(folder)), state)
+    await permissions.ask(PermissionRequest("s", ToolCallUpdate("1", kind="edit", content=edit().content), OPTIONS))
+    (question,) = person.questions
+    assert question.call.excerpts == {edit().content[0]: TWO}
+    assert question.call.content == edit().content
+
+
+@pytest.mark.anyio
+async def test_a_chat_reads_its_folder(opened: Open, settings: Settings) -> None:
+    (Path(settings.cwd) / "a.py").write_text(TEXT)
+    async with opened() as chat:
+        await ask(chat, "demo: edit a.py two => TWO", person := Person())
+    (done,) = person.of(ToolCall)
+    assert isinstance(done, ToolCall)
+    assert (done.status, [*done.excerpts.values()]) == ("completed", [Excerpt(1, "one\n", "\nthree\n")])
