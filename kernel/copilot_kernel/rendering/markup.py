@@ -14,7 +14,7 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import quote
 
-from .plain import clean, visible, whole
+from .plain import clean, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
@@ -119,11 +119,11 @@ def named(text: object, style: str, title: object = "") -> str:
 def file_link(path: str, cwd: str) -> str:
     """`path`, relative to `cwd` and as a link that JupyterLab opens, if it lies in `cwd` as it is written.
 
-    Any other path, also one with `..` and a hidden one, is only text. The link is right for a notebook in `cwd`, which
-    is the default.
+    Any other path is text, also one with `..` or hidden characters, and a hidden one. The link is right for a notebook
+    in `cwd`, which is the default.
     """
     inside = path.removeprefix(f"{cwd.rstrip('/')}/")
-    is_inside = cwd and normpath(inside) == inside == whole(inside) and not inside.startswith((".", "/", "~"))
+    is_inside = cwd and normpath(inside) == inside == visible_line(inside) and not inside.startswith((".", "/", "~"))
     return f'<a href="{quote(inside)}">{exposed(inside)}</a>' if is_inside else exposed(path)
 
 
