@@ -71,7 +71,7 @@ def test_three_files_are_named_and_the_fold_has_them_all() -> None:
         "Changed 5 files +10 −5 Reviewa.py +2 −1 · b.py +2 −1 · c.py +2 −1 · 2 more"
     )
     assert [review.count(f"{name}.py") for name in "abcde"] == [1] * 5
-    assert ("- a" in review, "+ c" in review) == (True, True)
+    assert ("- a" in text_of(review), "+ c" in text_of(review)) == (True, True)
 
 
 def test_one_file_needs_no_list() -> None:
@@ -102,7 +102,7 @@ def test_cells_of_the_notebook_are_linked() -> None:
     bundle = render_footer(Footer("a", cells=(("id 1", "cell 1"), ("2", "cell 2"))))
     assert bundle is not None
     assert bundle["text/plain"] == "Changed or run: cell 1, cell 2\na"
-    assert '<a href="#cell-id=id%201">cell 1</a>' in bundle["text/html"]
+    assert '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>' in bundle["text/html"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

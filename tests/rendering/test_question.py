@@ -141,7 +141,7 @@ def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it
 def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_file():
     diff = Diff("/project/src/a b.py", "two\n", "TWO\n")
     edit = call(status="waiting", kind="edit", content=(diff,), excerpts={diff: Excerpt(8, "one\n", "three\n")})
-    question, done = question_html(Question(1, edit, ()), ROOT), render(replace(edit, status="completed"), ROOT)
+    question, done = question_html(Question(1, edit, ()), ROOT), render(replace(edit, status="failed"), ROOT)
     for html in (question, done["text/html"]):
         assert re.search("<pre.*?</pre>", question, re.DOTALL)[0] in html
         assert text_of(html).count(" 8   one\n 9 - two\n 9 + TWO\n10   three\n") == 1
@@ -328,7 +328,7 @@ def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
     ({"kind": "execute", "raw_input": {"commands": ["a", "b\nc"]}},
      "Run these 2 commands?\n│ Command 1 of 2:\n│ a\n│ Command 2 of 2, 2 lines:\n│ b\n│ c"),
     ({"kind": "edit", "content": (Diff(f"{ROOT}/a.py", "old", "new"),)},
-     "Change a.py? +1 −1\n│ @@ -1 +1 @@\n│ -old\n│ +new"),
+     "Change a.py? +1 −1\n│ @@ … @@\n│ -old\n│ +new"),
     ({"kind": "edit", "content": (Diff("/x", "", "a\n"), Diff(f"{ROOT}/y", "", "b\n"))},
      "Change 2 files?\n│ /x +1\n│ @@ -0,0 +1 @@\n│ +a\n│ /project/y +1\n│ @@ -0,0 +1 @@\n│ +b\n"
      "⚠ Outside the project: /x"),

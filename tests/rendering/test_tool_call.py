@@ -159,7 +159,8 @@ def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
 
 def test_a_unified_diff_that_comes_with_the_result_does_not_change_what_the_question_showed():
     diff = Diff("/project/notes.txt", "two", "TWO")
-    fields = {"title": "Edit", "kind": "edit", "content": (diff,), "raw_output": {"detailedContent": GIT_DIFF}}
+    fields = {"title": "Edit", "kind": "edit", "status": "failed", "content": (diff,)}
+    fields["raw_output"] = {"detailedContent": GIT_DIFF}
     assert "@@ -1,3 +1,3 @@" in plain(**fields)
     assert "@@ -8 +8 @@\n  -two\n  +TWO" in plain(**fields, excerpts={diff: Excerpt(8, "", "\n")})
 
