@@ -61,7 +61,7 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
         "1 command failed · Copilot, scripted",
     ]
     assert plain(cells[6]) == ["In plan mode.", "Copilot, scripted · mode: plan"]
-    assert plain(cells[9]) == ["cancelled · Copilot, scripted · mode: plan"]
+    assert plain(cells[9]) == ["■ Stopped"]
 
 
 def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path):

@@ -145,7 +145,7 @@ def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_f
     for html in (question, done["text/html"]):
         assert re.search("<pre.*?</pre>", question, re.DOTALL)[0] in html
         assert text_of(html).count(" 8   one\n 9 - two\n 9 + TWO\n10   three\n") == 1
-        assert html.count('<a href="src/a%20b.py">src/a b.py</a>') == 1
+        assert html.count('<a href="src/a%20b.py" style="text-decoration:underline">src/a b.py</a>') == 1
     for text in (question_text(Question(1, edit, ())), done["text/plain"]):
         assert "@@ -8,3 +8,3 @@\n   one\n  -two\n  +TWO\n   three" in text
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from ..acp.results import short_name
 from ..chat import Turn
-from ..chat.turn_record import footer_of, metadata_of
+from ..chat.turn_record import endings, metadata_of
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
@@ -22,7 +22,6 @@ from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
 from ..rendering.changes import changes_of
-from ..rendering.footer import render_footer
 from ..store.turns import PastTurn
 
 Json = dict[str, Any]
@@ -109,8 +108,8 @@ def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
         mode=short_name(turn.state.mode or ""),
     )
     changes = changes_of(calls, past.cwd)
-    if (footer := render_footer(footer_of(ended, changes, timed=False))) is not None:
-        yield _display(footer, metadata_of(ended, changes, is_batch=False))
+    for number, ending in enumerate(endings(ended, changes, timed=False)):
+        yield _display(ending, {} if number else metadata_of(ended, changes, is_batch=False))
 
 
 def _display(bundle: Json, metadata: Json | None = None) -> Json:

@@ -124,7 +124,8 @@ def file_link(path: str, cwd: str) -> str:
     """
     inside = path.removeprefix(f"{cwd.rstrip('/')}/")
     is_inside = cwd and normpath(inside) == inside == visible_line(inside) and not inside.startswith((".", "/", "~"))
-    return f'<a href="{quote(inside)}">{exposed(inside)}</a>' if is_inside else exposed(path)
+    shown = exposed(inside if is_inside else path)
+    return f'<a href="{quote(inside)}" style="{UNDERLINED}">{shown}</a>' if is_inside else shown
 
 
 def bundle(body: str, plain: str) -> Bundle:

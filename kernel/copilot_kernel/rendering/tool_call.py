@@ -33,6 +33,7 @@ from .markup import (
     code,
     escape,
     exposed,
+    file_link,
     fold,
     lines,
     muted,
@@ -291,6 +292,10 @@ def _title_html(view: _CallView) -> str:
         return " ".join(filter(None, (code(f"$ {view.command}"), "" if view.title_is_command else muted(title))))
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
+    if view.names_change and not view.is_ours:
+        before, path, after = title.partition(view.changes[0][0])
+        link = file_link(_diffs(view.call)[0].path, view.cwd) if path and _diffs(view.call) else exposed(path)
+        return f'<span style="font-weight:bold">{exposed(before)}{link}{exposed(after)}</span>'
     parts = enumerate(_CODE.split(title))
     return "".join(code(part) if index % 2 else named(part, "font-weight:bold") for index, part in parts if part)
 
