@@ -82,8 +82,22 @@ def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens
     assert box["height"] <= MAX_HEIGHT
     expect(output.get_by_text("Read 8 files, searched 4 times")).to_be_visible()
     expect(output.get_by_text("1 failed, 30 passed in 4.21s").last).to_be_visible()
-    expect(output.get_by_text("client_7 = 8")).not_to_be_visible()
+    expect(output.get_by_text("client_7 = 8").first).not_to_be_visible()
     output.evaluate("output => output.querySelectorAll('details').forEach(fold => { fold.open = true })")
-    expect(output.get_by_text("client_7 = 8")).to_be_visible()
+    expect(output.get_by_text("client_7 = 8").first).to_be_visible()
     expect(output.get_by_text("src/client.py:7").last).to_be_visible()
     assert output.evaluate(CLIPPED) == 0
+
+
+def test_while_a_turn_runs_a_line_on_top_says_what_it_does(context: BrowserContext, lab: Lab) -> None:
+    cell = "demo: wait 1\nshell sleep 60"
+    notebook = Notebook.open(context, lab, lab.write("status.ipynb", cell).name)
+    notebook.run(0, wait=False)
+    first = notebook.output(0).locator(".jp-OutputArea-child").first
+    expect(first).to_contain_text("Waiting for you · 1 question below")
+    notebook.button(0, "Allow once").click()
+    expect(first).to_contain_text("◐ Running sleep 60")
+    notebook.command("notebook:interrupt-kernel")
+    notebook.wait_status("idle")
+    assert first.evaluate("child => child.clientHeight") == 0
+    expect(notebook.output(0)).to_contain_text("■ Stopped by you")

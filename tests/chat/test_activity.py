@@ -17,11 +17,16 @@ class Stage:
     """A turn whose entries and questions a test sets, tick by tick."""
 
     def __init__(self) -> None:
-        self.now, self.questions, self.lines = 100.0, 0, list[str]()
+        self.now, self.questions, self.progress, self.lines = 100.0, 0, "", list[str]()
         self.conversation = Conversation(turn=1)
         self._end = 0.0
         self.line = ActivityLine(
-            self.lines.append, lambda: self.conversation, lambda: self.questions, self._sleep, lambda: self.now
+            self.lines.append,
+            lambda: self.conversation,
+            lambda: self.questions,
+            lambda: self.progress,
+            self._sleep,
+            lambda: self.now,
         )
 
     async def _sleep(self, seconds: float) -> None:
@@ -45,8 +50,13 @@ def said(speaker: str) -> Message:
     return Message(0, 1, speaker, GrowingText().append("Hm."))  # type: ignore[arg-type]
 
 
-def running(entry_id: int = 0, title: str = "pytest -q", kind: str = "execute") -> ToolCall:
-    return ToolCall(entry_id, 1, "c", title, kind=kind, status="in_progress")
+def running(entry_id: int = 0) -> ToolCall:
+    command = {"command": "pytest -q"}
+    return ToolCall(entry_id, 1, "c", "Run the tests", kind="execute", status="in_progress", raw_input=command)
+
+
+def reading(title: str) -> ToolCall:
+    return ToolCall(0, 1, "c", title, kind="read", status="in_progress")
 
 
 async def test_a_silent_model_is_waited_for_in_steps_and_after_a_minute_the_line_says_so() -> None:
@@ -61,8 +71,9 @@ async def test_a_silent_model_is_waited_for_in_steps_and_after_a_minute_the_line
         (said("thought"), "◐ Thinking"),
         (said("agent"), "◐ Answering"),
         (running(), "◐ Running pytest -q"),
-        (running(title="Read\x1b[1m a.py", kind="read"), "◐ Read⟨U+001B⟩[1m a.py"),
-        (running(title="x" * 100, kind="read"), f"◐ {'x' * 79}…"),
+        (reading("Read\x1b[1m a.py"), "◐ Read⟨U+001B⟩[1m a.py"),
+        (reading("x" * 100), f"◐ {'x' * 79}…"),
+        (replace(running(), status="pending"), "◐ Running pytest -q"),
         (replace(running(), status="completed"), "◐ Waiting for the model"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
@@ -100,3 +111,11 @@ async def test_an_open_question_is_what_the_turn_waits_for() -> None:
 async def test_the_step_of_the_plan_is_named() -> None:
     steps = [PlanEntry("one", status="completed"), PlanEntry("two", status="in_progress"), PlanEntry("three")]
     assert await Stage().passes(1, Plan(0, 1, tuple(steps)), running(1)) == ["◐ Running pytest -q · step 2 of 3"]
+
+
+async def test_what_the_agent_says_of_a_retry_stands_there_until_it_goes_on() -> None:
+    stage = Stage()
+    stage.progress = "Retrying..."
+    assert await stage.passes(2, said("agent")) == ["◐ Retrying...", "◐ Retrying... · 1 s"]
+    stage.progress = ""
+    assert await stage.passes(1, said("agent")) == ["◐ Answering"]

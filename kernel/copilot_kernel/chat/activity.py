@@ -8,6 +8,7 @@ from typing import NamedTuple
 import anyio
 
 from ..conversation.model import Conversation, Entry, Message, Plan, ToolCall
+from ..permissions import inputs
 from ..rendering.entry import ASKING
 from ..rendering.plain import visible_line
 
@@ -19,9 +20,7 @@ PAUSE_SECONDS = 2.0
 LONG_SECONDS = 60.0
 """Of silence that is worth a remark."""
 _STEPS = (1, 2, 5, 10)
-_MAX_TITLE_CHARS = 80
-_NAMED_BY_TITLE = frozenset({"read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"})
-"""Kinds of calls whose titles begin with a verb."""
+_MAX_CHARS = 80
 
 
 class _Activity(NamedTuple):
@@ -35,17 +34,21 @@ WAITING = _Activity("Waiting for the model")
 
 
 class ActivityLine:
-    """Gives `show` the line whenever it changes. `questions` counts those that wait for the user."""
+    """Gives `show` the line whenever it changes.
+
+    `questions` counts those that wait for the user; `progress` is what the agent itself says of what it waits for.
+    """
 
     def __init__(
         self,
         show: Callable[[str], None],
         conversation: Callable[[], Conversation],
         questions: Callable[[], int],
+        progress: Callable[[], str] = str,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
-        self._show, self._conversation, self._questions = show, conversation, questions
+        self._show, self._conversation, self._questions, self._progress = show, conversation, questions, progress
         self._sleep, self._clock = sleep, clock
         self._heard_at = self._began_at = clock()
         self._activity, self._line = WAITING, ""
@@ -69,7 +72,8 @@ class ActivityLine:
         now, conversation = self._clock(), self._conversation()
         entries = conversation.of_turn(conversation.turn)
         silent = now - self._heard_at
-        activity = _activity(entries, silent)
+        progress = visible_line(self._progress())
+        activity = _Activity(progress) if progress else _activity(entries, silent)
         if activity != self._activity:
             self._activity, self._began_at = activity, self._heard_at if activity is WAITING else now
         words = activity.words
@@ -79,12 +83,13 @@ class ActivityLine:
 
 
 def _activity(entries: tuple[Entry, ...], silent: float) -> _Activity:
-    running = [entry for entry in entries if isinstance(entry, ToolCall) and entry.status == "in_progress"]
+    # Some agents report nothing between the answer to a question and the end of the call.
+    running = [entry for entry in entries if isinstance(entry, ToolCall) and entry.status in ("pending", "in_progress")]
     if running:
         call = running[-1]
-        title = visible_line(call.best_title or call.name) or "a tool"
-        shown = title if len(title) <= _MAX_TITLE_CHARS else f"{title[: _MAX_TITLE_CHARS - 1]}…"
-        return _Activity(shown if call.kind in _NAMED_BY_TITLE else f"Running {shown}", call.id)
+        commands = inputs.commands(call.raw_input)
+        words = visible_line(f"Running {commands[0]}" if commands else call.best_title or call.name)
+        return _Activity(words if len(words) <= _MAX_CHARS else f"{words[: _MAX_CHARS - 1]}…", call.id)
     last = entries[-1] if entries else None
     if isinstance(last, Message) and last.speaker != "user" and silent < PAUSE_SECONDS:
         return _Activity("Thinking" if last.speaker == "thought" else "Answering", last.id)

@@ -239,7 +239,10 @@ class Chat:
         self.sent += (*blocks[1:], *introduction)
         self._sessions.use()
         activity = ActivityLine(
-            self._state.status, lambda: self.conversation, lambda: self._permissions.open + self._elicitations.open
+            self._state.status,
+            lambda: self.conversation,
+            lambda: self._permissions.open + self._elicitations.open,
+            lambda: self._state.progress,
         )
         self._state.observers.append(activity.beat)
         try:

@@ -49,8 +49,8 @@ class ConversationState:
         # What becomes of each update; see `MergedCalls`.
         self.redirect: Callable[[Update], Update] = lambda update: update
         self._annotate, self._reports_failures, self._locate = annotate, reports_failures, locate
-        # The agent's own words stand in the status line.
-        self._has_progress = False
+        # What the agent itself says of a request that it tries again, until it goes on.
+        self.progress = ""
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -58,7 +58,7 @@ class ConversationState:
     def begin(self, blocks: Sequence[Block], view: View, stop: Stop) -> None:
         """Begin a turn, and show the notices that came between turns. Without blocks, it is a replay."""
         turn = self.conversation.turn + 1
-        self.running = RunningTurn(view, stop, is_replay=not blocks)
+        self.running, self.progress = RunningTurn(view, stop, is_replay=not blocks), ""
         self.views[turn] = view
         self.views.pop(turn - MAX_VIEWS, None)
         begun = reduce.begin_turn(self.conversation, blocks)
@@ -100,9 +100,8 @@ class ConversationState:
             self._take(update)
             return
         words = progress(update)
-        if words or (self._has_progress and isinstance(update, SHOWN)):
-            self.status(words)
-            self._has_progress = bool(words)
+        if words or isinstance(update, SHOWN):
+            self.progress = words
         for each in () if words else self.failures.passed(update):
             self._take(each)
 

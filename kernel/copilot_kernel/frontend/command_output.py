@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from copilot_widgets.field import PickerField
-
 from ..errors import UsageError
 from ..rendering.markup import Bundle
 from ..rendering.report import CELL, Report, Wording, render_done, render_report
 
 if TYPE_CHECKING:
+    from copilot_widgets.field import PickerField
+
     from ..chat import Chat
     from .command_context import CommandContext
     from .display import Display

@@ -22,7 +22,6 @@ from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
-from ..rendering.footer import render_stopped
 from ..rendering.plain import visible_line
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
@@ -85,6 +84,8 @@ class MagicSession:
         self._task = task = asyncio.create_task(self._run(cell, text, make_notebook))
         await asyncio.wait({task})
         if task.cancelled():
+            from ..rendering.footer import render_stopped
+
             cell.display(render_stopped(by_user=self.interrupted))
         return task
 

@@ -19,7 +19,6 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
-from ..rendering.footer import render_stopped
 from ..rendering.plain import clean, visible_line
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
@@ -102,6 +101,8 @@ class CopilotKernel(ConcurrentKernel):
         await asyncio.sleep(INTERRUPT_LATENCY)
         # An interrupt before the reply cancels the cell, also one that came while its output was being drawn.
         if turn.cancelled() or (self._interrupted and turn.result()["status"] == "ok"):
+            from ..rendering.footer import render_stopped
+
             cell.display(render_stopped(by_user=self._interrupted))
             return self._cancelled(cell)
         return turn.result()

@@ -116,7 +116,7 @@ class _CallView:
         # The only command, if it is one line: it stands in the place of the title.
         self.command = commands[0] if len(commands) == 1 and _is_line(commands[0]) else ""
         # The title says nothing beside it.
-        self.title_is_command = bool(self.command) and title in (self.command, call.name, call.kind, "")
+        self.title_is_command = bool(self.command) and (self.command in title or title in (call.name, call.kind, ""))
         self.commands = () if self.command else commands
         self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
