@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, expect
 from .. import conftest  # noqa: F401 - makes `demo` the test agent, which sends the requests of `card`
 from .lab import Lab, Notebook, running_browser, running_lab
 from .serving import Server, running_server
+from .test_long_turn import prompt
 
 RECORDING = Path(__file__).parents[1] / "store" / "data" / "events.jsonl"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -149,6 +150,18 @@ def live_notebook(browser: Browser, lab: Lab, theme: str) -> None:
     context.close()
 
 
+def long_turn(browser: Browser, lab: Lab) -> None:
+    """What is left in view of a turn of many calls."""
+    lab.write("long.ipynb", prompt())
+    context = browser.new_context(viewport={"width": WIDEST[0], "height": WIDEST[1]})
+    notebook = Notebook.open(context, lab, "long.ipynb")
+    notebook.command("application:toggle-left-area")
+    notebook.run(0)
+    notebook.settle(0)
+    notebook.output(0).screenshot(path=str(IMAGES / "long-turn.png"))
+    context.close()
+
+
 def exported(browser: Browser, lab: Lab) -> None:
     """A recorded session of GitHub Copilot CLI as a notebook, made from its event log."""
     home = lab.root.parent / "copilot"
@@ -216,6 +229,7 @@ def main() -> None:
         for theme in ("Dark", "Light"):  # the last theme stays for those that follow
             live_notebook(browser, lab, theme)
         python_notebook(browser, lab)
+        long_turn(browser, lab)
         exported(browser, lab)
 
 
