@@ -58,7 +58,7 @@ async def test_all_pages_of_the_list_are_read_until_a_cursor_repeats_or_they_are
         assert caught.value.methods == (AuthMethod("key", "Key"),)
         assert isinstance(caught.value.__cause__, AgentRefused)
         script.answers["session/new"] = RequestFailed(-32603, "Internal error", {"details": "no disk"})
-        with pytest.raises(AgentRefused, match="^no disk$"):
+        with pytest.raises(AgentRefused, match=r"^no disk$"):
             await link.new("/")
 
 
