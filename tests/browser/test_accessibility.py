@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import nbformat
@@ -11,10 +12,12 @@ from copilot_kernel.acp.messages import Diff, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.changes import changes_of
 from copilot_kernel.rendering.entry import render, render_text
 from copilot_kernel.rendering.failure import render_failure
+from copilot_kernel.rendering.footer import Footer, render_footer, render_stopped
 from copilot_kernel.rendering.question import render_question
-from copilot_kernel.rendering.report import Footer, Report, render_footer, render_report
+from copilot_kernel.rendering.report import Report, render_report
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from ..rendering.samples import entries
@@ -60,7 +63,9 @@ def every_output() -> list[dict[str, Any]]:
     """One of each kind and state; Jupyter shows images itself, without their names."""
     statuses = ("pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled")
     command = {"command": "ls 'a b' --all && rm -r ../build", "cwd": "/elsewhere"}
-    footer = Footer("demo agent", "m", "plan", "bypassPermissions", 2, "max_tokens", 9, 10, 12.0)
+    edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,))
+    footer = Footer("demo agent", "m", "plan", "bypassPermissions", 2, "max_tokens", 9, 10, 12, "", 1.0)
+    footer = replace(footer, cells=[("c1", "cell 1")], changes=changes_of([edit], "/project"))
     shown = [
         *(render(entry, "/project") for entry in entries().values()),
         *(render_text(speaker, ANSWER) for speaker in ("user", "agent", "thought")),
@@ -73,6 +78,7 @@ def every_output() -> list[dict[str, Any]]:
         render_failure(AgentRefused("session/prompt", -32000, "No quota", {"left": 0})),
         render_report(Report("Settings", ("name", "value"), (("mode", "default"),), note="Restart it.", warns=True)),
         render_footer(footer),
+        render_stopped(1.0),
     ]
     return [bundle for bundle in shown if bundle and "text/html" in bundle]
 
@@ -95,9 +101,11 @@ def test_an_exported_notebook_has_no_serious_findings(chromium: Browser, theme: 
     html, _ = HTMLExporter(theme=theme).from_notebook_node(saved())
     page = chromium.new_page()
     page.set_content(re.sub("<script.*?</script>", "", html, flags=re.DOTALL))
-    found = findings(page, OUTPUT)
+    found, printed = findings(page, OUTPUT), page.pdf()
+    page.emulate_media(media="print")
+    hidden = page.locator(OUTPUT).filter(has_text=re.compile(r"\S"), visible=False).count()
     page.close()
-    assert found == []
+    assert (found, printed[:5], hidden) == ([], b"%PDF-", 0)
 
 
 def test_jupyterlab_shows_outputs_and_an_open_question_without_serious_findings(

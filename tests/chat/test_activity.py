@@ -62,19 +62,19 @@ def reading(title: str) -> ToolCall:
 async def test_a_silent_model_is_waited_for_in_steps_and_after_a_minute_the_line_says_so() -> None:
     lines = await Stage().passes(LONG_SECONDS + TICK_SECONDS)
     steps = ["", " · 1 s", " · 2 s", *(f" · {seconds} s" for seconds in range(5, 60, 5))]
-    assert lines == [*(f"◐ Waiting for the model{step}" for step in steps), "◐ Still no word from the agent · 60 s"]
+    assert lines == [*(f"Waiting for the model{step}" for step in steps), "Still no word from the agent · 60 s"]
 
 
 @pytest.mark.parametrize(
     ("entry", "line"),
     [
-        (said("thought"), "◐ Thinking"),
-        (said("agent"), "◐ Answering"),
-        (running(), "◐ Running pytest -q"),
-        (reading("Read\x1b[1m a.py"), "◐ Read⟨U+001B⟩[1m a.py"),
-        (reading("x" * 100), f"◐ {'x' * 79}…"),
-        (replace(running(), status="pending"), "◐ Running pytest -q"),
-        (replace(running(), status="completed"), "◐ Waiting for the model"),
+        (said("thought"), "Thinking"),
+        (said("agent"), "Answering"),
+        (running(), "Running pytest -q"),
+        (reading("Read\x1b[1m a.py"), "Read⟨U+001B⟩[1m a.py"),
+        (reading("x" * 100), f"{'x' * 79}…"),
+        (replace(running(), status="pending"), "Running pytest -q"),
+        (replace(running(), status="completed"), "Waiting for the model"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -84,18 +84,18 @@ async def test_the_newest_entry_says_what_the_agent_does(entry: Entry, line: str
 
 async def test_a_message_that_has_stopped_growing_is_no_longer_being_written() -> None:
     assert await Stage().passes(4, said("agent")) == [
-        "◐ Answering",
-        "◐ Answering · 1 s",
-        "◐ Waiting for the model · 2 s",
+        "Answering",
+        "Answering · 1 s",
+        "Waiting for the model · 2 s",
     ]
 
 
 async def test_the_seconds_of_a_call_count_from_its_beginning_whatever_it_sends() -> None:
     stage = Stage()
     first = await stage.passes(6, running())
-    assert first[-1] == "◐ Running pytest -q · 5 s"
-    assert await stage.passes(5, running()) == ["◐ Running pytest -q · 10 s"]
-    assert await stage.passes(1, running(1)) == ["◐ Running pytest -q"]
+    assert first[-1] == "Running pytest -q · 5 s"
+    assert await stage.passes(5, running()) == ["Running pytest -q · 10 s"]
+    assert await stage.passes(1, running(1)) == ["Running pytest -q"]
 
 
 async def test_an_open_question_is_what_the_turn_waits_for() -> None:
@@ -105,17 +105,17 @@ async def test_an_open_question_is_what_the_turn_waits_for() -> None:
     stage.questions = 2
     assert await stage.passes(1) == ["? Waiting for you · 2 questions below"]
     stage.questions = 0
-    assert await stage.passes(1) == ["◐ Running pytest -q"]
+    assert await stage.passes(1) == ["Running pytest -q"]
 
 
 async def test_the_step_of_the_plan_is_named() -> None:
     steps = [PlanEntry("one", status="completed"), PlanEntry("two", status="in_progress"), PlanEntry("three")]
-    assert await Stage().passes(1, Plan(0, 1, tuple(steps)), running(1)) == ["◐ Running pytest -q · step 2 of 3"]
+    assert await Stage().passes(1, Plan(0, 1, tuple(steps)), running(1)) == ["Running pytest -q · step 2 of 3"]
 
 
 async def test_what_the_agent_says_of_a_retry_stands_there_until_it_goes_on() -> None:
     stage = Stage()
     stage.progress = "Retrying..."
-    assert await stage.passes(2, said("agent")) == ["◐ Retrying...", "◐ Retrying... · 1 s"]
+    assert await stage.passes(2, said("agent")) == ["Retrying...", "Retrying... · 1 s"]
     stage.progress = ""
-    assert await stage.passes(1, said("agent")) == ["◐ Answering"]
+    assert await stage.passes(1, said("agent")) == ["Answering"]

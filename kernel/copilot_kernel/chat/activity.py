@@ -1,4 +1,4 @@
-"""The line that says what a running turn is doing: "◐ Running pytest -q · 34 s · step 3 of 6"."""
+"""The line that says what a running turn is doing: "Running pytest -q · 34 s · step 3 of 6"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..permissions import inputs
 from ..rendering.entry import ASKING
 from ..rendering.plain import visible_line
 
-STARTING = "◐ Starting the agent…"
+STARTING = "Starting the agent…"
 TICK_SECONDS = 1.0
 """Between two looks at the conversation; the line changes at most so often."""
 PAUSE_SECONDS = 2.0
@@ -79,7 +79,7 @@ class ActivityLine:
         words = activity.words
         if activity is WAITING and silent >= LONG_SECONDS:
             words = "Still no word from the agent"
-        return " · ".join(filter(None, (f"◐ {words}", _seconds(now - self._began_at), _step(entries))))
+        return " · ".join(filter(None, (words, _seconds(now - self._began_at), _step(entries))))
 
 
 def _activity(entries: tuple[Entry, ...], silent: float) -> _Activity:

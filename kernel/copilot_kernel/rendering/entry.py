@@ -122,8 +122,9 @@ def render_notice(notice: Notice) -> Bundle:
 
 def render_status(words: str) -> Bundle:
     """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
-    line = span(words, f"color:{AMBER};font-weight:bold") if words.startswith(ASKING) else muted(words)
-    return bundle(row(line), one_line(words))
+    if words.startswith(ASKING):
+        return bundle(row(span(words, f"color:{AMBER};font-weight:bold")), one_line(words))
+    return bundle(row(muted(f"◐ {words}")), f"◐ {one_line(words)}")
 
 
 def render_plan(plan: Plan) -> Bundle:
