@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process, until
+from ..rendering.allowed import text_of
 from . import model
 from .agents import Agent
 from .model import Model, prompt
@@ -86,6 +87,7 @@ class Notebook:
             "status": outcome.status,
             "error": outcome.reply["content"].get("ename"),
             "text": outcome.text,
+            "shown": text_of(outcome.html),
             "html": "".join(m["content"].get("data", {}).get("text/html", "") for m in outcome.outputs),
             "notes": self.notes.read_text(),
             "kinds": [sorted(data) for data in shown],

@@ -38,10 +38,10 @@ def _where_offered(seen: Json, *facts: object) -> str:
 
 
 def _shell(found: Json) -> str:
-    text = found["shell"]["text"]
+    text = found["shell"]["shown"]
     if "counted" not in text.replace("echo counted", ""):
         return "without its output" if "echo counted" in text else NO
-    return _if("· exit 3" in text)
+    return _if("✗ exit 3" in text)
 
 
 def _interrupted(found: Json, *names: str) -> str:
@@ -77,7 +77,7 @@ def _options(found: Json) -> str:
 
 
 def _server(found: Json, kind: str) -> str:
-    works = _if(f"A dot from {kind}" in found[kind]["text"])
+    works = _if(f"A dot from {kind}" in found[kind]["shown"])
     by_flag = f"{kind} passed by Copilot's flag" in found["text"]["text"]
     return f"{works}, by a flag" if by_flag else works
 
@@ -97,7 +97,7 @@ def _port(found: Json) -> str:
 
 FEATURES = (
     Feature("Answers and thoughts", lambda f: _if(*(w in f["text"]["text"] for w in ("three lines", "I look first.")))),
-    Feature("Asks before it edits; the diff is shown", lambda f: _if("TWO" in f["edit-allowed"]["text"],
+    Feature("Asks before it edits; the diff is shown", lambda f: _if("TWO" in f["edit-allowed"]["shown"],
                                                                      f["edit-allowed"]["notes"][4:7] == "TWO")),
     Feature("A rejected edit is not made", lambda f: _if("\nthree\n" in f["edit-rejected"]["notes"])),
     Feature("Commands, with output and exit code", _shell),

@@ -25,7 +25,7 @@ def test_an_edit_allowed_by_a_click_changes_the_file(findings: Json) -> None:
     seen = findings["edit-allowed"]
     assert (seen["status"], seen["notes"]) == ("ok", "one\nTWO\nthree\n")
     assert "Changed." in seen["text"]
-    assert "TWO" in seen["text"]
+    assert "TWO" in seen["shown"]
 
 
 def test_an_edit_rejected_by_a_click_does_not(findings: Json) -> None:
@@ -43,9 +43,9 @@ def test_a_shell_command_shows_the_command(findings: Json) -> None:
 @agents_that_send_output
 def test_a_shell_command_shows_its_output_and_its_exit_code(findings: Json) -> None:
     """Gemini CLI sends neither."""
-    text = findings["shell"]["text"]
+    text = findings["shell"]["shown"]
     assert "counted" in text.replace("echo counted", "")
-    assert "· exit 3" in text
+    assert "✗ exit 3" in text
 
 
 @pytest.mark.parametrize("cell", ["cancel-text", "cancel-question"])
@@ -59,7 +59,7 @@ def test_an_interrupt_ends_the_turn(findings: Json, cell: str) -> None:
 def test_an_interrupt_ends_a_shell_command(findings: Json) -> None:
     seen = findings["cancel-shell"]
     assert (seen["status"], seen["error"]) == ("error", "Cancelled")
-    assert "begun" in seen["text"].replace("echo begun", "")
+    assert "begun" in seen["shown"].replace("echo begun", "")
     assert "Never said." not in seen["text"]
 
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytes
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tool_of_a_server_is_used_with_the_environment_that_was_set(findings: Json, kind: str) -> None:
     assert findings[kind]["status"] == "ok"
-    assert f"A dot from {kind}, {GREETINGS[kind]}." in findings[kind]["text"]
+    assert f"A dot from {kind}, {GREETINGS[kind]}." in findings[kind]["shown"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

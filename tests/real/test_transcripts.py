@@ -13,6 +13,7 @@ import pytest
 
 from ..jupyter.asked import insist
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process
+from ..rendering.allowed import text_of
 
 Json = dict[str, Any]
 REPLAY = Path(__file__).with_name("replay.py")
@@ -173,7 +174,7 @@ def test_what_the_agent_said_is_in_the_cell(kernel: FrontEnd, path: Path) -> Non
     for turn in _turns(path):
         outcome = _played(kernel, turn)
         assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
-        shown = _squeezed(outcome.text)
+        shown = _squeezed(outcome.text + text_of(outcome.html))
         lines = [line for words in _said(turn) for line in _readable(words)]
         assert [line for line in lines if line not in shown] == [], outcome.text
         assert path not in SHELLS or "exit 3" in outcome.text
