@@ -100,7 +100,7 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
     expect(question).to_have_count(0)
-    chat.expect("✓ done")
+    chat.expect("✓")
     chat.ready()
     assert (server.work / "one.txt").exists()
     expect(chat.page.get_by_label("Message")).to_be_focused()
@@ -200,7 +200,7 @@ def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
         "sound => new Promise(done => {"
         "sound.readyState ? done(true) : sound.onloadedmetadata = () => done(true); sound.load(); })"
     )
-    coloured = chat.log.locator(".tool [style*='color']").first
+    coloured = chat.log.locator(".tool [style^='color']").first
     assert coloured.evaluate("each => getComputedStyle(each).color") != chat.log.evaluate(
         "each => getComputedStyle(each).color"
     )

@@ -49,8 +49,8 @@ def _interrupted(found: Json, *names: str) -> str:
 
 
 def remembers(text: str) -> bool:
-    """Is that the answer? The line after it is the footer."""
-    return any(line.endswith(REMEMBERED) for line in text.splitlines()[-2:-1])
+    """Is that the answer? The lines after it are the footer."""
+    return any(line.endswith(REMEMBERED) for line in text.splitlines()[-4:-1])
 
 
 def draws_again(text: str) -> bool:

@@ -16,6 +16,7 @@ import pytest
 from ..real import model, namespace
 from ..real.agents import COPILOT
 from ..real.conftest import cache, isolated, lacking
+from ..rendering.allowed import text_of
 from .session import places
 
 __all__ = ["cache", "isolated"]  # fixtures
@@ -71,7 +72,12 @@ def cells(request: pytest.FixtureRequest, home: Path, done: dict[str, dict[str, 
     notebook = nbformat.read(places(home)[0] / f"{request.param}.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert notebook.metadata.copilot_kernel.source == request.param
-    return ["\n".join([cell.source, *(o.data["text/plain"] for o in cell.outputs)]) for cell in notebook.cells]
+    return ["\n".join([cell.source, *map(_seen, cell.outputs)]) for cell in notebook.cells]
+
+
+def _seen(output: Any) -> str:
+    """As plain text, and with what is folded in the HTML."""
+    return f"{output.data['text/plain']}\n{text_of(output.data.get('text/html', ''))}"
 
 
 both = pytest.mark.parametrize("cells", ["log", "replay"], indirect=True)
@@ -93,10 +99,10 @@ def test_each_prompt_is_a_cell(cells: list[str]) -> None:
 @both
 def test_answers_commands_and_changes_are_in_their_cells(cells: list[str]) -> None:
     assert "\nThere are **three lines** of notes.\n" in cells[0]
-    assert all(part in cells[1] for part in ("\n  -two\n  +TWO\n", "\nChanged.\n"))
-    assert "\n  +hello\n" in cells[2]
+    assert all(part in cells[1] for part in ("- two\n", "+ TWO\n", "\nChanged.\n"))
+    assert "+ hello\n" in cells[2]
     assert all(part in cells[3] for part in ("exit 3", "$ echo counted; exit 3", "\n  counted\n"))
-    assert all(part in cells[4] for part in ("-three", "+THREE", "ejected"))
+    assert all(part in cells[4] for part in ("- three", "+ THREE", "ejected"))
     assert "\nI am here again.\n" in cells[10]
 
 
@@ -107,7 +113,7 @@ def test_the_log_also_has_thoughts_pictures_and_decisions(cells: list[str]) -> N
     assert "Rejected (you)" in cells[4]
     assert "image/png" in cells[5]
     assert "Context compacted" in cells[7]
-    assert "cancelled" in cells[9]
+    assert "■ Stopped" in cells[9]
 
 
 if __name__ == "__main__":
