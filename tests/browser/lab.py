@@ -44,6 +44,13 @@ KERNEL_STATUS = """() => {
 }"""
 
 
+SAVED = """async () => {
+  const { path } = window.jupyterapp.shell.currentWidget.context;
+  const { content } = await window.jupyterapp.serviceManager.contents.get(path);
+  return JSON.stringify(content).includes('widget-view');
+}"""
+
+
 def find_chromium() -> str | None:
     """The program, or None."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -265,8 +272,11 @@ class Notebook:
         self.command("docmanager:save")
 
     def wait_saved(self) -> None:
-        """Until the notebook was saved by itself, as it is when a question comes. Two saves at once conflict."""
-        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""
+        deadline = time.monotonic() + LIMIT / 1000
+        while not self.page.evaluate(SAVED):  # `wait_for_function` does not wait for promises
+            assert time.monotonic() < deadline, "the notebook was not saved"
+            self.page.wait_for_timeout(50)
 
     def theme(self, name: str) -> None:
         """`JupyterLab Light` or `JupyterLab Dark`."""

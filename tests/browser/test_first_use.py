@@ -64,7 +64,7 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
 
     notebook.save()
     assert "Allowed: Allow once" in plain(path, 0)
-    assert "note.txt +2" in plain(path, 0)
+    assert "note.txt · +2" in plain(path, 0)
     assert "widgets" not in json.loads(path.read_text())["metadata"]
     assert all("application/vnd.jupyter.widget-view+json" not in o.get("data", {}) for o in outputs(path, 0))
 

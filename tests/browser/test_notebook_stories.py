@@ -65,7 +65,7 @@ def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_promp
     expect(notebook.output(3).locator("img")).to_be_visible()
     story.ended(2)
     output = notebook.output(2)
-    expect(output).to_contain_text(re.compile(r"This came out:\s+figure \d+×\d+"))
+    expect(output).to_contain_text(re.compile(r"This came out:.*figure \d+×\d+", re.DOTALL))
     expect(output).to_contain_text("The agent can see this notebook's variables and cells.")
     expect(output.get_by_text("(you)")).to_have_count(1)
     story.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.node.scrollTop = 0; }")

@@ -101,6 +101,8 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
 async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer() -> None:
     scene = Scene()
     asking = scene.ask()
+    while not scene.lists():
+        await asyncio.sleep(0)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), 5)
     key, title, text, options = scene.page.shown
@@ -124,7 +126,7 @@ async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     await asyncio.wait_for(scene.page.asked.wait(), 5)
     scene.page.answer.set_result("0")
     assert (await asyncio.wait_for(asking, 5)).allows
-    assert scene.lists() == [["7"], []]
+    assert scene.lists() == []
 
 
 async def test_an_answer_in_the_cell_withdraws_the_question_of_the_page() -> None:

@@ -49,6 +49,7 @@ def inside(home: Path) -> None:
             notebook.settle(1)
             notebook.page.screenshot(path=str(IMAGES / "copilot.png"))
             notebook.button(1, COPILOT.allow).click()
+            notebook.output(1).get_by_text("One line has a small").wait_for()
             notebook.wait_status("idle")
             notebook.settle(1)
             notebook.page.screenshot(path=str(IMAGES / "copilot-done.png"))

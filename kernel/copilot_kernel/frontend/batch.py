@@ -28,8 +28,11 @@ class Batch:
         self._slots.put(entry)
         self._send_until(_is_open)
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
+    def open_question(
+        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
+    ) -> Callable[[Notice], None]:
         """Nobody would read it; the call that it is about says what was decided."""
+        shown()
         return lambda line: question.withdraw()
 
     def status(self, words: str) -> None:

@@ -44,9 +44,12 @@ class Console:
             if _is_over(entry):
                 self._print(entry)
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
+    def open_question(
+        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
+    ) -> Callable[[Notice], None]:
         """Print a question. Its tool call shows the decision, or, if there is none, a line does."""
         self._display(question.bundle)
+        shown()
         return self.put if entry_id < 0 else lambda line: None
 
     def status(self, words: str) -> None:

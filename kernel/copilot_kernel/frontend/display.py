@@ -129,12 +129,15 @@ class Display:
 
         `key` and `title` are reported to the page. `answer` is the one of a question that was withdrawn.
         """
-        close, shown = unasked, visible_text(one_line(title)[:_MAX_TITLE_CHARS])
+        close, shown, is_over = unasked, visible_text(one_line(title)[:_MAX_TITLE_CHARS]), False
+
+        def report() -> None:
+            if not is_over:
+                self._page.opened(key, shown)
 
         def show(question: OpenQuestion) -> None:
             nonlocal close
-            close = self._output.open_question(entry_id, question)
-            self._page.opened(key, shown)
+            close = self._output.open_question(entry_id, question, report)
 
         async with self._open_questions:
             with kept_active(self._cell, self._loop, self._activity_timeout):
@@ -142,6 +145,7 @@ class Display:
                     answer = await wait(show)
                     return answer
                 finally:
+                    is_over = True
                     self._page.closed(key)
                     if answer.reason == UNSEEN:
                         self.unseen.append(shown)

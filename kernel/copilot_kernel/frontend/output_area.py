@@ -39,6 +39,7 @@ class OutputArea:
         self._displayed: list[Slot] = []
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
+        self._when_drawn: list[Callable[[], None]] = []
         self._status = ""
         self._status_timer: asyncio.TimerHandle | None = None
         # Nothing is to be sent before this time of the loop.
@@ -49,9 +50,15 @@ class OutputArea:
         self._slots.put(entry)
         self._wake()
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
-        """Show a question at once; the answer takes it away again, and leaves a line if nothing else says it."""
+    def open_question(
+        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
+    ) -> Callable[[Notice], None]:
+        """Show a question at once, then call `shown`: the page saves the notebook then, with the question in it.
+
+        The answer takes it away again, and leaves a line if nothing else says it.
+        """
         decide = self._slots.open_question(entry_id, question)
+        self._when_drawn.append(shown)
         self._wake(after=0.0)
 
         def close(line: Notice) -> None:
@@ -115,6 +122,9 @@ class OutputArea:
         now = self._loop.time()
         sent = [self._send(slot) for slot in self._slots if slot.dirty and (everything or slot.rest <= now)]
         self._rest = now + sum(sent) / MAX_PER_SECOND
+        reports, self._when_drawn = self._when_drawn, []
+        for report in reports:
+            report()
         self._wake()
 
     def _send(self, slot: Slot) -> bool:

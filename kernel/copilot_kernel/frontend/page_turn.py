@@ -25,6 +25,8 @@ class PageTurn:
         self._page, self._cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
         """Of the open questions whose buttons are in the cell, by their keys."""
+        self._in_page: set[str] = set()
+        """Keys of those that the page asks."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
         self._reported = ""
@@ -42,7 +44,9 @@ class PageTurn:
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
 
     def opened(self, key: str, title: str) -> None:
-        """A question stands in the cell."""
+        """A question stands in the cell, and not in the page by now."""
+        if key in self._in_page:
+            return
         if self._agent() != self._reported:
             self._post_working()
         self._titles[key] = title
@@ -65,6 +69,7 @@ class PageTurn:
                 return None
             await self._blocked()
         key = key_of(question)
+        self._in_page.add(key)
         self.closed(key)
         title, _, text = question_text(question, root).partition("\n")
         about = allowed_by(question, root)
