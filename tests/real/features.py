@@ -85,7 +85,7 @@ def _server(found: Json, kind: str) -> str:
 def _drawn(found: Json) -> str:
     if found["pipe"]["drawn"] and found["web"]["drawn"]:
         return YES
-    return "only named" if "image/png" in found["pipe"]["text"] else NO
+    return "only named" if "image/png" in found["pipe"]["shown"] else NO
 
 
 def _port(found: Json) -> str:
