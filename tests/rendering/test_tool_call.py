@@ -7,8 +7,8 @@ from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlo
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import render
-from copilot_kernel.rendering.markup import AMBER, RED
-from copilot_kernel.rendering.tool_call import output_of
+from copilot_kernel.rendering.markup import AMBER, INDENT, RED
+from copilot_kernel.rendering.tool_call import is_lookup, output_of
 
 from .allowed import text_of
 from .samples import GIT_DIFF, call
@@ -186,3 +186,10 @@ def test_a_very_long_title_is_folded():
     shown = html(title="word " * 100)
     assert shown.count("word") == 28 + 100
     assert "whole title" in shown
+
+
+def test_an_action_of_a_sub_agent_is_indented_and_no_part_of_a_group():
+    of_task = call(title="Look", kind="read", status="completed", meta={"github.com/copilot": {"agentId": "a"}})
+    assert (INDENT in render(of_task)["text/html"], is_lookup(of_task)) == (True, False)
+    own = call(title="Look", kind="read", status="completed", meta={"github.com/copilot": []})
+    assert (INDENT in render(own)["text/html"], is_lookup(own)) == (False, True)
