@@ -100,7 +100,7 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
     expect(question).to_have_count(0)
-    chat.expect("✓")
+    chat.expect("✓ Allowed: Allow once (you)")
     chat.ready()
     assert (server.work / "one.txt").exists()
     expect(chat.page.get_by_label("Message")).to_be_focused()

@@ -85,7 +85,7 @@ async def answer_in_cell(
 ) -> T:
     """Show a question and wait for its answer, clicked or, unless the front end has shown its widgets, `typed`.
 
-    `elsewhere` may answer, too; None: there is no such way.
+    `elsewhere` may answer, too; None if nothing else can.
 
     `unseen` is the answer if no client shows the question any more. `typed` returns None at the end of input: the
     widgets can still answer then; where there are none, the answer is `undecided`.

@@ -9,8 +9,8 @@ from copilot_widgets.field import PickerField
 
 from ..conversation.model import Notice
 from ..rendering.entry import render_notice
-from ..rendering.question import find_index
 from ..rendering.report import render_done, render_report
+from ..rendering.typed_answer import find_index
 from .answering import MAX_ATTEMPTS
 from .asking import Asking
 from .cell import Bundle, Cell

@@ -14,7 +14,7 @@ UNKNOWN = "No page shows this notebook to the agent, and the kernel does not kno
 
 
 def read_saved(path: str) -> NotebookState:
-    """All cells with their outputs. Raises NotebookError if there is no such notebook."""
+    """All cells with their outputs. Raises NotebookError if the notebook does not exist."""
     if not path:
         raise NotebookError(UNKNOWN)
     try:

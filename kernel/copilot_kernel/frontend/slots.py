@@ -151,7 +151,7 @@ class Slots:
     def show_status(self, words: str) -> None:
         """Say what the turn is doing, on top or below everything else; nothing without words.
 
-        Below a question nobody has to be told of it.
+        Below a question, a status that points to it is left out.
         """
         if words and not self._slots:
             self._header = Slot(alone=True)

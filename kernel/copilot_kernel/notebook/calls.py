@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 
 
 class UnknownTool(NotebookError):
-    """There is no such tool, or not in this notebook."""
+    """The tool is unknown, or unavailable in this notebook."""
 
 
 MAX_NAMES = 8

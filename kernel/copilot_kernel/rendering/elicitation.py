@@ -30,7 +30,8 @@ from .markup import (
     without_buttons,
 )
 from .plain import one_line, visible_text
-from .question import OPEN, find_index
+from .question import OPEN
+from .typed_answer import find_index
 
 T = TypeVar("T")
 

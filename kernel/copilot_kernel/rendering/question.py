@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from textwrap import indent
 
@@ -389,14 +389,3 @@ def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
         yield "Warning", warning
     yield from ((name, "\n".join(place.text for place in places)) for name, places in _places(about))
     yield from about.rest
-
-
-def find_index(typed: str, *names: Sequence[str]) -> int | None:
-    """The index whose number was typed, or else a name that no other has; several `names` are tried in turn."""
-    word = " ".join(typed.split()).casefold()
-    numbers = [str(number) for number in range(1, len(names[0]) + 1)]
-    for known in (numbers, *names):
-        found = [index for index, name in enumerate(known) if name.casefold() == word]
-        if len(found) == 1:
-            return found[0]
-    return None

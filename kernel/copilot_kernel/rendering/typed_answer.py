@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from .plain import one_line, visible_text
-from .question import find_index, remark
+from .question import remark
 
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
@@ -50,3 +51,14 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
 
 def _names(question: Question) -> list[str]:
     return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]
+
+
+def find_index(typed: str, *names: Sequence[str]) -> int | None:
+    """The index whose number was typed, or else a name that no other has; several `names` are tried in turn."""
+    word = " ".join(typed.split()).casefold()
+    numbers = [str(number) for number in range(1, len(names[0]) + 1)]
+    for known in (numbers, *names):
+        found = [index for index, name in enumerate(known) if name.casefold() == word]
+        if len(found) == 1:
+            return found[0]
+    return None

@@ -18,7 +18,7 @@ const TARGET = 'copilot.notebook';
 const VERSION = 1;
 const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 
-/** What one kernel has told about its agent, and the way back. */
+/** What one kernel has reported about its agent, and the way back. */
 export class Connection {
   agent = 'Copilot';
   state = 'idle';

@@ -136,7 +136,7 @@ export class Questions {
     if (question.notification) this.#notifications.dismiss(question.notification);
   }
 
-  /** Each question is told once at most, and the notification goes when the question is seen. */
+  /** Each question is announced once at most, and the notification goes when the question is seen. */
   #look() {
     for (const question of this.#questions.values()) {
       if (!question.settled || question.seen) continue;
