@@ -1,0 +1,131 @@
+"""Undo in a conversation: each turn is recorded, and the agent learns with the next prompt what was put back."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ..acp.messages import Block, TextBlock
+from ..config import Settings, notebook
+from ..conversation.model import ToolCall
+from ..errors import UsageError
+from ..rendering.plain import visible_line
+from ..undo.cells import CellChange
+from ..undo.history import Outcome, Plan, TurnFiles, UndoHistory
+from ..undo.listing import ListedChange, listed
+from ..undo.record import ChangedFile
+
+OFF = "Undo is off: the setting `undo` is false."
+UNDONE = (
+    "[Copilot Kernel] The user has undone changes of yours. These are again as they were before; read them again "
+    "before you change them: {}"
+)
+MAX_NAMED = 50
+
+
+class Undo:
+    """Of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn runs."""
+
+    def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
+        self._history = UndoHistory(settings.folder, state, notebook()) if settings.undo else None
+        self._turns = turns
+        self._undone: dict[str, None] = {}
+        self._mark = secrets.token_hex(2)
+
+    @property
+    def turns(self) -> tuple[TurnFiles, ...]:
+        """Those that changed or ran something, in order. Raises UsageError if they are not recorded."""
+        return tuple(turn for _, turn in sorted(self._recorded().turns.items()))
+
+    @property
+    def changes(self) -> tuple[ListedChange, ...] | None:
+        """What `turns` changed; None if they are not recorded."""
+        return tuple(listed(self.turns)) if self._history is not None else None
+
+    def key(self, number: int) -> str:
+        """Names a turn, also beside those of other conversations; empty if it is not known to have changed anything."""
+        turn = self._history.turns.get(number) if self._history is not None else None
+        return f"{number}-{self._mark}" if turn is not None and (turn.files or turn.cells) else ""
+
+    def number(self, key: str) -> int:
+        """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""
+        number, _, mark = key.partition("-")
+        if not number.isdecimal() or int(number) not in self._recorded().turns or mark not in ("", self._mark):
+            raise UsageError(f"Turn {key} has changed nothing, or is not known any more.", "%changes lists the turns.")
+        return int(number)
+
+    def prepare(self) -> None:
+        """See `UndoHistory.prepare`."""
+        if self._history is not None:
+            self._history.prepare()
+
+    @asynccontextmanager
+    async def recording(self, number: Callable[[], int]) -> AsyncIterator[None]:
+        """Record a turn; `number` returns its number at the end."""
+        if self._history is None:
+            yield
+            return
+        self._history.begin()
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._history.end(number())
+
+    async def begun(self) -> None:
+        """Wait until the agent may begin."""
+        if self._history is not None:
+            await self._history.begun()
+
+    def observe(self, call: ToolCall) -> None:
+        """A call of the turn that runs is new or has changed."""
+        if self._history is not None:
+            self._history.observe(call)
+
+    def add_cells(self, number: int, cells: Sequence[CellChange]) -> None:
+        """A turn that was recorded has changed `cells`, too."""
+        if self._history is not None and cells:
+            turn = self._history.turns.get(number, TurnFiles(number))
+            self._history.turns[number] = replace(turn, cells=tuple(cells))
+
+    async def plan(self, number: int, open_documents: Sequence[str] = ()) -> Plan:
+        """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
+        return await to_thread.run_sync(self._recorded().plan, number, open_documents)
+
+    def undone(self, names: Sequence[str]) -> None:
+        """The agent has to know that these were put back."""
+        self._undone.update(dict.fromkeys(names))
+
+    async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+        """Put `files` of `plan` back, between two turns."""
+        async with self._turns:
+            outcome = await to_thread.run_sync(partial(self._recorded().restore, plan, files))
+        self.undone(outcome.done)
+        return outcome
+
+    def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        """What the agent has to know with this prompt, unless that is a command of the agent's."""
+        is_command = bool(blocks) and isinstance(blocks[0], TextBlock) and blocks[0].text.lstrip().startswith("/")
+        if is_command or not self._undone:
+            return ()
+        named = [visible_line(path) for path in self._undone]
+        more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+        self._undone.clear()
+        return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
+
+    def close(self) -> None:
+        """Remove what is saved."""
+        if self._history is not None:
+            self._history.close()
+
+    def _recorded(self) -> UndoHistory:
+        if self._history is None:
+            raise UsageError(OFF)
+        return self._history

@@ -1,0 +1,155 @@
+"""Commands about what the agent changed: list it, and put it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from copilot_widgets.field import PickerField
+
+from ..chat.choices import Choice
+from ..errors import UsageError
+from ..rendering.plain import visible_line, visible_text
+from ..rendering.report import Report
+from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
+from ..undo.listing import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
+from .command_context import CommandContext, Completions, Situation
+from .command_output import CommandOutput, Menu, show_done
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from ..undo.history import Plan, TurnFiles
+    from ..undo.record import ChangedFile
+
+Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
+
+RESTORE = "restore"
+MAX_ROWS = 50
+"""Uncertain files with a button of their own."""
+NOTHING = "No turn has changed a file since the agent's conversation was opened here."
+UNASKED = "Nothing was put back, since nobody can be asked here. %undo {} restore does it without asking."
+
+
+async def changes(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%changes`."""
+    turns = await context.do(_turns)
+    rows = [(str(each.turn), _name(each), each.what or each.kind, each.by) for each in listed(turns)]
+    note = "%undo TURN puts files back as they were before that turn." if rows else NOTHING
+    output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
+
+
+async def undo(context: CommandContext, output: CommandOutput, rest: str) -> None:
+    """`%undo [TURN] [restore]`."""
+    number, at_once = await _read(context, rest)
+    if not number:
+        output.show(Report("Undo", note=NOTHING))
+        return
+    plan, cells = await _plan(context, number)
+    if at_once:
+        done = await _restore(context, number, (plan.certain, [change for _, change in cells.possible]))
+        show_done(output, done or "Nothing is to be put back.")
+    elif not (plan.certain or plan.uncertain or cells.possible):
+        output.show(_report(plan, cells, "Nothing is to be put back."))
+    else:
+        await _choose(context, output, plan, cells)
+
+
+def _name(change: ListedChange) -> str:
+    return "a cell" if change.kind == "cell" else change.path
+
+
+def turn_numbers(now: Situation, typed: str) -> Completions:
+    """Completions after `%undo`."""
+    return 0, [Choice(RESTORE, RESTORE, about="without asking")]
+
+
+async def _turns(chat: Chat) -> tuple[TurnFiles, ...]:
+    return chat.undo.turns
+
+
+async def _number(chat: Chat, key: str) -> int:
+    return chat.undo.number(key)
+
+
+async def _plan(context: CommandContext, number: int) -> tuple[Plan, CellPlan]:
+    shown = await context.notebook.open_documents() if context.notebook is not None else ()
+    plan = await context.do(lambda chat: chat.undo.plan(number, shown))
+    return plan, await plan_cells(context.notebook, plan.turn.cells)
+
+
+async def _read(context: CommandContext, rest: str) -> tuple[int, bool]:
+    """The turn, by default the last, 0 if there is none; and whether not to ask."""
+    words = rest.split()
+    at_once = words[-1:] == [RESTORE]
+    words = words[:-1] if at_once else words
+    if len(words) > 1:
+        raise UsageError(f'Unknown argument "{rest}".')
+    if words:
+        return await context.do(lambda chat: _number(chat, words[0])), at_once
+    turns = await context.do(_turns)
+    return (turns[-1].number if turns else 0), at_once
+
+
+async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, cells: CellPlan) -> None:
+    number = plan.turn.number
+    choices = list(_choices(plan, cells))
+
+    async def apply(_: int, index: int) -> str:
+        return await _restore(context, number, choices[index][1])
+
+    names, asked = tuple(visible_text(name) for name, _ in choices), f"Put back as before turn {number}?"
+    output.show(_report(plan, cells))  # a picker hides what is shown in its place where there are no widgets
+    static = Report(note=asked if output.live else UNASKED.format(number))
+    field = PickerField(asked, names, action="Restore")
+    await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
+
+
+def _choices(plan: Plan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
+    """What one click restores, in words and as files and cells. What may not be the agent's is a choice of its own."""
+    names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
+    if names:
+        yield f"{named(names)}: changed by the agent", (plan.certain, [change for _, change in cells.possible])
+    for file in plan.uncertain[:MAX_ROWS]:
+        yield f"{visible_line(file.path)}: {UNCERTAIN}", ((file,), ())
+    if len(plan.uncertain) > 1:
+        yield f"all {len(plan.uncertain)} that {UNCERTAIN}", (plan.uncertain, ())
+
+
+async def _restore(context: CommandContext, number: int, wanted: Choices) -> str:
+    """What was done; empty if nothing was. What is there now counts, not what was when it was offered."""
+    plan, cells = await _plan(context, number)
+    files = [file for file in (*plan.certain, *plan.uncertain) if file in wanted[0]]
+    left = [each for each in plan.skipped if each[0] in {file.path for file in wanted[0]}]
+    outcome = await context.do(lambda chat: chat.undo.restore(plan, files))
+    done, skipped = list(outcome.done), [*outcome.skipped, *left]
+    if wanted[1] and context.notebook is not None:
+        possible = tuple(each for each in cells.possible if each[1] in wanted[1])
+        restored, others = await restore_cells(context.notebook, cells._replace(possible=possible))
+        await context.do(lambda chat: _tell(chat, restored))
+        done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
+    reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)
+    words = (f"Put back: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
+    return " ".join(filter(None, words))
+
+
+async def _tell(chat: Chat, names: Sequence[str]) -> None:
+    chat.undo.undone(names)
+
+
+def _report(plan: Plan, cells: CellPlan, note: str = "") -> Report:
+    rows = [(file.path, _action(file), _by(file)) for file in plan.certain]
+    rows += [(name, _action(change), "the agent's tools") for name, change in cells.possible]
+    rows += [(file.path, _action(file), UNCERTAIN) for file in plan.uncertain]
+    rows += [(name, "skipped", why) for name, why in (*plan.skipped, *cells.skipped)]
+    commands = plan.turn.commands
+    ran = f"Not undone: {len(commands)} command{'s' * (len(commands) > 1)} ({named(commands)})." if commands else ""
+    notes = " ".join(filter(None, (ran, *plan.turn.notes, note)))
+    return Report(f"Undo turn {plan.turn.number}", ("What", "How", "Why"), rows, notes)
+
+
+def _action(change: ChangedFile | CellChange) -> str:
+    return "delete" if is_new(change) else "bring back" if is_deleted(change) else "restore"
+
+
+def _by(file: ChangedFile) -> str:
+    return named(file.calls)

@@ -1,0 +1,277 @@
+"""What each turn changed, and putting it back.
+
+Nothing here raises because something could not be saved: a turn goes on, and its record says what cannot be put back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock, Thread
+
+import anyio
+from anyio import to_thread
+
+from ..conversation.model import ToolCall
+from ..rendering.changes import changes_of
+from .blobs import BlobStore
+from .cells import CHANGED_SINCE, CellChange
+from .record import ChangedFile, TurnRecorder, is_excluded
+from .shadow import SECONDS, Shadow, Snapshot, SnapshotError
+from .tree import FileState, Tree
+
+MAX_TURNS = 50
+"""Earlier ones cannot be undone."""
+MAX_FAILURES = 6
+"""Snapshots in a row, two of each turn. Each goes on where the last one stopped."""
+MAX_SAVED_BYTES = 250 * 1000 * 1000
+"""Beyond this, the oldest turns are forgotten."""
+MAX_NAMED = 5
+
+NOTEBOOK_OPEN = "it is open beside the notebook"
+_PROBLEMS = {"large": "it was larger than 5 MB", "special": "it was not a regular file"}
+_UNSAVED = "its content could not be saved"
+_GONE = "its saved content is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFiles:
+    """What turn `number` changed, as it was at its end. `new_folders` were not there before.
+
+    `commands` are titles; what is said in `notes` could not be looked at. `cells`: see `cells.py`.
+    """
+
+    number: int
+    files: tuple[ChangedFile, ...] = ()
+    new_folders: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cells: tuple[CellChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What undoing a turn would do now. `certain` files were changed by its calls, and by nothing else; `uncertain`
+    ones may have been changed by something else, too. `skipped` are the others, with the reason.
+    """
+
+    turn: TurnFiles
+    certain: tuple[ChangedFile, ...] = ()
+    uncertain: tuple[ChangedFile, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The paths that were put back, and those that were not, with the reason."""
+
+    done: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+class _Snapshots:
+    """Taken in a thread, one after the other; not any more once several in a row took too long."""
+
+    def __init__(self, shadow: Shadow) -> None:
+        self._shadow, self._busy = shadow, Lock()
+        self._failures = 0
+        self._thread: Thread | None = None
+        self._taken: Snapshot | SnapshotError | None = None
+
+    def prepare(self) -> None:
+        """Read the files, so that the next snapshot reads only those that have changed since."""
+        Thread(target=self._read, name="copilot-undo", daemon=True).start()
+
+    def begin(self) -> None:
+        """Start one, unless the last one hangs."""
+        if self._failures >= MAX_FAILURES:
+            return
+        self._taken = None
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._take, name="copilot-undo", daemon=True)
+            self._thread.start()
+
+    async def taken(self) -> Snapshot | SnapshotError:
+        """That which was begun."""
+        assert self._thread is not None
+        await to_thread.run_sync(self._thread.join, 2 * SECONDS, abandon_on_cancel=True)
+        return self._taken or SnapshotError("the disk did not answer")
+
+    def _read(self) -> None:
+        with self._busy, suppress(SnapshotError):
+            self._shadow.take(saves=False)
+
+    def _take(self) -> None:
+        with self._busy:
+            try:
+                self._taken, self._failures = self._shadow.take(), 0
+            except SnapshotError as error:
+                self._taken = error
+                self._failures += 1
+
+
+class UndoHistory:
+    """One for a conversation in `folder`. `notebook` is its file; contents are saved below `state`."""
+
+    def __init__(self, folder: str, state: Path, notebook: str = "") -> None:
+        self.tree, self._store = Tree(folder), BlobStore(state / "undo")
+        self._shadow = Shadow(self.tree, self._store)
+        self._snapshots = _Snapshots(self._shadow)
+        inner = os.path.relpath(os.path.realpath(notebook), self.tree.root) if notebook else ""
+        self._is_excluded: Callable[[str], bool] = partial(is_excluded, notebook=inner)
+        self._recorder: TurnRecorder | None = None
+        self._start: Snapshot | SnapshotError | None = None
+        self.turns: dict[int, TurnFiles] = {}
+        """By number; those that changed nothing are missing."""
+
+    def prepare(self) -> None:
+        """Read the files before the first turn begins, without waiting for that; nothing is saved."""
+        self._snapshots.prepare()
+
+    def begin(self) -> None:
+        """A turn begins: look at the files, without waiting for that."""
+        self._recorder, self._start = TurnRecorder(self.tree, self._store, self._is_excluded), None
+        self._snapshots.begin()
+
+    async def begun(self) -> None:
+        """Wait until the agent may begin, at most two seconds."""
+        if self._recorder is not None and self._start is None:
+            self._start = await self._snapshots.taken()
+
+    def observe(self, call: ToolCall) -> None:
+        """Note a call of the turn that runs, which is new or has changed: it may write soon.
+
+        Waits for the disk, but not for one that hangs: then the turn cannot be undone.
+        """
+        if self._recorder is None:
+            return
+        if not self._recorder.is_news(call):
+            self._recorder.observe(call)
+            return
+        thread = Thread(target=self._recorder.observe, args=(call,), daemon=True)
+        thread.start()
+        thread.join(SECONDS)
+        if thread.is_alive():
+            self._recorder = None
+
+    async def end(self, number: int) -> None:
+        """The turn that has begun is over; it is the one of this number."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None or not recorder.calls or self._start is None:
+            return
+        self._snapshots.begin()
+        last = await self._snapshots.taken()
+        work = partial(self._recorded, number, recorder, self._start, last)
+        with anyio.move_on_after(SECONDS):
+            self._keep(await to_thread.run_sync(work, abandon_on_cancel=True))
+
+    def plan(self, number: int, open_documents: Sequence[str] = ()) -> Plan:
+        """What undoing a turn would do; nothing if it changed nothing, or is forgotten. Reads the files.
+
+        Paths in `open_documents` are absolute.
+        """
+        turn = self.turns.get(number, TurnFiles(number))
+        shown = {os.path.realpath(path) for path in open_documents}
+        certain, uncertain, skipped = list[ChangedFile](), list[ChangedFile](), list[tuple[str, str]]()
+        for file in turn.files:
+            now = self._now(file.path)
+            if now == file.before and not file.problem:
+                continue
+            is_open = os.path.join(self.tree.root, file.path) in shown
+            if problem := file.problem or (NOTEBOOK_OPEN if is_open else CHANGED_SINCE if now != file.after else ""):
+                skipped.append((file.path, problem))
+            else:
+                (certain if file.is_certain else uncertain).append(file)
+        return Plan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
+
+    def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+        """Put `files` of `plan` back, each wholly or not at all; never over something that has changed since."""
+        skipped: dict[str, str] = {}
+        for file in files:
+            if file.before.kind == "absent":
+                skipped[file.path] = self._put_back(file)
+        for folder in plan.turn.new_folders:
+            self.tree.remove_empty(folder)
+        for file in files:
+            if file.before.kind != "absent":
+                skipped[file.path] = self._put_back(file)
+        done = (path for path, problem in skipped.items() if not problem)
+        return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
+
+    def close(self) -> None:
+        """Remove what is saved."""
+        self._recorder = None
+        self.turns.clear()
+        self._store.close()
+
+    def _put_back(self, file: ChangedFile) -> str:
+        """Why not; empty if it was done."""
+        data = self._store.get(file.before.content) if file.before.kind == "file" else b""
+        if data is None:
+            return _GONE
+        try:
+            return "" if self.tree.replace(file.path, file.after, file.before, data) else CHANGED_SINCE
+        except OSError as error:
+            return error.strerror or str(error)
+
+    def _now(self, path: str) -> FileState | None:
+        try:
+            return self.tree.observe(path)
+        except OSError:
+            return None
+
+    def _recorded(
+        self,
+        number: int,
+        recorder: TurnRecorder,
+        start: Snapshot | SnapshotError,
+        end: Snapshot | SnapshotError,
+    ) -> TurnFiles:
+        """In a thread."""
+        first, last = (each if isinstance(each, Snapshot) else None for each in (start, end))
+        files = list(recorder.finish(first, last))
+        self._shadow.recover({file.before.content for file in files if file.before.kind == "file"})
+        commands = changes_of(recorder.calls, self.tree.root).commands
+        return TurnFiles(
+            number,
+            tuple(replace(file, problem=file.problem or self._problem(file.before)) for file in files),
+            recorder.new_folders(),
+            tuple(command.title for command in commands),
+            _notes(start, end) if commands else (),
+        )
+
+    def _problem(self, before: FileState) -> str:
+        is_unsaved = before.kind == "file" and before.content not in self._store
+        return _PROBLEMS.get(before.kind, _UNSAVED if is_unsaved else "")
+
+    def _keep(self, turn: TurnFiles) -> None:
+        """Forget the oldest turns if there is too much."""
+        if turn.files or turn.commands:
+            self.turns[turn.number] = turn
+        while len(self.turns) > MAX_TURNS or (len(self.turns) > 1 and self._forget_unused() > MAX_SAVED_BYTES):
+            del self.turns[min(self.turns)]
+        self._forget_unused()
+
+    def _forget_unused(self) -> int:
+        """The bytes that turns need."""
+        needed = {file.before.content for turn in self.turns.values() for file in turn.files}
+        self._store.keep_only(needed | self._shadow.digests)
+        return self._store.size
+
+
+def _notes(start: Snapshot | SnapshotError, end: Snapshot | SnapshotError) -> tuple[str, ...]:
+    """What may have changed without being known."""
+    for each in (start, end):
+        if isinstance(each, SnapshotError):
+            why = str(each) or "the folder is not in a git work tree"
+            return (f"Only files that edits name are covered, none that commands changed: {why}.",)
+    assert isinstance(start, Snapshot)
+    if not start.skipped:
+        return ()
+    named = ", ".join(start.skipped[:MAX_NAMED])
+    more = f" and {len(start.skipped) - MAX_NAMED} more" if len(start.skipped) > MAX_NAMED else ""
+    return (f"Too much to save it all; not covered: {named}{more}.",)

@@ -1,0 +1,63 @@
+"""What the turns of a conversation changed, one by one: the rows of `%changes`, and `_copilot.changes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..rendering.plain import visible_line
+from .cells import CellChange
+
+if TYPE_CHECKING:
+    from .history import TurnFiles
+    from .record import ChangedFile
+
+UNCERTAIN = "may not be the agent's"
+_MAX_NAMED = 5
+
+
+class ListedChange(NamedTuple):
+    """A file or cell that turn `turn` changed, or a command that it ran.
+
+    `path` is empty unless it is a file; `what` is new, changed or deleted, and empty for a command. `by` names the
+    calls, or is the command.
+    """
+
+    turn: int
+    kind: Literal["file", "cell", "command"]
+    path: str
+    what: str
+    by: str
+
+
+def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
+    """In the order of `turns`; of each one files, then cells, then commands."""
+    for turn in turns:
+        for file in turn.files:
+            by = named(file.calls) if file.is_certain else UNCERTAIN
+            yield ListedChange(turn.number, "file", file.path, _what(file), by)
+        for change in turn.cells:
+            yield ListedChange(turn.number, "cell", "", _what(change), "the agent's tools")
+        for command in turn.commands:
+            yield ListedChange(turn.number, "command", "", "", command)
+
+
+def is_new(change: ChangedFile | CellChange) -> bool:
+    """It was not there before."""
+    return change.before is None if isinstance(change, CellChange) else change.before.kind == "absent"
+
+
+def is_deleted(change: ChangedFile | CellChange) -> bool:
+    """It is not there any more."""
+    return change.after is None if isinstance(change, CellChange) else change.after.kind == "absent"
+
+
+def named(names: Iterable[str]) -> str:
+    """The first few."""
+    shown = [visible_line(name) for name in names]
+    more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
+    return f"{', '.join(shown[:_MAX_NAMED])}{more}"
+
+
+def _what(change: ChangedFile | CellChange) -> str:
+    return "new" if is_new(change) else "deleted" if is_deleted(change) else "changed"

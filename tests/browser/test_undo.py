@@ -1,0 +1,90 @@
+"""Undo beside what a turn has changed: a button that shows what would be put back, and asks."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from .lab import Lab
+from .story import Story, ask
+from .test_python_notebook import LOAD
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "from IPython.display import HTML\nHTML('<div class=\"copilot-undo copilot-undo-{1/0}\">mine</div>')"
+OPEN_BESIDE = """async path => {
+  const { commands, shell } = window.jupyterapp;
+  const notebook = shell.currentWidget;
+  await commands.execute('docmanager:open', { path, options: { mode: 'split-right' } });
+  shell.activateById(notebook.id);
+}"""
+CHANGE = """([index, source]) =>
+  window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[index].setSource(source)"""
+
+
+@pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    file = lab.root / "undone.txt"
+    file.write_text("first\n")
+    prompt = "%%copilot\ndemo: edit undone.txt first => second"
+    story = Story.begin(context, lab, "undo.ipynb", prompt, HOSTILE, classic=classic)
+    story.notebook.run(2)
+    story.notebook.run(1, wait=False)
+    story.allow(1, "undone.txt")
+    story.ended(1)
+    assert file.read_text() == "second\n"
+
+    button = story.page.locator(".copilot-undo-button")
+    expect(button).to_have_count(1)
+    button.click()
+    restore = story.notebook.output(2).get_by_role("button", name="Restore")
+    expect(restore).to_have_count(1)
+    assert story.sources()[2].startswith("%copilot %undo 1-")
+    assert file.read_text() == "second\n"
+    restore.click()
+    expect(story.notebook.output(2)).to_contain_text("Put back: undone.txt.")
+    assert file.read_text() == "first\n"
+    story.notebook.save()
+    saved = (lab.root / "undo.ipynb").read_text()
+    assert "copilot-undo-button" not in saved
+    assert "Put back: undone.txt." in saved
+
+
+def test_cells_are_put_back_and_what_the_user_changed_since_stays(context: BrowserContext, lab: Lab) -> None:
+    prompt = ask(
+        ("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 2"}),
+        ("edit_cell", {"id": "c2", "expected": "b = 1", "source": "b = 2"}),
+        ("delete_cell", {"id": "c3", "expected": "c = 1"}),
+        ("insert_cell", {"source": "d = 1", "type": "code"}),
+    )
+    story = Story.begin(context, lab, "undo-cells.ipynb", "a = 1", "b = 1", "c = 1", prompt)
+    story.notebook.run(4, wait=False)
+    story.allow(4, "Edit cell 2")
+    story.allow(4, "Edit cell 3")
+    story.allow(4, "Delete cell 4")
+    story.allow(3, "Insert")
+    story.ended(3)
+    assert story.sources() == [LOAD, "a = 2", "b = 2", prompt, "d = 1"]
+    story.page.evaluate(CHANGE, [2, "b = 3"])
+    story.page.locator(".copilot-undo-button").click()
+    output = story.notebook.output(4)
+    expect(output.get_by_text("it has changed since")).to_be_visible()
+    output.get_by_role("button", name="Restore").click()
+    expect(story.notebook.output(5)).to_contain_text("Put back:")  # the deleted cell is above it again
+    sources = [source for source in story.sources() if not source.startswith("%copilot %undo")]
+    assert sources == [LOAD, "a = 1", "b = 3", "c = 1", prompt]
+
+
+def test_a_document_that_is_open_beside_the_notebook_is_left_alone(context: BrowserContext, lab: Lab) -> None:
+    file = lab.root / "open-document.txt"
+    file.write_text("first\n")
+    prompt = "%%copilot\ndemo: edit open-document.txt first => second"
+    story = Story.begin(context, lab, "undo-open.ipynb", prompt)
+    story.notebook.run(1, wait=False)
+    story.allow(1, file.name)
+    story.ended(1)
+    story.page.evaluate(OPEN_BESIDE, "/".join(filter(None, (lab.folder, file.name))))
+    story.page.locator(".copilot-undo-button").click()
+    expect(story.notebook.output(2).get_by_text("it is open beside the notebook")).to_be_visible()
+    expect(story.notebook.output(2)).to_contain_text("Nothing is to be put back.")
+    assert file.read_text() == "second\n"

@@ -1,0 +1,125 @@
+"""`%changes` and `%undo`: what they show, who is asked, and what the agent learns."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .session import Session, session
+
+PROMPT = "demo: edit one.txt first => second\ncreate two.txt new\nshell echo more >> three.txt"
+FILES = {"one.txt": "first\n", "three.txt": "3\n"}
+CHANGED = {"one.txt": "second\n", "two.txt": "new", "three.txt": "3\nmore\n"}
+LISTED = """\
+Changes
+Turn  What       Change   By
+1     one.txt    changed  Edit one.txt
+1     three.txt  changed  may not be the agent's
+1     two.txt    new      Create two.txt
+1                command  Run echo more >> three.txt
+%undo TURN puts files back as they were before that turn."""
+OFFERED = """\
+Undo turn 1
+What       How      Why
+one.txt    restore  Edit one.txt
+two.txt    delete   Create two.txt
+three.txt  restore  may not be the agent's
+Not undone: 1 command (Run echo more >> three.txt)."""
+
+
+@pytest.fixture
+def project(tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    for name, text in FILES.items():
+        (work / name).write_text(text)
+    git = ("git", "-C", str(work), "-c", "user.name=u", "-c", "user.email=u@localhost")
+    for arguments in (("init",), ("add", "-A"), ("commit", "-m", "first")):
+        subprocess.run((*git, *arguments), check=True, capture_output=True)
+    return work
+
+
+@pytest.fixture
+def changed(tmp_path, project):
+    """A conversation whose first turn changed one file, made one, and ran a command that changed a third."""
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions") as made:
+        made.run(PROMPT)
+        assert texts(project) == CHANGED
+        yield made
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def test_changes_lists_files_and_commands_turn_by_turn(changed: Session):
+    assert changed.run("%changes").text == LISTED
+
+
+def test_undo_asks_and_restores_what_the_edits_changed(changed: Session, project: Path):
+    shown = changed.run("%undo", "1").text
+    assert shown == f"{OFFERED}\nPut back as before turn 1?\n✓ Put back: two.txt, one.txt."
+    assert texts(project) == {"one.txt": "first\n", "three.txt": "3\nmore\n"}
+    assert changed.run("%undo 1", "1").text.endswith("✓ Put back: three.txt.")
+    assert texts(project) == FILES
+    assert changed.run("%undo").text.endswith("Nothing is to be put back.")
+
+
+def test_an_empty_line_restores_nothing(changed: Session, project: Path):
+    assert "Nothing changed." in changed.run("%undo", "").text
+    assert texts(project) == CHANGED
+
+
+def test_the_agent_learns_of_it_with_the_next_prompt_once(changed: Session):
+    changed.run("%undo restore")
+    changed.run("demo: say hello")
+    assert "The user has undone changes of yours." in changed.run("%context").text
+    changed.run("demo: say hello")
+    assert "undone" not in changed.run("%context").text
+
+
+def test_where_nobody_can_answer_nothing_is_restored(changed: Session, project: Path):
+    shown = changed.run("%undo", live=False).text
+    assert shown == (
+        f"{OFFERED}\nNothing was put back, since nobody can be asked here. %undo 1 restore does it without asking."
+    )
+    assert texts(project) == CHANGED
+
+
+def test_what_has_changed_since_is_skipped_and_named(changed: Session, project: Path):
+    (project / "one.txt").write_text("the user's")
+    assert "one.txt    skipped  it has changed since" in changed.run("%undo", "").text
+    assert changed.run("%undo restore").text == "✓ Put back: two.txt."
+    assert (project / "one.txt").read_text() == "the user's"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("%undo 7", "Turn 7 has changed nothing, or is not known any more."),
+        ("%undo 1-0", "Turn 1-0 has changed nothing, or is not known any more."),
+        ("%undo last", "Turn last has changed nothing, or is not known any more."),
+        ("%undo 1 2", 'Unknown argument "1 2".'),
+    ],
+)
+def test_a_turn_that_is_not_known_is_an_error(changed: Session, command: str, message: str):
+    assert str(changed.run(command).error) == message
+
+
+def test_before_anything_changed_and_when_it_is_off(tmp_path):
+    (tmp_path / "on").mkdir()
+    (tmp_path / "off").mkdir()
+    with session(tmp_path / "on") as made:
+        assert "No turn has changed a file" in made.run("%undo").text
+        assert "No turn has changed a file" in made.run("%changes").text
+    with session(tmp_path / "off", COPILOT_KERNEL_UNDO="off") as made:
+        made.run("demo: say hello")
+        assert str(made.run("%undo").error) == "Undo is off: the setting `undo` is false."
+
+
+def test_nothing_is_left_of_what_was_saved(tmp_path, changed: Session):
+    assert list((tmp_path / "state" / "undo").iterdir()) != []
+    changed._runner.run(changed.close())
+    assert list((tmp_path / "state" / "undo").iterdir()) == []

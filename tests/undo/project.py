@@ -1,0 +1,106 @@
+"""A project on the disk, what an agent does in it, and what is there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
+from copilot_kernel.conversation.calls import merged
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.undo.history import Plan, UndoHistory
+from msgspec.structs import replace
+
+Tree = dict[str, tuple[str, int, bytes]]
+
+FILES = {"a.txt": b"one\ntwo\n", "b.txt": b"\xff\x00\r\n", "src/c.py": b"c = 1\r\n", "src/deep/d.py": b""}
+
+
+def make(root: Path) -> None:
+    for name, data in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (root / "link").symlink_to("a.txt")
+    (root / "src" / "c.py").chmod(0o755)
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=u", "-c", "user.email=u@localhost", "-c", "init.defaultBranch=main")
+    subprocess.run(("git", *identity, *arguments), cwd=root, check=True, capture_output=True)
+
+
+def commit(root: Path) -> None:
+    git(root, "init")
+    git(root, "add", "-A")
+    git(root, "commit", "-m", "first")
+
+
+def files_in(root: Path) -> Tree:
+    """Every file and link but git's own, with its rights and its content."""
+    found: Tree = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in (*names, *(each for each in folders if os.path.islink(os.path.join(folder, each)))):
+            path = os.path.join(folder, name)
+            mode = os.lstat(path).st_mode
+            is_link = stat.S_ISLNK(mode)
+            data = os.fsencode(os.readlink(path)) if is_link else Path(path).read_bytes()
+            found[os.path.relpath(path, root)] = ("link", 0, data) if is_link else ("file", stat.S_IMODE(mode), data)
+    return found
+
+
+class Agent:
+    """Does things in one turn after the other, and reports them as calls."""
+
+    def __init__(self, root: Path, state: Path, notebook: str = "") -> None:
+        self.root, self.undo = root, UndoHistory(str(root), state, notebook)
+        self._ids, self.number = count(), 0
+
+    async def __aenter__(self) -> Agent:
+        await self.begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    async def begin(self) -> None:
+        self.number += 1
+        self.undo.begin()
+        await self.undo.begun()
+
+    async def end(self) -> None:
+        await self.undo.end(self.number)
+
+    def call(self, kind: str, work: Callable[[], object], *paths: str, **more: object) -> None:
+        """`work`, reported by a call that names `paths`."""
+        places = tuple(Location(str(self.root / path)) for path in paths)
+        call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
+        call = replace(call, locations=places, **more)
+        self.undo.observe(call)
+        work()
+        self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
+
+    def command(self, work: Callable[[], object]) -> None:
+        self.call("execute", work)
+
+    def write(self, path: str, text: str, old: str | None = None) -> None:
+        diff = Diff(str(self.root / path), old, text)
+        self.call("edit", lambda: (self.root / path).write_text(text), path, content=(diff,))
+
+    def waiting(self, path: str) -> ToolCall:
+        """A call that waits for its answer."""
+        call = ToolCall(next(self._ids), self.number, "id", title="edit", kind="edit", status="waiting")
+        call = replace(call, locations=(Location(str(self.root / path)),))
+        self.undo.observe(call)
+        return call
+
+    def refuse(self, call: ToolCall) -> None:
+        self.undo.observe(replace(call, status="rejected"))
+
+    def plan(self) -> Plan:
+        return self.undo.plan(self.number)

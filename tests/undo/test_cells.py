@@ -1,0 +1,113 @@
+"""Cells that the agent changed are put back through the page, and nothing else is touched."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from copilot_kernel.notebook.live import ChangedMeanwhile, NotebookCell, NotebookState
+from copilot_kernel.undo.cells import CHANGED_SINCE, NO_PAGE, CellLog, plan_cells, restore_cells
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.anyio
+
+
+class Book:
+    """A page's notebook: ids stay those of the cells, a cell that comes back has another one."""
+
+    def __init__(self, *sources: str, saved: bool = False) -> None:
+        self.cells = [NotebookCell(f"c{at}", "code", source) for at, source in enumerate(sources)]
+        self.saved, self._made = saved, 0
+
+    @property
+    def sources(self) -> list[str]:
+        return [cell.source for cell in self.cells]
+
+    async def read(self, ids, *, outputs):
+        return NotebookState(tuple(self.cells), saved=self.saved)
+
+    async def insert(self, source, type, after):
+        self._made += 1
+        at = len(self.cells) if after is None else self._at(after) + 1
+        self.cells.insert(at, NotebookCell(f"n{self._made}", type, source))
+        return f"n{self._made}"
+
+    async def edit(self, id, expected, source):
+        self.cells[self._checked(id, expected)] = NotebookCell(id, "code", source)
+
+    async def delete(self, id, expected):
+        del self.cells[self._checked(id, expected)]
+
+    async def move(self, id, expected, after):
+        assert after is None
+        self.cells.insert(0, self.cells.pop(self._checked(id, expected)))
+
+    def _at(self, id):
+        return next(at for at, cell in enumerate(self.cells) if cell.id == id)
+
+    def _checked(self, id, expected):
+        at = self._at(id)
+        if self.cells[at].source != expected:
+            raise ChangedMeanwhile("changed")
+        return at
+
+
+async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None:
+    """What the agent's tools do."""
+    if what == "insert" or not book.cells:
+        id = await book.insert(source, "code", book.cells[at % len(book.cells)].id if book.cells else None)
+        log.inserted(id, "code", source)
+        return
+    at %= len(book.cells)
+    cell = book.cells[at]
+    if what == "edit":
+        await book.edit(cell.id, cell.source, source)
+        log.edited(cell.id, cell.source, source)
+    else:
+        await book.delete(cell.id, cell.source)
+        log.deleted(cell, book.cells[at - 1].id if at else None)
+
+
+acts = st.tuples(st.sampled_from(["insert", "edit", "delete"]), st.integers(0, 5), st.sampled_from(["x", "y", "a"]))
+
+
+@given(done=st.lists(acts, max_size=8))
+async def test_what_the_agent_did_is_undone_whatever_it_did(done):
+    book, log = Book("a", "b", "c"), CellLog()
+    for what, at, source in done:
+        await act(book, log, what, at, source)
+    plan = await plan_cells(book, log.changes)
+    assert plan.skipped == ()
+    assert (await restore_cells(book, plan))[1] == []
+    assert sorted(book.sources) == ["a", "b", "c"]
+    assert (await plan_cells(book, log.changes)).possible == () or "delete" in [what for what, _, _ in done]
+
+
+async def test_deleted_cells_come_back_in_their_places():
+    for seed in range(20):
+        book, log = Book("a", "b", "c", "d"), CellLog()
+        numbers = random.Random(seed)
+        for _ in range(3):
+            await act(book, log, "delete", numbers.randrange(4), "")
+        await restore_cells(book, await plan_cells(book, log.changes))
+        assert book.sources == ["a", "b", "c", "d"]
+
+
+async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():
+    book, log = Book("a", "b", "c"), CellLog()
+    for at in (0, 1):
+        await act(book, log, "edit", at, "agent's")
+    await book.edit("c1", "agent's", "user's")
+    plan = await plan_cells(book, log.changes)
+    assert ([name for name, _ in plan.possible], plan.skipped) == (["cell 1"], (("cell 2", CHANGED_SINCE),))
+    await book.edit("c0", "agent's", "user's, too")
+    assert await restore_cells(book, plan) == ([], [("cell 1", CHANGED_SINCE)])
+    assert book.sources == ["user's, too", "user's", "c"]
+
+
+@pytest.mark.parametrize("book", [None, Book("a", saved=True)])
+async def test_without_a_page_nothing_is_put_back(book):
+    log = CellLog()
+    log.edited("c0", "b", "a")
+    assert (await plan_cells(book, log.changes)).skipped == (("1 cell", NO_PAGE),)
