@@ -1,0 +1,169 @@
+"""Running a prompt again whose last turn changed files: what that turn was, and whether the prompt is sent.
+
+Known are the turns of this kernel, and those of the notebook as it was saved when the kernel got its first prompt: a
+cell that waits behind a running one has lost its outputs on the page, and soon on disk. Where the id of its cell is
+unknown (consoles, nbclient, papermill), a prompt has no last turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .. import config
+from ..acp.lenient import as_dict, as_dicts, as_str
+from ..chat.turn_record import METADATA_KEY
+from ..config import Settings
+from ..notebook.live import NotebookError
+from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
+from .asking import Asking
+from .cell import Cell, Output
+from .display import Display
+from .saved_notebook import read_saved
+
+if TYPE_CHECKING:
+    from ..chat import Turn
+
+MAX_ANSWERS = 200
+MAX_CHARACTERS = 20_000_000
+"""Of all answers that are kept in memory; the oldest go first."""
+
+MAX_UNCHANGED = 100
+"""Runs that changed no files, of the newest ones: their cells may be at work."""
+
+
+@dataclass(eq=False, slots=True)
+class OldTurn:
+    """A turn of a cell. Without `outputs`, the answer is not recorded; `turn` is None if it failed.
+
+    `is_saved`: it is known from the saved notebook, where the turn and its exact `prompt` are not.
+    """
+
+    prompt: str
+    files: tuple[str, ...]
+    outputs: tuple[Output, ...] = ()
+    turn: Turn | None = None
+    is_saved: bool = False
+
+    @property
+    def answer(self) -> Turn | None:
+        """The outcome of a cell that shows it again: a stop was then, not now."""
+        return None if self.turn is None or self.turn.stop_reason == "cancelled" else self.turn
+
+    @property
+    def size(self) -> int:
+        """Characters."""
+        return sum(len(str(value)) for data, _ in self.outputs for value in data.values())
+
+
+@dataclass(slots=True)
+class _Run:
+    """One execution of a cell: the turns of its prompts, and those of the run before it."""
+
+    request_id: str
+    source: str
+    turns: list[OldTurn] = field(default_factory=list)
+    before: Sequence[OldTurn] = ()
+
+
+class Reruns:
+    """The last run of each cell. A Python cell may have several prompts: they are compared in their order."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] | None = None
+        self._answers: deque[OldTurn] = deque()
+
+    async def begin(self, cell: Cell, prompt: str, settings: Settings) -> OldTurn | None:
+        """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
+        old = await self._last_turn(cell, prompt)
+        if old is None or await _is_sent_again(cell, old, settings):
+            return None
+        for data, metadata in old.outputs:
+            cell.display(render_saved(data) if old.is_saved else data, metadata=metadata)
+        return old
+
+    def end(self, cell: Cell, turn: OldTurn) -> None:
+        """`turn` of the prompt that began last is over."""
+        if cell.cell_id is not None and self._runs is not None:
+            self._runs[cell.cell_id].turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
+            self._keep([turn])
+
+    async def _last_turn(self, cell: Cell, prompt: str) -> OldTurn | None:
+        """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
+        if cell.cell_id is None:
+            return None
+        if self._runs is None:
+            self._runs = await asyncio.to_thread(_saved_runs, config.notebook())
+            self._keep(turn for run in self._runs.values() for turn in run.turns)
+        run = self._runs.get(cell.cell_id)
+        if run is None or run.request_id != cell.request_id:
+            before = run.turns if run and run.source == cell.source else ()
+            self._runs.pop(cell.cell_id, None)  # the newest is the last one
+            run = self._runs[cell.cell_id] = _Run(cell.request_id, cell.source, before=before)
+            self._forget()
+        old = next(iter(run.before[len(run.turns) :]), None)
+        if old is None or not (old.is_saved or old.prompt == prompt):
+            old = OldTurn(prompt, ())
+        run.turns.append(old)
+        return old if old.files else None
+
+    def _forget(self) -> None:
+        """Old runs that changed no files."""
+        if self._runs is not None and len(self._runs) > 2 * MAX_UNCHANGED:
+            runs = list(self._runs.items())
+            old = {name: run for name, run in runs[:-MAX_UNCHANGED] if any(turn.files for turn in run.turns)}
+            self._runs = old | dict(runs[-MAX_UNCHANGED:])
+
+    def _keep(self, turns: Iterable[OldTurn]) -> None:
+        """The newest answers."""
+        self._answers.extend(turn for turn in turns if turn.files)
+        while len(self._answers) > MAX_ANSWERS or sum(each.size for each in self._answers) > MAX_CHARACTERS:
+            oldest = self._answers.popleft()
+            oldest.outputs, oldest.turn = (), None
+
+
+async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
+    """Whether it is, said in the cell."""
+    if settings.rerun == "run":
+        cell.display(render_sent(old.files))
+        return True
+    if settings.rerun == "ask" and cell.live:
+        names = ("Run again", "Keep the answer" if old.outputs else "Don't run")
+        display = Display(cell, Asking(cell), activity_timeout=settings.activity_timeout)
+        try:
+            return await display.confirm(f"{changed_words(old.files)}. Run it again?", names)
+        finally:
+            display.close()
+    if cell.live or settings.rerun == "ask" or not old.outputs:  # else a batch run gives what it gave
+        nobody = ", and no one can answer here" if settings.rerun == "ask" else ""
+        cell.display(render_kept(old.files, f"rerun = {settings.rerun}{nobody}", is_recorded=bool(old.outputs)))
+    return False
+
+
+# -- the saved notebook ----------------------------------------------------------------------------------------------
+
+
+def _saved_runs(path: str) -> dict[str, _Run]:
+    try:
+        cells = read_saved(path).cells
+    except NotebookError:
+        return {}
+    return {cell.id: _Run("", cell.source, list(_saved_turns(cell.outputs))) for cell in cells if cell.outputs}
+
+
+def _saved_turns(outputs: Iterable[Any]) -> Iterator[OldTurn]:
+    """Each ends with the output that has its record; what a stopped turn shows below that is left out."""
+    shown = list[Output]()
+    for output in outputs:
+        if output.get("output_type") != "display_data":
+            continue
+        record = as_dict(as_dict(output.get("metadata")).get(METADATA_KEY))
+        shown.append((as_dict(output.get("data")), {METADATA_KEY: record} if record else {}))
+        if record:
+            paths = (as_str(each.get("path")) for each in as_dicts(record.get("changes")))
+            files = tuple(filter(None, paths))
+            yield OldTurn("", files, tuple(shown) if files else (), is_saved=True)
+            shown = []

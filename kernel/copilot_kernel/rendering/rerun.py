@@ -1,0 +1,47 @@
+"""A cell that is run again after its last turn changed files: what it says, and the answer in a saved notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..conversation.model import Notice
+from .entry import render_notice, render_text
+from .markup import Bundle, bundle, escape, pre
+from .plain import one_line, visible_line
+
+MAX_NAMED = 3
+HOW_TO_SEND = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
+
+
+def changed_words(files: Sequence[str]) -> str:
+    """Which files, as a sentence without its end."""
+    names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED])
+    more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
+    count = f"{len(files)} file{'s' * (len(files) != 1)}"
+    return f"This cell's last turn changed {count} ({names}{more})"
+
+
+def render_sent(files: Sequence[str]) -> Bundle:
+    """The line of a prompt that is sent again."""
+    return _line(f"{changed_words(files)}; this run starts from those files as they are now.")
+
+
+def render_kept(files: Sequence[str], setting: str, *, is_recorded: bool) -> Bundle:
+    """The line of a prompt that is not sent; `setting` says why. The old answer stands below if `is_recorded`."""
+    answer = "Its answer stands below." if is_recorded else "Its answer is not recorded."
+    return _line(f"Not sent ({setting}). {changed_words(files)}.", f"{answer} {HOW_TO_SEND}")
+
+
+def render_saved(data: Bundle) -> Bundle:
+    """An output of a saved notebook, which anybody may have written: only its text counts.
+
+    What an agent said looks as it did, if the HTML is what this text gives; anything else is preformatted.
+    """
+    text = data.get("text/plain", "")
+    text = text if isinstance(text, str) else ""
+    answer = render_text("agent", text)
+    return answer if answer == data else bundle(pre(escape(text)) if text else "", text)
+
+
+def _line(title: str, description: str = "") -> Bundle:
+    return render_notice(Notice(-1, 0, "info", title, description))
