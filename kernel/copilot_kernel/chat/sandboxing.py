@@ -1,0 +1,114 @@
+"""Start the agent in the sandbox that the settings ask for, or say why it has none."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio import to_thread
+
+from ..acp.locate import Launch
+from ..config import SANDBOXED, Settings
+from ..conversation.model import ToolCall
+from ..errors import AgentStartFailed
+from ..mcp_config import McpServer
+from ..permissions import inputs
+from ..permissions.request import CHANGING
+from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox
+from .rules import protected
+
+_log = logging.getLogger(__name__)
+REFUSED = "The sandbox refuses "
+_GIT_SETTINGS = re.compile(
+    r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
+)
+
+REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
+UNSANDBOXED = "The agent runs without a sandbox: {}. {}"
+ELSEWHERE = SandboxUnavailable(
+    "it was not started by this kernel but runs elsewhere", "Sandbox it where it is started."
+)
+
+
+async def no_ports() -> tuple[int, ...]:
+    """The agent needs nothing on loopback."""
+    return ()
+
+
+@asynccontextmanager
+async def sandboxed(
+    settings: Settings,
+    launch: Launch,
+    servers: Sequence[McpServer],
+    ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
+) -> AsyncIterator[tuple[Sandbox | None, str]]:
+    """A sandbox that works, or None, and then why there is none although the settings ask for one, for the user.
+
+    The agent and the `servers` that it starts can run inside, and reach the `ports` of loopback; end it before the
+    exit. Raises AgentStartFailed if a sandbox is required and there can be none.
+    """
+    if settings.sandbox == "off":
+        yield None, ""
+        return
+    is_filtered = settings.sandbox_hosts is not None
+    with TemporaryDirectory(prefix="copilot-kernel-", dir=SOCKETS if is_filtered else None) as folder:
+        opened = await ports() if is_filtered else ()
+        sandbox, problem = await make_sandbox(settings, launch, servers, Path(folder), opened)
+        try:
+            yield sandbox, problem
+        finally:
+            await _leave(sandbox)
+
+
+async def make_sandbox(
+    settings: Settings, launch: Launch, servers: Sequence[McpServer], folder: Path, ports: Sequence[int] = ()
+) -> tuple[Sandbox | None, str]:
+    """What `sandboxed` yields, with `folder` for files that can be read inside. Raises AgentStartFailed."""
+    if settings.sandbox == "off":
+        return None, ""
+    commands = (launch.argv, *((server.command, *server.args) for server in servers if server.type == "stdio"))
+    try:
+        if not launch.argv:
+            raise ELSEWHERE
+        work = partial(raise_sandbox, settings, commands, folder, protected(settings), ports)
+        return await to_thread.run_sync(work), ""
+    except (SandboxUnavailable, OSError) as error:
+        hint = getattr(error, "hint", "")
+        if settings.sandbox == "required":
+            raise AgentStartFailed(REQUIRED.format(f"{error}."), hint) from error
+        unused = " The permission mode is not used." if settings.permission_mode == SANDBOXED else ""
+        return None, UNSANDBOXED.format(error, hint).rstrip() + unused
+
+
+async def _leave(sandbox: Sandbox | None) -> None:
+    """Look a last time for what was created inside, when no process is left there."""
+    if sandbox:
+        with anyio.CancelScope(shield=True), suppress(OSError):
+            for line in await to_thread.run_sync(sandbox.sweep):
+                _log.warning("%s", line)
+
+
+def refusal(call: ToolCall, sandbox: Sandbox) -> str:
+    """That the sandbox refuses what `call` would do, and how to do it without; empty as far as that can be seen."""
+    given = inputs.read(call)
+    written = given.paths if call.kind in CHANGING else ()
+    found = (sandbox.refuses(path) for path in written)
+    if why := next(filter(None, found), ""):
+        return f"{REFUSED}{why}. {WITHOUT}"
+    if any(map(_GIT_SETTINGS.search, given.commands)):
+        return f"{REFUSED}changes of Git's settings (git config, git remote add). {WITHOUT}"
+    return ""
+
+
+def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:
+    """`launch`, to be started inside."""
+    if sandbox is None:
+        return launch
+    return replace(launch, prefix=sandbox.command((), cwd), environ=sandbox.environment())

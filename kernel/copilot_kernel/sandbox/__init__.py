@@ -1,0 +1,7 @@
+"""A sandbox around the agent's process tree: what it can do, whatever it may do (bubblewrap and `srt`)."""
+
+from .probe import SandboxUnavailable
+from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
+from .srt import SOCKETS
+
+__all__ = ["SOCKETS", "WITHOUT", "Sandbox", "SandboxUnavailable", "raise_sandbox", "summary", "unavailable"]

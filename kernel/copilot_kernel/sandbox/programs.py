@@ -1,0 +1,97 @@
+"""What a program needs that may lie in the home folder: its file, links on the way, its interpreter, its packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import site
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+MAX_LINKS = 40
+_LINE_BYTES = 512
+
+
+def python_environment() -> Iterator[Path]:
+    """The environment of this process, its base, the user's site-packages, and this package."""
+    yield from (Path(sys.prefix), Path(sys.base_prefix), PACKAGE)
+    if (user := site.getusersitepackages()) in sys.path:
+        yield Path(user)
+
+
+def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """For the command `argv`, run in `cwd`: files and folders, as they are named; `links_of` has where they lead."""
+    for at, word in enumerate(argv):
+        for name in {word, word.rpartition("=")[2], word.rpartition("@")[2]}:
+            path = Path(cwd, name)
+            if (at == 0 or "/" in name) and path.exists():
+                yield from _needed_by_file(path, environ)
+
+
+def real(path: Path) -> Path:
+    """Where `path` leads; unlike `Path.resolve`, this also ends where links lead in a circle."""
+    return Path(os.path.realpath(path))
+
+
+def links_of(path: Path) -> tuple[Path, dict[str, str]]:
+    """Where `path` leads, and the symbolic links on the way with what they name. Raises OSError in a loop."""
+    links: dict[str, str] = {}
+    done, rest, followed = Path("/"), list(path.absolute().parts[1:]), 0
+    while rest:
+        name = rest.pop(0)
+        if name == "..":
+            done = done.parent
+        elif (step := done / name).is_symlink():
+            if (followed := followed + 1) > MAX_LINKS:
+                raise OSError(f"too many symbolic links: {path}")
+            named = os.readlink(step)
+            links[str(step)] = named
+            done, rest = (Path("/") if named.startswith("/") else done), [*Path(named.lstrip("/")).parts, *rest]
+        else:
+            done = step
+    return done, links
+
+
+def _needed_by_file(path: Path, environ: Mapping[str, str], depth: int = 0) -> Iterator[Path]:
+    yield path
+    with suppress(OSError):
+        target = real(path)
+        if target.is_file():
+            yield from _packages_of(path.absolute())
+            yield from _packages_of(target)
+            if depth < 2 and (interpreter := _interpreter(target, environ)):
+                yield from _needed_by_file(interpreter, environ, depth + 1)
+
+
+def _interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
+    """By its first line, such as `#!/usr/bin/env node`."""
+    with script.open("rb") as file:
+        line = file.readline(_LINE_BYTES)
+    if not line.startswith(b"#!"):
+        return None
+    words = shlex.split(line[2:].decode("utf-8", "replace"))
+    if words and Path(words[0]).name == "env":
+        name = next((word for word in words[1:] if not re.match(r"-|\w+=", word)), "")
+        return Path(found) if (found := shutil.which(name, path=environ.get("PATH"))) else None
+    return Path(words[0]) if words else None
+
+
+def _packages_of(file: Path) -> Iterator[Path]:
+    """The `node_modules` that it is in, its virtual environment with the base, or the packages beside its `bin`."""
+    outermost = next((at for at, name in enumerate(file.parts) if name == "node_modules"), None)
+    if outermost is not None:
+        yield Path(*file.parts[: outermost + 1])
+    if file.parent.name != "bin":
+        return
+    prefix = file.parent.parent
+    if (prefix / "pyvenv.cfg").is_file():
+        yield prefix
+        if base := re.search(r"^home\s*=\s*(.+)$", (prefix / "pyvenv.cfg").read_text("utf-8"), re.MULTILINE):
+            yield real(Path(base[1].strip())).parent
+    elif (prefix / "lib" / "node_modules").is_dir() or any((prefix / "lib").glob("python3*")):
+        yield prefix / "lib"
