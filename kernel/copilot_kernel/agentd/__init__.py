@@ -1,0 +1,1 @@
+"""One agent process for several notebooks of a user: the broker that runs it, and the kernels' way to it."""

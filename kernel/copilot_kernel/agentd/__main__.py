@@ -1,0 +1,51 @@
+"""`python -m copilot_kernel.agentd FD`: the broker. `FD` listens; a `StartSpec` comes on stdin.
+
+Kernels start it (`client.py`); it has no use for anybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Leave the kernel that has started us at once: it must not have to wait for its child."""
+    if os.fork():
+        os._exit(0)
+    _run(int(sys.argv[1]))
+
+
+def _run(descriptor: int) -> None:
+    import logging
+    import shutil
+    import signal
+    import socket
+    from pathlib import Path
+
+    import anyio
+
+    from ..errors import CopilotError
+    from .server import serve
+    from .start import load_start
+
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    spec = load_start(sys.stdin.buffer.read())
+    listener = socket.socket(fileno=descriptor)  # open until it is on stderr why nobody answers there
+    try:
+        anyio.run(serve, spec, listener)
+        if spec.welcome.sandbox:
+            for line in spec.welcome.sandbox.sandbox().sweep():
+                logging.warning("%s", line)
+    except CopilotError as error:
+        sys.exit(f"{error} {error.hint}".strip())
+    finally:
+        shutil.rmtree(spec.folder, ignore_errors=True)
+    if not os.fstat(2).st_size:
+        Path(spec.socket).with_suffix(".log").unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()

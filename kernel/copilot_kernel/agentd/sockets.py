@@ -1,0 +1,100 @@
+"""The broker's socket: a folder that only the user can enter, a socket of the same kind, and who is there."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+import struct
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import anyio
+
+from ..errors import AgentStartFailed
+
+FOLDER = "copilot-agent"
+MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
+BACKLOG = 128
+LOCK_SECONDS = 0.05
+"""Between two attempts to take the lock."""
+
+OFF = "Or set COPILOT_KERNEL_AGENT_SHARING=off."
+
+
+def socket_path(runtime: Path, digest: str) -> Path:
+    """Where the broker of this key listens; the folder is made if need be. Raises AgentStartFailed."""
+    folder = private_folder(runtime / FOLDER)
+    path = folder / f"{digest}.sock"
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        hint = f"Set JUPYTER_RUNTIME_DIR to a folder with a shorter path. {OFF}"
+        raise AgentStartFailed(f"The agent cannot be shared: the path {path} is too long for a socket", hint)
+    return path
+
+
+def private_folder(folder: Path) -> Path:
+    """`folder`, a real one of this user that nobody else can enter. Raises AgentStartFailed."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise AgentStartFailed(f"The agent cannot be shared: {folder}: {error.strerror}", OFF) from error
+    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077
+    if not is_private:
+        hint = f"Delete it, so that it is made again with the mode 0700. {OFF}"
+        raise AgentStartFailed(f"The agent cannot be shared: {folder} is not a folder of yours alone", hint)
+    return folder
+
+
+def listen(path: Path) -> socket.socket:
+    """A new socket at `path`, in place of one that is left over. Raises OSError."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(os.fspath(path))
+        path.chmod(0o600)  # nobody else gets into the folder meanwhile
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def is_own(peer: socket.socket) -> bool:
+    """Whether this user runs the process at the other end, as the operating system says; False where it cannot say."""
+    try:
+        return _uid(peer) == os.getuid()
+    except (OSError, AttributeError, struct.error):
+        return False
+
+
+def _uid(peer: socket.socket) -> int | None:
+    if sys.platform == "linux":
+        return int(struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+    if sys.platform == "darwin":
+        _version, uid = struct.unpack_from("2I", peer.getsockopt(0, 1, 128))  # SOL_LOCAL, LOCAL_PEERCRED: xucred
+        return int(uid)
+    return None
+
+
+@asynccontextmanager
+async def locked(path: Path) -> AsyncIterator[None]:
+    """Nobody else starts a broker for this socket meanwhile. Raises OSError."""
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while not _lock(descriptor):
+            await anyio.sleep(LOCK_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

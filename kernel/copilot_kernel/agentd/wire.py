@@ -1,0 +1,161 @@
+"""Lines of JSON-RPC, read as far as routing needs it: a payload is passed on byte for byte. Pure.
+
+Between a kernel and the broker there are a few messages more than ACP has; their names begin with `_copilot_kernel/`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.json import Decoder, encode
+
+from ..acp.jsonrpc import Id, Line
+from ..acp.lenient import as_dict, load
+
+HELLO = "_copilot_kernel/hello"
+"""A kernel's first line, with `grace`, `patience` and `server`; the broker's answer is `WELCOME`."""
+WELCOME = "_copilot_kernel/welcome"
+CLIENTS = "_copilot_kernel/clients"
+"""To each kernel: `count`, how many there are."""
+RETIRE = "_copilot_kernel/retire"
+"""From a kernel: end the agent if nobody else uses it; else take no more kernels, and disconnect this one."""
+STDERR = "_copilot_kernel/stderr"
+"""To a kernel whose patience is about to end: `stderr` of an agent that is not ready yet."""
+EXITED = "_copilot_kernel/exited"
+"""The last line to a kernel: `ending`, `stderr`, `crashed`."""
+CANCEL = "$/cancel_request"
+
+_NOTHING = Raw(b"")
+
+
+class Message(Struct):
+    """One line; without an id a notification, without a method an answer."""
+
+    id: Id | UnsetType = UNSET
+    method: str = ""
+    params: Raw = _NOTHING
+    result: Raw = _NOTHING
+    error: Raw = _NOTHING
+
+    @property
+    def has_id(self) -> bool:
+        """It is a request or an answer."""
+        return self.id is not UNSET
+
+    @property
+    def failed(self) -> bool:
+        """It is an error answer."""
+        return bool(self.error) and bytes(self.error) != b"null"
+
+
+class _Members(Struct):
+    sessionId: str = ""
+    requestId: Id = None
+    code: int | None = None
+
+
+_read = Decoder(Message).decode
+_read_members = Decoder(_Members).decode
+
+
+def read(line: Line) -> Message | None:
+    """None for what is no message. Agents also send what strict JSON does not allow."""
+    message: Message | None
+    try:
+        message = _read(line)
+    except (ValueError, RecursionError):
+        message = _read_leniently(line)
+    return message if message and (message.method or message.has_id) else None
+
+
+def _read_leniently(line: Line) -> Message | None:
+    try:
+        members = as_dict(load(line))
+    except (ValueError, RecursionError):
+        return None
+    id, method = members.get("id", UNSET), members.get("method") or ""
+    if isinstance(id, bool | list | dict) or not isinstance(method, str):
+        return None
+    payload = {name: Raw(_dump(members[name])) for name in ("params", "result", "error") if name in members}
+    return Message(id, method, **payload)
+
+
+def session_id(payload: Raw) -> str:
+    """The session that params or a result name; empty if they name none."""
+    return _members(payload).sessionId
+
+
+def request_id(payload: Raw) -> Id:
+    """The request that `$/cancel_request` names."""
+    return _members(payload).requestId
+
+
+def error_code(payload: Raw) -> int | None:
+    """The code of an error; None without an error."""
+    return _members(payload).code
+
+
+def can_close(introduction: Raw) -> bool:
+    """Whether the result of `initialize` offers `session/close`."""
+    capabilities = as_dict(as_dict(load(bytes(introduction))).get("agentCapabilities"))
+    return as_dict(capabilities.get("sessionCapabilities")).get("close") is not None
+
+
+def _members(payload: Raw) -> _Members:
+    try:
+        return _read_members(payload)
+    except (ValueError, RecursionError):
+        return _lenient_members(payload)
+
+
+def _lenient_members(payload: Raw) -> _Members:
+    try:
+        found = as_dict(load(bytes(payload)))
+    except (ValueError, RecursionError):
+        return _Members()
+    session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
+    return _Members(
+        session if isinstance(session, str) else "",
+        request if isinstance(request, int | float | str) else None,
+        code if isinstance(code, int) else None,
+    )
+
+
+# -- composing ----------------------------------------------------------------------------------------------------
+
+
+def request(id: int, method: str, params: Raw) -> bytes:
+    """The line of a request with another id."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}\n' % (id, encode(method), bytes(params) or b"{}")
+
+
+def answer(id: Id | UnsetType, message: Message) -> bytes:
+    """The line of an answer with another id."""
+    name, payload = ("error", message.error) if message.failed else ("result", message.result)
+    return b'{"jsonrpc":"2.0","id":%s,"%s":%s}\n' % (encode(id), name.encode(), bytes(payload) or b"null")
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A line of our own."""
+    return _dump({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
+
+
+def result(id: Id | UnsetType, value: Any) -> bytes:
+    """An answer of our own."""
+    return _dump({"jsonrpc": "2.0", "id": id, "result": value}) + b"\n"
+
+
+def failure(id: Id | UnsetType, code: int, message: str) -> bytes:
+    """An error answer of our own."""
+    return _dump({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}) + b"\n"
+
+
+def params(value: dict[str, Any]) -> Raw:
+    """Params of our own."""
+    return Raw(_dump(value))
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("ascii")

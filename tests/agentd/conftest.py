@@ -1,0 +1,60 @@
+"""Notebooks that share an agent: a runtime folder of their own, and no broker that outlives the test."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+import pytest
+from copilot_kernel.chat import Chat
+from copilot_kernel.config import Settings
+
+from ..sandbox.conftest import bubblewrap
+from .brokers import brokers
+
+__all__ = ["bubblewrap"]
+
+
+class Open(Protocol):
+    """Opens a conversation of another notebook."""
+
+    def __call__(self, notebook: str = "", **settings: object) -> AbstractAsyncContextManager[Chat]: ...
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Jupyter's, with a path that is short enough for a socket."""
+    with tempfile.TemporaryDirectory(prefix="ck-") as folder:
+        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", folder)
+        yield Path(folder)
+        left = brokers(Path(folder))
+        for process in left:
+            process.terminate()
+        psutil.wait_procs(left, timeout=10)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Settings(
+        agent="demo", cwd=str(folder), cancel_grace=2.0, state=str(tmp_path / "state"), agent_sharing="user"
+    )
+
+
+@pytest.fixture
+def opened(settings: Settings, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """`opened(notebook, **settings)` is what one kernel has, in this process."""
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+
+    @asynccontextmanager
+    async def opened(notebook: str = "", **more: object) -> AsyncIterator[Chat]:
+        async with Chat(replace(settings, **more), notebook) as chat:  # type: ignore[arg-type]
+            yield chat
+
+    return opened

@@ -1,0 +1,409 @@
+"""Who gets what: routing between one agent and several kernels, in memory."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, IN_USE, IN_USE_MESSAGE, NOT_FOUND
+from copilot_kernel.agentd.broker import HUNG, LEFT, MAX_EARLY_BYTES, NOT_OPEN, REPLACED
+
+from .peers import Agent, Kernel
+
+CANCELLED = {"outcome": {"outcome": "cancelled"}}
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent()
+
+
+def refused(id: int, code: int, message: str) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+
+
+# -- requests of kernels ------------------------------------------------------------------------------------------
+
+
+def test_the_agent_is_initialized_once_and_each_kernel_gets_its_answer_under_its_own_id(agent: Agent) -> None:
+    early, also_early = Kernel(agent.broker), Kernel(agent.broker)
+    ids = [kernel.request("initialize", protocolVersion=1) for kernel in (early, also_early)]
+    (request,) = agent.take()
+    agent.answer(request, protocolVersion=1)
+    late = Kernel(agent.broker)
+    ids.append(late.request("initialize", protocolVersion=1))
+    for kernel, id in zip((early, also_early, late), ids, strict=True):
+        assert kernel.take() == [{"jsonrpc": "2.0", "id": id, "result": {"protocolVersion": 1}}]
+    assert agent.take() == []
+
+
+def test_an_agent_that_refuses_to_be_initialized_is_asked_again(agent: Agent) -> None:
+    kernel = Kernel(agent.broker)
+    id = kernel.request("initialize")
+    agent.fail(agent.take()[0], -32603)
+    assert kernel.take() == [refused(id, -32603, "no")]
+    kernel.request("initialize")
+    assert len(agent.take("initialize")) == 1
+
+
+def test_kernels_may_use_the_same_ids(agent: Agent) -> None:
+    left, right = agent.joined(), agent.joined()
+    ids = [kernel.request("session/list", cwd="/") for kernel in (left, right)]
+    assert ids[0] == ids[1]
+    first, second = agent.take()
+    assert (first["method"], first["params"]) == ("session/list", {"cwd": "/"})
+    agent.answer(second, sessions=["b"])
+    agent.answer(first, sessions=["a"])
+    assert [each["result"] for each in left.take()] == [{"sessions": ["a"]}]
+    assert [each["result"] for each in right.take()] == [{"sessions": ["b"]}]
+
+
+def test_an_answer_under_the_number_as_a_string_counts(agent: Agent) -> None:
+    kernel = agent.joined()
+    id = kernel.request("session/list")
+    agent.write(id=str(agent.take()[0]["id"]), result={})
+    agent.write(id="x", result={})
+    agent.write(id=[1], result={})
+    assert kernel.take() == [{"jsonrpc": "2.0", "id": id, "result": {}}]
+
+
+def test_an_error_passes_with_its_data_and_a_null_error_is_none(agent: Agent) -> None:
+    kernel = agent.joined()
+    ids = [kernel.request("session/list"), kernel.request("session/list")]
+    first, second = agent.take()
+    agent.write(id=first["id"], error={"code": 1, "message": "m", "data": {"a": [1]}})
+    agent.write(id=second["id"], result={"sessions": []}, error=None)
+    assert kernel.take() == [
+        {"jsonrpc": "2.0", "id": ids[0], "error": {"code": 1, "message": "m", "data": {"a": [1]}}},
+        {"jsonrpc": "2.0", "id": ids[1], "result": {"sessions": []}},
+    ]
+
+
+def test_a_payload_passes_byte_for_byte(agent: Agent) -> None:
+    kernel, lines = agent.joined("s"), list[bytes]()
+    kernel.send = lines.append  # type: ignore[method-assign]
+    line = (
+        b'{ "params": {"sessionId": "s","n":1e400,"big":12345678901234567890,"u":"\\ud800"} ,"method":"session/update"}'
+    )
+    agent.broker.take_from_agent(line)
+    id = kernel.request("session/prompt", sessionId="s")
+    number = agent.take()[0]["id"]
+    agent.broker.take_from_agent(b'{"id":%d,"result":{"big":12345678901234567890.10}}' % number)
+    answer = b'{"jsonrpc":"2.0","id":%d,"result":{"big":12345678901234567890.10}}\n' % id
+    assert lines == [line + b"\n", answer]
+
+
+def test_what_is_no_message_concerns_nobody(agent: Agent) -> None:
+    kernel = agent.joined("s")
+    for line in (b"", b"log: started", b"[]", b"{}", b"null", b'{"id":true,"result":1}', b'{"method":7}', b"\xff\xfe"):
+        agent.broker.take_from_agent(line)
+        agent.broker.take(kernel, line)
+    assert (kernel.take(), agent.take()) == ([], [])
+
+
+def test_a_kernel_cancels_only_its_own_request(agent: Agent) -> None:
+    left, right = agent.joined(), agent.joined()
+    id = left.request("authenticate", methodId="x")
+    right.notify("$/cancel_request", requestId=id)
+    left.notify("$/cancel_request", requestId=id)
+    request, cancel = agent.take()
+    assert cancel == {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": request["id"]}}
+
+
+# -- sessions -----------------------------------------------------------------------------------------------------
+
+
+def test_each_kernel_gets_what_belongs_to_its_session(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    messages = [agent.update("a"), agent.update("b"), agent.ask(7, "b"), agent.ask("7", "a", "fs/read_text_file")]
+    assert left.take() == [messages[0], messages[3]]
+    assert right.take() == [messages[1], messages[2]]
+
+
+@pytest.mark.parametrize(
+    "method", ["session/load", "session/resume", "session/prompt", "session/close", "session/delete"]
+)
+def test_a_session_that_another_kernel_has_is_in_use(agent: Agent, method: str) -> None:
+    agent.joined("s")
+    other = agent.joined()
+    id = other.request(method, sessionId="s")
+    assert other.take() == [refused(id, IN_USE, IN_USE_MESSAGE)]
+    other.notify("session/cancel", sessionId="s")
+    assert agent.take() == []
+
+
+def test_a_session_that_nobody_has_must_be_opened_first(agent: Agent) -> None:
+    kernel = agent.joined()
+    id = kernel.request("session/prompt", sessionId="s")
+    assert kernel.take() == [refused(id, NOT_FOUND, NOT_OPEN)]
+    kernel.request("session/delete", sessionId="s")
+    assert [each["method"] for each in agent.take()] == ["session/delete"]
+
+
+def test_a_session_is_owned_from_the_moment_it_is_loaded_and_free_if_that_fails(agent: Agent) -> None:
+    left, right = agent.joined(), agent.joined()
+    left.request("session/load", sessionId="s")
+    (request,) = agent.take()
+    replay = agent.update("s")
+    assert left.take() == [replay]
+    right.request("session/load", sessionId="s")
+    agent.fail(request, NOT_FOUND)
+    assert [each["error"]["code"] for each in (*left.take(), *right.take())] == [NOT_FOUND, IN_USE]
+    right.request("session/load", sessionId="s")
+    assert [each["method"] for each in agent.take()] == ["session/load"]
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+@pytest.mark.parametrize("code", [None, NOT_FOUND])
+def test_a_session_that_was_closed_is_free(agent: Agent, method: str, code: int | None) -> None:
+    left, right = agent.joined("s"), agent.joined()
+    left.request(method, sessionId="s")
+    (request,) = agent.take()
+    agent.answer(request) if code is None else agent.fail(request, code)
+    right.request("session/resume", sessionId="s")
+    assert [each["method"] for each in agent.take()] == ["session/resume"]
+
+
+def test_what_comes_before_the_id_of_a_new_session_is_the_only_beginners(agent: Agent) -> None:
+    bystander, kernel = agent.joined("a"), agent.joined()
+    id = kernel.request("session/new")
+    (request,) = agent.take()
+    messages = [agent.update("b"), agent.ask(3, "b", "fs/read_text_file")]
+    agent.answer(request, sessionId="b")
+    assert kernel.take() == [*messages, {"jsonrpc": "2.0", "id": id, "result": {"sessionId": "b"}}]
+    assert bystander.take() == []
+
+
+def test_what_comes_early_waits_where_several_begin_a_session(agent: Agent) -> None:
+    left, right = agent.joined(), agent.joined()
+    ids = [left.request("session/new"), right.request("session/new")]
+    first, second = agent.take()
+    early = [agent.update("b"), agent.ask(3, "b"), agent.update("a")]
+    assert (left.take(), right.take()) == ([], [])
+    agent.answer(second, sessionId="b")
+    agent.answer(first, sessionId="a")
+    assert right.take() == [*early[:2], {"jsonrpc": "2.0", "id": ids[1], "result": {"sessionId": "b"}}]
+    assert left.take() == [early[2], {"jsonrpc": "2.0", "id": ids[0], "result": {"sessionId": "a"}}]
+
+
+def test_what_waits_is_bounded_and_a_question_without_room_is_cancelled(agent: Agent) -> None:
+    kernels = agent.joined(), agent.joined()
+    for kernel in kernels:
+        kernel.request("session/new")
+    agent.take()
+    agent.update("b", "x" * MAX_EARLY_BYTES)
+    for _ in range(3):
+        agent.update("b", "x" * (MAX_EARLY_BYTES // 2))
+    agent.write(id=3, method="session/request_permission", params={"sessionId": "b", "x": "x" * MAX_EARLY_BYTES})
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": CANCELLED}]
+
+
+def test_a_question_that_waits_is_cancelled_when_it_turns_out_to_be_nobodys(agent: Agent) -> None:
+    kernels = agent.joined(), agent.joined()
+    for kernel in kernels:
+        kernel.request("session/new")
+    agent.take()
+    agent.ask(3, "b")
+    agent.ask(4, "b")
+    agent.write(method="$/cancel_request", params={"requestId": 3})
+    assert [each["id"] for each in agent.take()] == [3]
+    for kernel in kernels:
+        kernel.leave()
+    assert [each for each in agent.take() if each.get("id") == 4] == [{"jsonrpc": "2.0", "id": 4, "result": CANCELLED}]
+
+
+# -- what the agent says and asks ---------------------------------------------------------------------------------
+
+
+def test_only_the_kernel_that_was_asked_answers_and_once(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    agent.ask("q", "a")
+    for kernel, outcome in ((right, "wrong"), (left, "right"), (left, "again")):
+        kernel.write(id="q", result={"outcome": outcome})
+    assert agent.take() == [{"jsonrpc": "2.0", "id": "q", "result": {"outcome": "right"}}]
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("session/request_permission", {"result": CANCELLED}),
+        ("elicitation/create", {"result": {"action": "cancel"}}),
+        ("terminal/create", {"error": {"code": NOT_FOUND, "message": LEFT}}),
+    ],
+)
+def test_a_question_in_a_session_that_nobody_has_is_cancelled(agent: Agent, method: str, answer: object) -> None:
+    agent.joined("a")
+    agent.ask(1, "gone", method)
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 1, **answer}]  # type: ignore[dict-item]
+
+
+def test_a_dialects_form_of_the_answer_is_used() -> None:
+    agent = Agent("flat")
+    agent.ask(1, "gone")
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 1, "result": {"outcome": "cancelled"}}]
+
+
+def test_what_names_no_session_is_for_the_only_kernel_with_a_turn(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    left.request("session/prompt", sessionId="a")
+    agent.take()
+    messages = [agent.ask(1, ""), agent.update("")]
+    assert (left.take(), right.take()) == (messages, [])
+    right.request("session/prompt", sessionId="b")
+    agent.take()
+    agent.ask(2, "")
+    agent.update("")
+    assert (left.take(), right.take()) == ([], [])
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 2, "result": CANCELLED}]
+
+
+def test_a_question_about_a_request_is_for_the_kernel_that_made_it(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    right.request("session/prompt", sessionId="b")
+    left.request("authenticate", methodId="x")
+    number = agent.take()[-1]["id"]
+    agent.write(id=5, method="elicitation/create", params={"requestId": number, "mode": "url"})
+    assert [each["id"] for each in left.take()] == [5]
+    left.leave()
+    agent.take()
+    agent.write(id=6, method="elicitation/create", params={"requestId": number, "mode": "url"})
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 6, "result": {"action": "cancel"}}]
+
+
+def test_a_notification_of_no_session_is_for_everybody(agent: Agent) -> None:
+    kernels = [agent.joined("a"), agent.joined()]
+    agent.write(method="elicitation/complete", params={"elicitationId": "e"})
+    assert [[each["method"] for each in kernel.take()] for kernel in kernels] == [["elicitation/complete"]] * 2
+
+
+def test_the_agent_takes_a_question_back(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    agent.ask(1, "a")
+    left.take()
+    agent.write(method="$/cancel_request", params={"requestId": 1})
+    assert ([each["method"] for each in left.take()], right.take()) == (["$/cancel_request"], [])
+
+
+# -- a kernel leaves ----------------------------------------------------------------------------------------------
+
+
+def test_the_turns_of_a_kernel_that_leaves_are_cancelled_then_its_sessions_closed(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    for kernel, id in ((left, "a"), (right, "b")):
+        kernel.request("session/prompt", sessionId=id)
+    prompt = agent.take()[0]
+    agent.ask(1, "a")
+    agent.ask(2, "b")
+    left.leave()
+    cancel, answer = agent.take()
+    assert cancel == {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "a"}}
+    assert answer == {"jsonrpc": "2.0", "id": 1, "result": CANCELLED}
+    agent.answer(prompt, stopReason="cancelled")
+    (close,) = agent.take()
+    assert (close["method"], close["params"]) == ("session/close", {"sessionId": "a"})
+    agent.answer(close)
+    agent.ask(3, "a")
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": CANCELLED}]
+    agent.pass_time()
+    assert (agent.ended, agent.socket_given_up, right.disconnected) == ("", False, "")
+    assert [each.get("id") for each in right.take()] == [2]
+
+
+def test_an_agent_without_session_close_keeps_the_session(agent: Agent) -> None:
+    kernel = Kernel(agent.broker)
+    kernel.request("initialize")
+    agent.answer(agent.take()[0], agentCapabilities={})
+    kernel.request("session/new")
+    agent.answer(agent.take()[0], sessionId="s")
+    kernel.leave()
+    assert agent.take() == []
+
+
+def test_a_session_whose_kernel_left_before_it_had_an_id_is_closed(agent: Agent) -> None:
+    kernel = agent.joined()
+    agent.joined()
+    kernel.request("session/new")
+    (request,) = agent.take()
+    kernel.leave()
+    agent.answer(request, sessionId="s")
+    assert [(each["method"], each["params"]) for each in agent.take()] == [("session/close", {"sessionId": "s"})]
+
+
+def test_a_restarted_kernel_gets_its_session_when_that_is_closed(agent: Agent) -> None:
+    before = agent.joined("s")
+    before.request("session/prompt", sessionId="s")
+    (prompt,) = agent.take()
+    before.leave()
+    after = agent.joined()
+    after.request("session/load", sessionId="s")
+    assert agent.take("session/load") == []
+    agent.answer(prompt, stopReason="cancelled")
+    agent.answer(agent.take("session/close")[0])
+    assert [each["params"] for each in agent.take("session/load")] == [{"sessionId": "s"}]
+    assert after.take() == []
+
+
+def test_a_turn_that_does_not_stop_costs_new_kernels_this_agent_and_others_nothing(agent: Agent) -> None:
+    hung, other = agent.joined("a"), agent.joined("b")
+    hung.request("session/prompt", sessionId="a")
+    hung.leave()
+    again = agent.joined()
+    again.request("session/load", sessionId="a")
+    agent.pass_time()
+    assert (agent.ended, agent.socket_given_up) == ("", True)
+    assert (again.disconnected, other.disconnected) == (HUNG, "")
+    other.request("session/prompt", sessionId="b")
+    assert len(agent.take("session/prompt")) == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_turn_that_does_not_stop_ends_an_agent_that_nobody_else_uses(agent: Agent, waits: bool) -> None:
+    hung = agent.joined("a")
+    hung.request("session/prompt", sessionId="a")
+    hung.leave()
+    if waits:
+        agent.joined().request("session/load", sessionId="a")
+    agent.pass_time()
+    assert agent.ended == HUNG
+
+
+def test_an_agent_that_does_not_become_ready_ends_with_the_kernel_that_waited(agent: Agent) -> None:
+    first, second = Kernel(agent.broker), Kernel(agent.broker)
+    for kernel in (first, second):
+        kernel.request("initialize")
+    first.leave()
+    assert (agent.socket_given_up, agent.ended) == (True, "")
+    second.leave()
+    assert agent.ended == REPLACED
+
+
+def test_each_kernel_knows_how_many_there_are(agent: Agent) -> None:
+    left, right = Kernel(agent.broker), Kernel(agent.broker)
+    right.leave()
+    assert [each["params"]["count"] for each in left.got] == [1, 2, 1]
+
+
+# -- retiring -----------------------------------------------------------------------------------------------------
+
+
+def test_the_only_kernel_may_end_the_agent(agent: Agent) -> None:
+    agent.joined("a").notify("_copilot_kernel/retire")
+    assert (agent.ended, agent.socket_given_up) == (REPLACED, True)
+
+
+def test_with_others_the_agent_only_takes_no_more_kernels_and_ends_with_the_last(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    left.notify("_copilot_kernel/retire")
+    assert (agent.ended, agent.socket_given_up, left.disconnected, right.disconnected) == ("", True, REPLACED, "")
+    left.leave()
+    assert agent.ended == ""
+    right.leave()
+    assert agent.ended == REPLACED
+
+
+def test_an_agent_that_wants_a_sign_in_takes_no_more_kernels(agent: Agent) -> None:
+    kernel = agent.joined()
+    kernel.request("session/new")
+    agent.fail(agent.take()[0], AUTH_REQUIRED, "Authentication required")
+    assert (agent.socket_given_up, agent.ended) == (True, "")
+    assert [each["error"]["code"] for each in kernel.take()] == [AUTH_REQUIRED]
+    kernel.request("authenticate", methodId="x")
+    assert len(agent.take("authenticate")) == 1

@@ -1,0 +1,141 @@
+"""How long a broker lives, and which notebooks may share an agent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+from copilot_kernel.acp.locate import Launch
+from copilot_kernel.agentd import lifetime
+from copilot_kernel.agentd.key import AgentSpec, shared_environment
+from copilot_kernel.agentd.lifetime import Lifetime
+from copilot_kernel.config import Settings
+from copilot_kernel.mcp_config import McpServer
+
+from .brokers import LIMIT
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+LONG = 1000.0
+
+
+@pytest.fixture(params=["pidfd", "polled"])
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of a server, whose end the system reports, or that is looked at again and again."""
+    if request.param == "polled":
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+        monkeypatch.setattr(lifetime, "POLL_SECONDS", 0.02)
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def living(idle: float) -> tuple[Lifetime, anyio.Event]:
+    ended = anyio.Event()
+    return Lifetime(idle, ended.set), ended
+
+
+async def end_of(ended: anyio.Event) -> None:
+    with anyio.fail_after(LIMIT):
+        await ended.wait()
+
+
+async def test_it_ends_when_nobody_comes() -> None:
+    await end_of(living(0.01)[1])
+
+
+async def test_it_ends_some_time_after_the_last_kernel() -> None:
+    life, ended = living(0.01)
+    life.set_kernels(1)
+    await end_of(living(0.05)[1])
+    assert not ended.is_set()
+    life.set_kernels(0)
+    assert not ended.is_set()
+    await end_of(ended)
+
+
+async def test_it_ends_at_once_when_all_servers_have_ended_but_not_while_there_are_kernels(
+    server: subprocess.Popen[bytes],
+) -> None:
+    life, ended = living(LONG)
+    life.set_kernels(1)
+    life.add_server(server.pid)
+    life.set_kernels(0)
+    assert not ended.is_set()
+    life.set_kernels(1)
+    server.kill()
+    server.wait()
+    with anyio.fail_after(LIMIT):
+        while life.has_servers:
+            await anyio.sleep(0.01)
+    assert not ended.is_set()
+    life.set_kernels(0)
+    assert ended.is_set()
+
+
+async def test_the_end_of_the_last_server_ends_it(server: subprocess.Popen[bytes]) -> None:
+    life, ended = living(LONG)
+    life.set_kernels(1)
+    life.add_server(server.pid)
+    life.add_server(server.pid)
+    life.set_kernels(0)
+    server.kill()
+    server.wait()
+    await end_of(ended)
+
+
+async def test_a_server_that_is_gone_already_counts_as_ended() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    life, ended = living(LONG)
+    life.set_kernels(1)
+    life.add_server(process.pid)
+    life.set_kernels(0)
+    await end_of(ended)
+
+
+# -- the key ------------------------------------------------------------------------------------------------------
+
+SPEC = AgentSpec(Settings(cwd="/"), Launch(("/bin/agent", "--acp")), (), frozenset(), {"PATH": "/bin"})
+
+
+def with_settings(**more: Any) -> AgentSpec:
+    return replace(SPEC, settings=replace(SPEC.settings, **more))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: replace(SPEC, launch=Launch((*SPEC.launch.argv, "--deny-tool=shell(rm:*)"))),
+        lambda: replace(SPEC, environ={"PATH": "/bin", "VIRTUAL_ENV": "/venv"}),
+        lambda: replace(SPEC, offers=frozenset({"elicitation"})),
+        lambda: replace(SPEC, servers=(McpServer("files", "stdio", "serve"),)),
+        lambda: with_settings(cwd="/usr"),
+        lambda: with_settings(fs=True),
+        lambda: with_settings(terminal=True),
+        lambda: with_settings(sandbox="required"),
+        lambda: with_settings(sandbox_write=("/data",)),
+        lambda: with_settings(answer_form="flat"),
+    ],
+)
+def test_whoever_would_start_another_agent_has_another_key(make: Callable[[], AgentSpec]) -> None:
+    assert make().digest != SPEC.digest
+
+
+def test_rules_and_modes_of_a_kernel_are_not_in_the_key() -> None:
+    assert with_settings(permission_mode="plan", allow=("Read",), cancel_grace=1.0).digest == SPEC.digest
+
+
+def test_a_variable_that_is_no_text_has_a_key_too() -> None:
+    assert replace(SPEC, environ={"PATH": "/\udcff"}).digest
+
+
+def test_variables_of_one_kernel_are_not_the_agents() -> None:
+    environ = {"PATH": "/bin", "JPY_SESSION_NAME": "a", "KERNEL_ID": "b", "COPILOT_KERNEL_AGENT": "demo"}
+    assert shared_environment(environ) == {"PATH": "/bin", "COPILOT_KERNEL_AGENT": "demo"}

@@ -1,0 +1,262 @@
+"""The folder and the socket of a broker: nobody else gets in, and one who does not read holds up nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from anyio.abc import ByteReceiveStream
+from copilot_kernel.acp.jsonrpc import MAX_LINE_BYTES, Lines
+from copilot_kernel.acp.locate import locate
+from copilot_kernel.agentd import client, wire
+from copilot_kernel.agentd.client import BrokerTransport, shared_agent
+from copilot_kernel.agentd.key import AgentSpec
+from copilot_kernel.agentd.server import MAX_UNREAD_BYTES
+from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder, socket_path
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import AgentStartFailed
+
+from .brokers import LIMIT, agents, brokers, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+OTHER = 65534
+DIAL = """
+import os, socket, sys
+os.setuid(int(sys.argv[2]))
+with socket.socket(socket.AF_UNIX) as peer:
+    peer.settimeout(20)
+    try:
+        peer.connect(sys.argv[1])
+        peer.sendall(sys.argv[3].encode())
+        print(len(peer.recv(100)))
+    except ConnectionError:
+        print(0)
+"""
+
+
+@pytest.fixture
+def spec(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentSpec:
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+    return AgentSpec(Settings(cwd=str(tmp_path)), locate("demo", os.environ), (), frozenset(), dict(os.environ))
+
+
+async def no_sandbox(folder: Path) -> tuple[None, str]:
+    return None, ""
+
+
+class Wire:
+    """One kernel, line by line."""
+
+    def __init__(self, transport: BrokerTransport) -> None:
+        self.transport, self._lines, self._read = transport, Lines(MAX_LINE_BYTES), list[Any]()
+
+    async def request(self, id: int, method: str, **params: Any) -> Any:
+        """What is answered; it waits for that only."""
+        await self.send(id, method, **params)
+        while True:
+            message = await self.receive()
+            if message.get("id") == id:
+                return message.get("result")
+
+    async def send(self, id: int, method: str, **params: Any) -> None:
+        line = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        await self.transport.send(line.encode() + b"\n")
+
+    async def receive(self) -> Any:
+        while not self._read:
+            data = await self.transport.receive()
+            assert data, "the connection has ended"
+            self._read += [json.loads(line) for line, _ in self._lines.feed(data) if line]
+        return self._read.pop(0)
+
+    async def opened(self) -> str:
+        await self.request(1, "initialize", protocolVersion=1)
+        session: str = (await self.request(2, "session/new", cwd="/", mcpServers=[]))["sessionId"]
+        return session
+
+
+@asynccontextmanager
+async def joined(spec: AgentSpec, runtime: Path) -> AsyncIterator[Wire]:
+    async with shared_agent(spec, no_sandbox, runtime=runtime, idle=60) as transport:
+        yield Wire(transport)
+
+
+async def rest(stream: ByteReceiveStream) -> bytes:
+    """All that comes until the end."""
+    read = b""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            read += await stream.receive()
+    return read
+
+
+def prompt(text: str) -> list[Any]:
+    return [{"type": "text", "text": text}]
+
+
+# -- the folder -----------------------------------------------------------------------------------------------------
+
+
+def test_folder_and_socket_are_of_the_user_alone(runtime: Path) -> None:
+    path = socket_path(runtime, "digest")
+    with listen(path):
+        assert [oct(each.stat().st_mode & 0o777) for each in (path.parent, path)] == ["0o700", "0o600"]
+        with listen(path):  # in place of one that is left over
+            assert path.is_socket()
+
+
+def _others_may_enter(folder: Path) -> None:
+    folder.mkdir(mode=0o750)
+    folder.chmod(0o750)
+
+
+def _is_a_link(folder: Path) -> None:
+    (folder.parent / "real").mkdir(mode=0o700)
+    folder.symlink_to(folder.parent / "real")
+
+
+@pytest.mark.parametrize("made", [_others_may_enter, _is_a_link, Path.touch])
+async def test_a_folder_that_is_not_of_the_user_alone_is_refused(spec: AgentSpec, runtime: Path, made: Any) -> None:
+    made(runtime / FOLDER)
+    with pytest.raises(AgentStartFailed):
+        async with joined(spec, runtime):
+            pass
+    assert brokers(runtime) == []
+
+
+def test_a_folder_of_another_user_is_refused(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private_folder(runtime / FOLDER)
+    monkeypatch.setattr(os, "getuid", lambda: OTHER)
+    with pytest.raises(AgentStartFailed, match="not a folder of yours alone"):
+        private_folder(runtime / FOLDER)
+
+
+def test_a_path_that_is_too_long_for_a_socket_is_an_error_with_advice(runtime: Path) -> None:
+    with pytest.raises(AgentStartFailed, match="too long for a socket") as caught:
+        socket_path(runtime / ("x" * 80), "digest")
+    assert "JUPYTER_RUNTIME_DIR" in caught.value.hint
+
+
+# -- who is there ---------------------------------------------------------------------------------------------------
+
+
+def test_the_operating_system_says_whose_the_other_side_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        assert is_own(left)
+        monkeypatch.setattr(os, "getuid", lambda: OTHER)
+        assert not is_own(left)
+    assert not is_own(left)
+
+
+def test_where_it_cannot_say_everybody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = socket.socketpair()
+    monkeypatch.setattr(sys, "platform", "other")
+    with left, right:
+        assert not is_own(left)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+async def test_another_user_who_reaches_the_socket_gets_no_answer(spec: AgentSpec, runtime: Path) -> None:
+    async with joined(spec, runtime):
+        (path,) = runtime.rglob("*.sock")
+        for each, mode in ((runtime, 0o755), (path.parent, 0o755), (path, 0o666)):
+            each.chmod(mode)
+        hello = wire.notification(wire.HELLO, {}).decode()
+        found = [
+            (await anyio.run_process([sys.executable, "-c", DIAL, str(path), str(uid), hello])).stdout.strip() != b"0"
+            for uid in (OTHER, 0)
+        ]
+    assert found == [False, True]
+
+
+@pytest.mark.parametrize("line", [b"GET / HTTP/1.1\n", wire.notification("initialize", {})])
+async def test_who_does_not_introduce_himself_gets_no_agent(spec: AgentSpec, runtime: Path, line: bytes) -> None:
+    async with joined(spec, runtime) as kernel:
+        (path,) = runtime.rglob("*.sock")
+        async with await anyio.connect_unix(path) as stream:
+            await stream.send(line)
+            with anyio.fail_after(LIMIT):
+                assert json.loads(await rest(stream))["method"] == wire.EXITED
+        assert kernel.transport.kernels == 1
+
+
+# -- start and end --------------------------------------------------------------------------------------------------
+
+
+async def test_a_broker_that_cannot_start_says_why(spec: AgentSpec, runtime: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("no program")
+    program.chmod(0o700)
+    broken = AgentSpec(spec.settings, locate(str(program), os.environ), (), frozenset(), spec.environ)
+    with pytest.raises(AgentStartFailed, match="could not be started"):
+        async with joined(broken, runtime):
+            pass
+    await until(lambda: not brokers(runtime))
+
+
+async def test_a_socket_that_nobody_listens_to_is_replaced(spec: AgentSpec, runtime: Path) -> None:
+    listen(socket_path(runtime, spec.digest)).close()
+    async with joined(spec, runtime) as kernel:
+        assert await kernel.opened()
+
+
+async def test_a_message_that_comes_as_its_receiver_is_cancelled_is_no_error(spec: AgentSpec, runtime: Path) -> None:
+    """An error in the event loop would fail the test."""
+    welcome, writers = wire.notification(wire.WELCOME, {}), list[asyncio.StreamWriter]()
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        writer.write(welcome)
+
+    async with (
+        await asyncio.start_unix_server(greet, sock=listen(socket_path(runtime, spec.digest))),
+        joined(spec, runtime) as kernel,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(kernel.receive)
+        await anyio.wait_all_tasks_blocked()
+        writers[0].write(welcome)
+        await asyncio.sleep(0)  # what comes next is done before the message that the loop finds meanwhile
+        tasks.cancel_scope.cancel()
+    writers[0].close()
+
+
+async def test_a_broker_that_is_stuck_is_replaced(
+    spec: AgentSpec, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with joined(spec, runtime):
+        (stuck,) = brokers(runtime)
+        stuck.suspend()
+        monkeypatch.setattr(client, "WELCOME_SECONDS", 0.1)
+        async with joined(spec, runtime) as other:
+            assert await other.opened()
+            stuck.resume()
+    (path,) = runtime.rglob("*.sock")  # that of the other one
+    stuck.terminate()
+    await until(lambda: len(brokers(runtime)) == 1)
+    assert path.is_socket()
+
+
+async def test_one_who_does_not_read_is_disconnected_and_holds_up_nobody(spec: AgentSpec, runtime: Path) -> None:
+    async with joined(spec, runtime) as slow, joined(spec, runtime) as other:
+        sessions = [await kernel.opened() for kernel in (slow, other)]
+        await slow.send(3, "session/prompt", sessionId=sessions[0], prompt=prompt("demo: long 80000000 800 0"))
+        with anyio.fail_after(LIMIT * 2):
+            answer = await other.request(3, "session/prompt", sessionId=sessions[1], prompt=prompt("demo: say hello"))
+            assert answer["stopReason"] == "end_turn"
+            while (message := await other.receive()).get("method") != wire.CLIENTS:
+                pass
+            assert message["params"] == {"count": 1}
+        (broker,) = brokers(runtime)
+        assert broker.memory_info().rss < 4 * MAX_UNREAD_BYTES
+        assert len(agents(runtime)) == 1
