@@ -1,0 +1,257 @@
+"""When the agent starts before the first prompt, which prompts it serves, and when it ends again."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from copilot_kernel.config import Settings
+from copilot_kernel.errors import AgentStartFailed
+from copilot_kernel.frontend.kernel_session import KernelSession
+from copilot_kernel.frontend.warm_start import IDLE_SECONDS, UNUSED_SECONDS, WarmStart
+
+from .recording import RecordingCell
+
+pytestmark = pytest.mark.anyio
+
+
+class StandIn:
+    """A chat that notes what becomes of it; `failure` is what its start raises."""
+
+    made: list[StandIn]
+    failure: Exception | None
+    pause: asyncio.Event | None
+
+    def __init__(self, settings: Settings, notebook: str, **_: Any) -> None:
+        self.settings, self.notebook = settings, notebook
+        self.events = list[str]()
+        self.made.append(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.events.append("closed")
+
+    async def prepare(self) -> None:
+        self.events.append("started")
+        if self.pause is not None:
+            await self.pause.wait()
+        if self.failure is not None:
+            raise self.failure
+
+
+class Clock:
+    """Time that passes when the test says so, and then lets everything run that can."""
+
+    def __init__(self) -> None:
+        self.now, self.alarms = 0.0, list[tuple[float, asyncio.Event]]()
+
+    async def sleep(self, seconds: float) -> None:
+        self.alarms.append((self.now + seconds, alarm := asyncio.Event()))
+        await alarm.wait()
+
+    async def advance(self, seconds: float) -> None:
+        await settled()
+        self.now += seconds
+        for at, alarm in self.alarms:
+            if at <= self.now:
+                alarm.set()
+        await settled()
+
+
+async def settled() -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+class Kernel:
+    """A kernel's session and its warm start."""
+
+    def __init__(self) -> None:
+        self.clock, self.session = Clock(), KernelSession()
+        self.warm_start = WarmStart(self.session, self.clock.sleep)
+
+    async def use(self, *, live: bool = True) -> StandIn:
+        """The chat that a prompt of a cell gets."""
+        self.session._watched = RecordingCell(live=live).live
+
+        async def work(chat: Any) -> StandIn:
+            return chat  # type: ignore[no-any-return]
+
+        return await asyncio.wait_for(self.session.chat_runner.do(work), 5)
+
+
+@pytest.fixture
+async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Kernel]:
+    StandIn.made, StandIn.failure, StandIn.pause = [], None, None
+    monkeypatch.setattr("copilot_kernel.chat.Chat", StandIn)
+    for name in ("JUPYTER_CONFIG_DIR", "COPILOT_KERNEL_STATE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
+    kernel = Kernel()
+    yield kernel
+    kernel.warm_start.cancel()
+    await kernel.session.chat_runner.close(1)
+
+
+async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_gets_it(kernel: Kernel) -> None:
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS / 2)
+    assert StandIn.made == []
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS / 2)
+    assert [chat.events for chat in StandIn.made] == [["started"]]
+    assert (kernel.session.chat_runner.chat, kernel.session.notices) == (None, [])
+    assert [await kernel.use(), await kernel.use()] == StandIn.made * 2
+
+
+async def test_copilot_starts_by_whatever_path_it_is_named(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "copilot").touch(0o755)
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", str(tmp_path / "copilot"))
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert [chat.events for chat in StandIn.made] == [["started"]]
+
+
+async def test_it_does_not_start_if_a_cell_comes_first(kernel: Kernel) -> None:
+    kernel.warm_start.schedule()
+    await settled()
+    kernel.warm_start.skip()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert StandIn.made == []
+    assert (await kernel.use()).events == []
+
+
+async def test_it_does_not_start_if_a_chat_is_open(kernel: Kernel) -> None:
+    used = await kernel.use()
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert (StandIn.made, used.events) == ([used], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WARM_START", "off"),
+        ("SANDBOX", "on"),
+        ("AGENT", "no-such-folder/copilot"),
+        ("AGENT", "an 'open quote"),
+        ("AGENT", sys.executable),
+        ("AGENT", "tcp://127.0.0.1:1"),
+    ],
+)
+async def test_it_starts_only_an_installed_agent_that_leaves_the_folder_alone(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"COPILOT_KERNEL_{name}", value)
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert (StandIn.made, kernel.session.notices) == ([], [])
+
+
+async def test_a_start_that_fails_is_left_to_the_first_prompt(kernel: Kernel) -> None:
+    StandIn.failure = AgentStartFailed("it ended")
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert kernel.session.notices == []
+    assert await kernel.use() is StandIn.made[0]
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_prompt_that_comes_during_the_start_gets_the_same_chat(kernel: Kernel, live: bool) -> None:
+    StandIn.pause = asyncio.Event()
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert [await kernel.use(live=live)] == StandIn.made
+
+
+async def test_settings_that_have_changed_since_get_another_chat(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    monkeypatch.setenv("COPILOT_KERNEL_DENY", '["Bash(curl *)"]')
+    used = await kernel.use()
+    assert (StandIn.made[0].events, used.settings.deny) == (["started", "closed"], ("Bash(curl *)",))
+
+
+async def test_a_command_that_has_changed_the_settings_gets_another_chat(kernel: Kernel) -> None:
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    context = kernel.session.command_context
+    context.settings = replace(context.settings, agent="other")
+    assert (await kernel.use()).settings.agent == "other"
+    assert StandIn.made[0].events == ["started", "closed"]
+
+
+async def test_a_batch_run_does_not_get_the_chat_of_a_notebook(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "book.ipynb").touch()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "book.ipynb"))
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert (await kernel.use(live=False)).notebook == ""
+    assert [(chat.notebook, chat.events) for chat in StandIn.made[:1]] == [
+        (str(tmp_path / "book.ipynb"), ["started", "closed"])
+    ]
+
+
+async def test_it_ends_after_a_time_without_a_prompt_and_the_next_one_starts_it_again(kernel: Kernel) -> None:
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.clock.advance(UNUSED_SECONDS)
+    assert StandIn.made[0].events == ["started", "closed"]
+    assert (await kernel.use(), len(StandIn.made)) == (StandIn.made[1], 2)
+
+
+async def test_it_does_not_end_after_a_prompt(kernel: Kernel) -> None:
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(IDLE_SECONDS)
+    used = await kernel.use()
+    await kernel.clock.advance(UNUSED_SECONDS)
+    assert (used.events, await kernel.use()) == (["started"], used)
+
+
+@pytest.mark.parametrize("seconds", [IDLE_SECONDS / 2, IDLE_SECONDS], ids=["before the start", "during the start"])
+async def test_the_end_of_the_kernel_ends_it(kernel: Kernel, seconds: float) -> None:
+    StandIn.pause = asyncio.Event()
+    kernel.warm_start.schedule()
+    await kernel.clock.advance(seconds)
+    kernel.warm_start.cancel()
+    await kernel.session.chat_runner.close(1)
+    await kernel.clock.advance(IDLE_SECONDS)
+    assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == IDLE_SECONDS)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from tests.frontend.session import session
+from copilot_kernel.acp.agent_connection import Session
+from copilot_kernel.frontend import warm_start
+warm_start.import_needed()
+before, prompt = set(sys.modules), Session.prompt
+def note(self, blocks):
+    print(*(name for name in set(sys.modules) - before if name.startswith("copilot_")))
+    return prompt(self, blocks)
+Session.prompt = note
+with session(Path(sys.argv[1])) as kernel:
+    kernel.run("demo: say Hello")
+"""
+
+
+def test_the_first_prompt_imports_nothing_more_before_it_is_sent(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == []

@@ -1,0 +1,108 @@
+"""Kernels whose agent starts before the first prompt: what front ends see of it, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import DEVNULL
+
+import psutil
+import pytest
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+
+from ..agent.command import COMMAND
+from .conftest import StartKernel
+from .front_end import ARGV, LIMIT, QUIET, START_LIMIT, gone, is_status, no_settings, parent, until
+from .test_nbclient import executed, notebook, shown
+
+KERNELS, AT_ONCE = 20, 4
+ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
+
+
+def agents_of(kernel: psutil.Process) -> list[psutil.Process]:
+    """Without what undo runs."""
+    alive = (child for child in kernel.children(recursive=True) if not gone(child))
+    return [child for child in alive if COMMAND[-1] in child.cmdline()]
+
+
+def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(**ON)
+    (agent,) = until(lambda: agents_of(front_end.process), "the agent is started", START_LIMIT)
+    cell = front_end.execute("demo: say Hello")
+    assert front_end.finish(cell).status == "ok"
+    assert agents_of(front_end.process) == [agent]
+    other = [message for message in front_end.published if parent(message) != cell]
+    assert [m["msg_type"] for m in other if not (is_status(m, "busy") or is_status(m, "idle"))] == []
+    assert front_end.complaints() == []
+
+
+def test_a_batch_run_starts_one_agent(kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, program = tmp_path / "starts", tmp_path / "agent"
+    program.write_text(f'#!/bin/sh\necho started >> "{starts}"\nexec {" ".join(COMMAND)}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("COPILOT_KERNEL_DEMO_COMMAND", str(program))
+    cells = executed(notebook(kernelspec, "demo: say One", "demo: say Two"), tmp_path).cells
+    assert ["One" in shown(cells[0]), "Two" in shown(cells[1])] == [True, True]
+    assert starts.read_text().split() == ["started"]
+
+
+# -- many notebooks -----------------------------------------------------------------------------------------------
+
+
+def files_below(folder: Path) -> set[str]:
+    return {os.path.relpath(os.path.join(top, name), folder) for top, _, names in os.walk(folder) for name in names}
+
+
+async def eventually(condition: Callable[[], object], seconds: float = START_LIMIT) -> None:
+    """Poll something that no event tells about."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def open_and_close(folder: Path, environ: dict[str, str], *, warmed: bool, killed: bool) -> None:
+    """A kernel from its start to its end, which must be that of all its processes."""
+    (folder / "work").mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:  # short, as the path of a socket must be
+        manager = AsyncKernelManager(
+            connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets) / "socket")
+        )
+        manager._kernel_spec = KernelSpec(argv=list(ARGV), display_name="Copilot", language="copilot")
+        settings = {**os.environ, **no_settings(folder), **ON, **environ}
+        await manager.start_kernel(cwd=str(folder / "work"), env=settings, stderr=DEVNULL)
+        kernel = psutil.Process(manager.provisioner.pid)
+        processes = [kernel]
+        client = manager.client()
+        client.start_channels()
+        try:
+            await client.wait_for_ready(timeout=START_LIMIT)
+            if warmed:
+                await eventually(lambda: agents_of(kernel))
+            processes += kernel.children(recursive=True)
+        finally:
+            client.stop_channels()
+            await manager.shutdown_kernel(now=killed)
+        await eventually(lambda: all(map(gone, processes)), LIMIT)
+
+
+@pytest.mark.anyio
+@pytest.mark.timeout(300)
+async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Closed at once, closed while the agent starts, or killed then."""
+    shared = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
+    shared["TMPDIR"].mkdir()
+    environ = {name: str(path) for name, path in shared.items()}
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> None:
+        async with free:
+            way = number % 3
+            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2)
+
+    await asyncio.gather(*map(one, range(KERNELS)))
+    assert {name: files_below(path) for name, path in shared.items()} == {name: set() for name in shared}
+    assert [files_below(tmp_path / str(number) / "work") for number in range(KERNELS)] == [set()] * KERNELS
