@@ -13,17 +13,39 @@ from contextlib import contextmanager
 
 from tests.agent.command import COMMAND
 
-from . import latency, notebook, permissions, serving, startup, streaming
+from . import (
+    chaos,
+    core,
+    latency,
+    notebook,
+    permissions,
+    rendering,
+    sandbox,
+    serving,
+    sharing,
+    soak,
+    startup,
+    streaming,
+    undo,
+)
 from .report import Report
 
 BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "startup": startup.run,
     "streaming": streaming.run,
     "latency": latency.run,
+    "rendering": rendering.run,
     "permissions": permissions.run,
+    "core": core.run,
     "notebook": notebook.run,
     "server": serving.run,
+    "undo": undo.run,
+    "sandbox": sandbox.run,
+    "sharing": sharing.run,
 }
+SEEDED: dict[str, Callable[[float, int], Report]] = {"chaos": chaos.run, "soak": soak.run}
+"""What a seed repeats."""
+NAMES = (*BENCHMARKS, *SEEDED)
 
 
 @contextmanager
@@ -38,15 +60,25 @@ def remembering_nothing() -> Iterator[None]:
 def main() -> int:
     """Exit code 1 when a figure misses its bound."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="+", choices=sorted(BENCHMARKS), metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("names", nargs="+", choices=sorted(NAMES), metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--json", action="store_true", help="one JSON object for each benchmark and line")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the usual number of rounds (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help=f"of {', '.join(SEEDED)} (default 1)")
+    parser.add_argument("--only", default="", choices=chaos.SCENARIOS, help="one scenario of chaos")
     options = parser.parse_args()
     with remembering_nothing():
-        reports = [BENCHMARKS[name](options.scale) for name in options.names]
+        reports = [_run(name, options) for name in options.names]
     for report in reports:
         print(json.dumps(report.as_json()) if options.json else report.as_text(), flush=True)
     return 0 if all(report.holds for report in reports) else 1
+
+
+def _run(name: str, options: argparse.Namespace) -> Report:
+    if name == "chaos":
+        return chaos.run(options.scale, options.seed, options.only)
+    if name in SEEDED:
+        return SEEDED[name](options.scale, options.seed)
+    return BENCHMARKS[name](options.scale)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from jupyter_client.session import Session
 OURS = ("-m", "copilot_kernel")
 PLAIN = (str(Path(__file__).with_name("plain_kernel.py")),)
 TAP = str(Path(__file__).with_name("tap.py"))
-LIMIT = 60.0
+LIMIT = 300.0
 
 
 class Client:
@@ -32,6 +32,8 @@ class Client:
         self.shell, self.iopub = self._dial(zmq.DEALER, info["shell_port"]), self._dial(zmq.SUB, info["iopub_port"])
         self.control = self._dial(zmq.DEALER, info["control_port"])
         self.iopub.subscribe(b"")
+        self.pid = 0
+        """Of the kernel's process."""
 
     def _dial(self, kind: int, port: int) -> zmq.Socket[bytes]:
         socket = self.zmq.socket(kind)
@@ -78,24 +80,30 @@ class Client:
 
 
 @contextmanager
-def kernel(command: tuple[str, ...] = OURS, agent: str = "demo") -> Iterator[tuple[Client, float]]:
-    """A running kernel and the seconds from spawn to `kernel_info_reply`. It is stopped at the end."""
+def kernel(
+    command: tuple[str, ...] = OURS, agent: str = "demo", cwd: Path | None = None, **settings: str
+) -> Iterator[tuple[Client, float]]:
+    """A running kernel and the seconds from spawn to `kernel_info_reply`. It is stopped at the end.
+
+    It runs in the folder `cwd`, by default an empty one. `settings` are variables of its environment.
+    """
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         path, info = write_connection_file(str(Path(folder) / "kernel.json"))
         client = Client(dict(info))
         client.send("kernel_info_request", {})
-        environment = {**os.environ, "COPILOT_KERNEL_AGENT": agent}
+        environment = {**os.environ, "COPILOT_KERNEL_AGENT": agent, **settings}
         started = time.monotonic()
         process = subprocess.Popen(
             [sys.executable, *command, "-f", path],
             env=environment,
-            cwd=folder,
+            cwd=cwd or folder,
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
             _, _, at = client.receive(client.shell)
+            client.pid = process.pid
             yield client, at - started
         finally:
             stop(process, client)

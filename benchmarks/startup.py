@@ -1,9 +1,10 @@
-"""How long until a kernel answers, beside the least kernel that there is."""
+"""How long until a kernel answers, beside the least kernel that there is, and until the first prompt is sent."""
 
 from __future__ import annotations
 
 from statistics import median
 
+from . import first_prompt
 from .kernels import OURS, PLAIN, kernel
 from .report import Report
 
@@ -20,4 +21,5 @@ def run(scale: float = 1.0) -> Report:
     report.add("minimal kernelbase kernel, median", median(plain) * 1000, "ms")
     report.add("Copilot kernel, median", median(ours) * 1000, "ms")
     report.add("ratio of the medians", median(ours) / median(plain), "×", bound=1.1)
+    first_prompt.add_to(report, scale)
     return report

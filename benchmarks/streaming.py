@@ -38,7 +38,7 @@ def run(scale: float = 1.0) -> Report:
     report.add("characters lost or changed", differences(squeeze(plain.text), squeeze(ours.text)), "", bound=0)
     for name, stream, bounds in (
         ("minimal kernel, stream per chunk", plain, (None, None, None)),
-        ("ours", ours, (8, 0.5, 49)),
+        ("ours", ours, (6, 0.5, 49)),
     ):
         report.add(f"{name}: bytes on iopub per byte of text", stream.bytes / size, "×", bounds[0])
         report.add(f"{name}: messages on iopub", stream.messages, "")
