@@ -36,4 +36,7 @@ def replayed(name: str) -> Conversation:
 def decided(before: Conversation, asked: tuple[int, dict[str, str]], outcome: dict[str, str]) -> Conversation:
     entry, kinds = asked
     kind = kinds.get(outcome.get("optionId", ""))
-    return decide(before, entry, kind and kind.startswith("allow"), kind or "cancelled")  # type: ignore[arg-type]
+    if kind is None:
+        return decide(before, entry, None, "not run (you stopped)")
+    allowed = kind.startswith("allow")
+    return decide(before, entry, allowed, f"{'allowed' if allowed else 'denied'} by you")

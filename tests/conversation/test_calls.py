@@ -1,7 +1,6 @@
 """Tool calls: upserts by id, questions, answers, and what agents forget to say or say too late."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from copilot_kernel.acp.messages import Location, TextBlock, ToolCallUpdate
 from copilot_kernel.conversation.calls import went_on
 from copilot_kernel.conversation.model import Notice, Standing, ToolCall, Unasked
 from copilot_kernel.conversation.reduce import ask, changed, decide, end_turn, mark, reduce
+from msgspec.structs import replace
 
 from .playing import ASK, BEGIN, call, calls, notices, play, status, turn
 
@@ -142,14 +142,14 @@ def test_a_cancelled_call_stays_cancelled_but_what_it_did_is_told() -> None:
 def test_a_question_waits_and_its_answer_lets_the_call_go_on() -> None:
     asked, entry = ask(play(BEGIN), ASK)
     assert (entry, call(asked).status) == (1, "waiting")
-    allowed = decide(asked, entry, True, "Allowed: Allow once (you)")
-    assert (call(allowed).status, call(allowed).decision) == ("pending", "Allowed: Allow once (you)")
+    allowed = decide(asked, entry, True, "allowed by you")
+    assert (call(allowed).status, call(allowed).decision) == ("pending", "allowed by you")
     assert call(play(status("completed"), start=allowed)).status == "completed"
 
 
 def test_a_rejected_call_stays_rejected() -> None:
     asked, entry = ask(play(BEGIN), ASK)
-    rejected = decide(asked, entry, False, "Rejected: Deny (you)")
+    rejected = decide(asked, entry, False, "denied by you")
     assert call(rejected).status == "rejected"
     after = play(status("failed", raw_output={"code": "rejected"}), start=rejected)
     assert (call(after).status, call(after).raw_output) == ("rejected", {"code": "rejected"})
@@ -192,12 +192,10 @@ def test_two_questions_about_one_call_are_both_waited_for_and_both_told() -> Non
     once, entry = ask(play(BEGIN), ASK)
     twice, same = ask(once, ASK)
     assert same == entry
-    first = decide(twice, entry, True, "Allowed: Allow once (you)")
+    first = decide(twice, entry, True, "allowed by you")
     assert call(first).status == "waiting"
-    second = decide(first, entry, False, "Rejected: Deny (you)")
-    assert (call(second).status, call(second).decision) == (
-        ("rejected", "Allowed: Allow once (you); Rejected: Deny (you)")
-    )
+    second = decide(first, entry, False, "denied by you")
+    assert (call(second).status, call(second).decision) == (("rejected", "allowed by you; denied by you"))
 
 
 def test_a_question_about_a_call_that_is_over_is_about_another_one() -> None:
@@ -286,9 +284,9 @@ def test_what_was_asked_about_may_do_as_it_was_told(allowed: bool | None, told: 
 
 def test_a_mark_is_put_once_and_a_question_takes_it_off() -> None:
     before = play(BEGIN, status("in_progress"))
-    after = mark(before, 1, Unasked("ran without asking"))
-    assert (call(after).unasked, mark(after, 1, Unasked("ran without asking")) is after) == (
-        Unasked("ran without asking"),
+    after = mark(before, 1, Unasked("not asked"))
+    assert (call(after).unasked, mark(after, 1, Unasked("not asked")) is after) == (
+        Unasked("not asked"),
         True,
     )
     assert call(ask(after, ASK)[0]).unasked is None

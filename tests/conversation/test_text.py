@@ -1,6 +1,10 @@
 """A text that grows without being copied still reads as a value."""
 
-from copilot_kernel.conversation.text import GrowingText
+from collections.abc import Iterator
+
+import pytest
+from copilot_kernel.conversation import text as text_module
+from copilot_kernel.conversation.text import MAX_PARTS, GrowingText
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,10 +17,9 @@ def grown(*parts: str) -> GrowingText:
 
 
 def test_a_reader_gets_only_the_parts_that_it_has_not_read() -> None:
-    text = grown("a", "b", "c")
-    assert (list(text.parts()), list(text.parts(2)), list(text.parts(3)), text.count, text.last) == (
-        (["a", "b", "c"], ["c"], [], 3, "c")
-    )
+    text = grown("a", "bc", "d")
+    assert [list(text.parts(start)) for start in range(5)] == [["a", "bc", "d"], ["bc", "d"], ["c", "d"], ["d"], []]
+    assert text.last == "d"
 
 
 def test_texts_are_equal_by_what_they_say() -> None:
@@ -27,12 +30,26 @@ def test_texts_are_equal_by_what_they_say() -> None:
 def test_appending_shares_one_list_of_parts() -> None:
     """This is what keeps 100,000 chunks linear: none of them copies what came before."""
     text = GrowingText("a")
-    parts = text._parts
+    parts = text._shared
     for _ in range(1000):
         text = text.append("b")
-    assert text._parts is parts
+    assert text._shared is parts
 
 
+def test_many_parts_are_joined() -> None:
+    text = grown(*map(str, range(5_000)))
+    assert len(list(text.parts())) < MAX_PARTS + 5
+    assert str(text) == "".join(map(str, range(5_000)))
+
+
+@pytest.fixture(scope="module", params=[MAX_PARTS, 2])
+def most(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "MAX_PARTS", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("most")
 @given(st.lists(st.text(max_size=3), max_size=20), st.integers(0, 20))
 def test_a_text_is_what_was_appended_wherever_it_was_branched(parts: list[str], at: int) -> None:
     trunk = [GrowingText()]
@@ -41,3 +58,5 @@ def test_a_text_is_what_was_appended_wherever_it_was_branched(parts: list[str], 
     branch = trunk[min(at, len(parts))].append("|")
     assert [str(text) for text in trunk] == ["".join(parts[:index]) for index in range(len(parts) + 1)]
     assert str(branch) == "".join(parts[:at]) + "|"
+    for text in trunk:
+        assert all("".join(text.parts(start)) == str(text)[start:] for start in range(len(text) + 1))

@@ -6,8 +6,9 @@ import re
 import time
 
 import pytest
-from copilot_kernel.rendering.blocks import Blocks, StreamedHtml, piece_size
+from copilot_kernel.rendering.blocks import PLAIN_FROM, Blocks, PieceHtml, StreamedHtml, piece_size
 from copilot_kernel.rendering.markdown import to_html
+from copilot_kernel.rendering.markup import DEFERRED, pre
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,8 +93,8 @@ def test_a_line_without_an_end_is_cut_at_a_space():
 
 
 def test_pieces_grow_so_that_a_long_text_has_few():
-    sizes = [piece_size(number) // 1024 for number in (0, 15, 16, 28, 29, 32, 33, 1000)]
-    assert sizes == [16, 16, 64, 64, 256, 256, 1024, 1024]
+    sizes = [piece_size(number) // 1024 for number in (0, 13, 14, 26, 27, 28, 1000)]
+    assert sizes == [16, 16, 64, 64, 256, 768, 768]
 
 
 def test_a_finished_piece_is_rendered_as_a_whole_and_the_rest_as_it_grows():
@@ -104,6 +105,54 @@ def test_a_finished_piece_is_rendered_as_a_whole_and_the_rest_as_it_grows():
     assert stream.html() == to_html(rest)
     assert stream.feed(" on*") == []
     assert stream.html() == to_html(rest + " on*")
+
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            "A **paragraph** of " + "words " * 60 + "\n\n",
+            "## Heading\n\n",
+            "- loose\n\n" * 40,
+            "1. one\n2. two\n\n" * 60,
+            "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 300 + "\n",
+            "```python\n" + "x = 1\n\n" * 300 + "```\n\n",
+            "> quoted\n\n",
+            "see [there]\n\n",
+            "[there]: https://example.org\n\n",
+            "    indented code\n\n",
+        ]
+    ),
+    max_size=6,
+).map("".join)
+
+
+@settings(max_examples=15, deadline=None)
+@given(BLOCKS, st.integers(1000, 5000))
+def test_a_finished_piece_looks_as_if_rendered_as_a_whole_whatever_was_drawn_before(text, size):
+    stream = StreamedHtml()
+    for start in range(0, len(text), size):
+        stream.feed(text[start : start + size])
+        stream.html()
+    source = stream.source()
+    assert PieceHtml(source, 0, stream.rendered).html() == PieceHtml(source).html() == to_html(source)
+
+
+def test_far_down_a_text_is_shown_as_it_is():
+    assert PieceHtml("*a* <b>", PLAIN_FROM).html() == pre("*a* &lt;b&gt;")
+
+
+@pytest.mark.parametrize("number", [14, PLAIN_FROM])
+def test_a_long_piece_is_in_blocks_that_a_browser_can_leave_out(number):
+    lines = [f"Line *{line}* of a long text.\n\n" for line in range(8_000)]
+    html = PieceHtml("".join(lines), number).html()
+    blocks = html.split(f'<div class="{DEFERRED}">')[1:]
+    assert len(blocks) > 10
+    assert max(map(len, blocks)) < 64 * 1024
+    whole = to_html("".join(lines)) if number < PLAIN_FROM else pre("".join(lines))
+    assert html.replace(f'<div class="{DEFERRED}">', "").replace("</div>", "") == whole
+    stream = StreamedHtml()
+    assert stream.feed("".join(lines[:100])) == []
+    assert DEFERRED not in stream.html()
 
 
 @settings(max_examples=100, deadline=None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, TerminalContent, TextBlock
 from copilot_kernel.conversation.model import Standing, ToolCall
+from copilot_kernel.rendering import changes
 from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, line_counts
 
 from ..conversation.recorded import replayed
@@ -93,6 +95,21 @@ def test_the_parts_of_a_file_are_the_changes_from_its_first_text_to_its_last() -
     [file] = of(edit("a\n", "b\n"), edit("1\n", "2\n"), edit("b\n", "c\n")).files
     shown = [[(line.mark, line.text) for line in part.lines if line.mark in "+-"] for part in file.parts]
     assert shown == [[("-", "1"), ("+", "2")], [("-", "a"), ("+", "c")]]
+
+
+def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [edit(f"{n}\nb\n", f"{n}\nc\nd\n", f"/project/{n}.py") for n in range(3)]
+    exact = of(*calls)
+    monkeypatch.setattr(changes, "_Budget", partial(changes._Budget, compared=20))
+    rough = of(*calls)
+    assert [file.words for file in rough.files] == [file.words for file in exact.files] == ["+2 −1"] * 3
+    assert [file.parts[0].is_rough for file in rough.files] == [False, False, True]
+
+
+def test_many_edits_of_a_file_count_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [edit(f"{n}\n", f"{n + 1}\n") for n in range(4)]
+    monkeypatch.setattr(changes, "_CHARS_A_SEARCH", changes.MAX_SEARCHED_CHARS // 2)
+    assert (net(*calls), len(of(*calls).files[0].parts)) == ([("a.py", "changed", 2, 2)], 2)
 
 
 def test_counts_of_all_files() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.rendering.diff import (
     Change,
     DiffLine,
+    amount,
     between,
     between_cells,
     change_html,
@@ -169,6 +171,18 @@ def test_what_is_too_long_to_compare_says_so():
     assert (change.is_rough, change.count("+"), change.count("-")) == (True, 6002, 6000)
     assert "not compared line by line" in diff_html(change, "x")
     assert "(not compared line by line)" in diff_text(change, "x")
+
+
+@pytest.mark.parametrize("old", [None, "".join(f"{n}\n" for n in range(6000))])
+def test_what_is_left_out_counts(old):
+    new = "".join(f"x{n}\n" for n in range(7000))
+    whole, part = between(old, new), between(old, new, most=100)
+    assert amount(part) == amount(whole)
+    assert len(part.lines) == 101  # with the heading
+    assert set(part.lines) < set(whole.lines)
+    for words in (diff_html(part, "x"), diff_text(part, "x")):
+        assert f"… {len(whole.lines) - 101} lines not shown …" in words
+    assert not part.same_edit(replace(part, left_out=(0, 0)))
 
 
 TINT_8 = "#88888811"

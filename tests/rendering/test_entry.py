@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from copilot_kernel.acp.messages import PlanEntry
+from copilot_kernel.acp.messages import PermissionOption, PlanEntry
 from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall
 from copilot_kernel.permissions.inputs import commands
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.entry import render, render_group
-from copilot_kernel.rendering.question import render_question
+from copilot_kernel.rendering.entry import render, render_group, render_status
+from copilot_kernel.rendering.plain import visible_line
+from copilot_kernel.rendering.question import headline, question_summary, question_text, render_question
+from copilot_kernel.rendering.typed_answer import line_prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -42,6 +44,29 @@ def test_nothing_in_a_question_is_more_than_text(text):
     calls = [entry for name, entry in entries(text).items() if "call" in name]
     wrong = [found for entry in calls if (found := is_fit(render_question(Question(1, entry, ()))))]
     assert wrong == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_a_group_or_the_line_of_a_running_turn_is_more_than_text(text):
+    lookups = [call(**{"title": text, "kind": kind, "status": "completed"}) for kind in ("read", "search", "fetch")]
+    nested = call(title=text, meta={"github.com/copilot": {"agentId": text}})
+    group = [lookups[0], said(text, "thought"), *lookups[1:], *entries(text).values(), nested]
+    statuses = [render_status(f"{mark}Running {visible_line(text)} · 2 s") for mark in ("", "? ")]
+    assert [
+        found
+        for each in (render_group(group, lambda each: render(each, "/project")), *statuses)
+        if (found := is_fit(each))
+    ] == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_question_in_a_terminal_has_no_control_characters(text):
+    options = [PermissionOption(text, text, kind) for kind in ("allow_once", "allow_always", "reject_once", text)]
+    for name, entry in entries(text).items():
+        if "call" in name:
+            question = Question(1, entry, tuple(options), why=text, rules=(text,), suggestion=text, folder=text)
+            asked = (question_summary(question), question_text(question), line_prompt(question), headline(question))
+            assert (CONTROLS | {"\u202e", "\u200b"}) & set("\n".join(asked)) == set(), name
 
 
 def test_in_a_markdown_export_an_output_with_empty_lines_stays_one_piece_of_html():
@@ -175,6 +200,20 @@ def test_the_lookup_that_runs_is_named_and_one_that_failed_stands_for_itself():
     running = text_of(render_group([lookup(1), lookup(2, status="in_progress")])["text/html"])
     failed = text_of(render_group([lookup(1), lookup(2, status="failed"), lookup(3)])["text/html"])
     assert (running.startswith("Read 2 files · ◐ Look 2"), "Read" in failed) == (True, False)
+
+
+def test_what_copilot_writes_into_its_plan_is_one_line_that_opens():
+    recorded = render_group(replayed("copilot-plan").entries[1:])["text/html"]
+    assert text_of(recorded).startswith("Updated its plan 2 times• Plan")
+
+    def plan(**given):
+        raw_input = {"query": "UPDATE todos SET status = 'done'", "description": "Step", **given}
+        return call(title="Step", status="completed", raw_input=raw_input)
+
+    mixed = render_group([lookup(1), plan(), plan(query="select * from todo_deps")])["text/html"]
+    assert text_of(mixed).startswith("Read 1 file, updated its plan 2 times")
+    others = (plan(query="DELETE FROM users"), plan(description="of a server"), plan(database="theirs"))
+    assert not any("plan" in text_of(render_group([plan(), other])["text/html"]) for other in others)
 
 
 def test_a_thought_at_the_edge_of_lookups_stays_outside():

@@ -37,7 +37,7 @@ ENTRIES = {
     "input": call(raw_input={"query": BAD}),
     "output": call(content=(TextBlock(BAD),)),
     "terminal": call(content=(TerminalContent("t1"),), meta={"terminal_output": {"terminal_id": "t1", "data": BAD}}),
-    "decision": call(decision=f"Allowed: {BAD} (you)"),
+    "decision": call(decision=f"denied by you: “{BAD}”"),
     "link": call(content=(ResourceLink(f"file:///{BAD}", BAD),)),
     "notice about a call": Notice(1, 1, "warning", f"Completed what was rejected: {BAD}", about="refused t"),
     "raw notice": Notice(1, 1, "info", "note", raw={"x": BAD}),

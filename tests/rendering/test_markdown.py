@@ -125,3 +125,7 @@ def test_importing_the_package_imports_no_renderer():
     code += "; print([m for m in ('markdown_it', 'nh3', 'pygments') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_headings_stay_out_of_the_table_of_contents_of_the_notebook():
+    assert to_html("# One\n\nTwo\n---") == '<h1 class="tocSkip">One</h1>\n<h2 class="tocSkip">Two</h2>\n'

@@ -28,19 +28,25 @@ def html(**fields):
     ({"title": "Look", "status": "completed"}, "✓ Look"),
     ({"title": "Look", "status": "cancelled"}, "■ Look · cancelled"),
     ({"title": "Look", "status": "paused"}, "• Look · paused"),
-    ({"title": "Look", "status": "completed", "decision": "Allowed: Yes (you)"}, "✓ Look · Allowed: Yes (you)"),
-    ({"title": "Look", "status": "rejected", "decision": "Rejected: No (you)"}, "⊘ Look · Rejected: No (you)"),
+    ({"title": "Look", "status": "completed", "decision": "allowed by you"}, "✓ Look · allowed by you"),
+    ({"title": "Look", "status": "rejected", "decision": "denied by you"}, "⊘ Look · denied by you"),
     ({"title": "two\nlines"}, "○ two lines · pending"),
 ])  # fmt: skip
 def test_the_first_line_says_what_and_how_it_went(fields, words):
     assert plain(**fields) == words
 
 
-def test_a_call_that_ran_without_asking_says_so_in_words_and_in_red():
-    bundle = render(call(title="Look", status="completed", unasked=Unasked("ran without asking")))
+def test_a_call_that_ran_without_asking_says_so_in_words_and_in_amber():
+    bundle = render(call(title="Look", status="completed", unasked=Unasked("not asked")))
     assert bundle["text/plain"] == "✓ Look · ⚠ not asked"
-    assert f'color:{AMBER}" title="ran without asking">⚠ not asked</span>' in bundle["text/html"]
+    assert f'color:{AMBER}">⚠ not asked</span>' in bundle["text/html"]
     assert f"border-left-color:{AMBER}" in bundle["text/html"]
+
+
+def test_the_rule_that_decided_is_code():
+    bundle = render(call(title="Look", status="completed", decision="allowed by rule `Bash(<ls>)`"))
+    assert bundle["text/plain"] == "✓ Look · allowed by rule `Bash(<ls>)`"
+    assert ("Bash(&lt;ls&gt;)</code>" in bundle["text/html"], "`" in bundle["text/html"]) == (True, False)
 
 
 def test_a_call_that_the_user_had_allowed_before_is_not_accused():

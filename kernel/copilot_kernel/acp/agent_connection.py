@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from typing import Any
 
 import anyio
@@ -18,6 +18,7 @@ import anyio
 from .. import __version__
 from ..errors import AgentRefused, AgentStartFailed, ResourceNotFound, UsageError
 from .agent_errors import START_HINT, AgentErrors, adding_sign_in
+from .chunk_line import read_chunk
 from .compose import compose_block, compose_initialize, compose_value
 from .connection import RpcConnection, WireLog
 from .handlers import ClientHandlers
@@ -264,13 +265,16 @@ async def connect_agent(
     start_timeout: float,
     log: WireLog | None = None,
     option_member: str = "configId",
+    transport: AgentTransport | None = None,
 ) -> AsyncIterator[AgentConnection]:
     """Start the agent or connect to it, and `initialize`, within `start_timeout` seconds; end it at the exit.
 
-    `cwd` is an absolute path. Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused.
+    `cwd` is an absolute path. A `transport` is a connection that is open already.
+    Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused.
     """
     deadline = anyio.current_time() + start_timeout
-    async with _transport(launch, cwd, start_timeout) as transport:
+    opened = _transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
+    async with opened as transport:
         errors = AgentErrors(launch.label, transport)
         async with RpcConnection(
             transport,
@@ -279,6 +283,7 @@ async def connect_agent(
             on_diagnostic=client_handlers.diagnose,
             exited=errors.exited,
             log=log,
+            read=read_chunk,
         ) as rpc:
             with errors.starting(), anyio.CancelScope(deadline=deadline) as limit:
                 offers = {*client_handlers.offers, "auth"} if launch.argv else client_handlers.offers
@@ -296,7 +301,8 @@ async def _transport(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[
     """The limit applies to entering only: a TCP connection may take its time."""
     address = launch.address
     opening: AbstractAsyncContextManager[AgentTransport]
-    opening = agent_process(launch.argv, cwd) if address is None else agent_at(*address)
+    command = (*launch.prefix, *launch.argv)
+    opening = agent_process(command, cwd, environ=launch.environ) if address is None else agent_at(*address)
     with anyio.CancelScope(deadline=anyio.current_time() + seconds) as limit:
         async with opening as transport:
             limit.deadline = float("inf")

@@ -21,6 +21,7 @@ from ..errors import (
     ProtocolUnsupported,
     ResourceNotFound,
     SessionExpired,
+    SessionInUse,
 )
 from . import jsonrpc
 from .failure_reason import ADVICE, MAX_EXAMINED_CHARS, failure_reason
@@ -106,8 +107,10 @@ def no_sign_in_hint(info: AgentInfo) -> str:
     return f"{info.title or info.name or 'The agent'} lists no way to sign in; see its documentation."
 
 
-def error_from_answer(method: str, error: RpcError) -> AgentRefused:
+def error_from_answer(method: str, error: RpcError) -> AgentRefused | SessionInUse:
     """The exception for an error answer to `method`; `adding_sign_in` completes an AuthRequired."""
+    if (error.code, error.message) == (jsonrpc.IN_USE, jsonrpc.IN_USE_MESSAGE):
+        return SessionInUse(error.message)
     text = _message(error)
     kind, hint = _meaning(error, text)
     if kind is AuthRequired:

@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 from ..errors import AgentExited
 from . import jsonrpc
 from .agent_errors import error_from_answer
-from .jsonrpc import Id, InvalidLine, RequestFailed, RpcCodec, RpcEvent, RpcNotification, RpcRequest, RpcResponse
+from .jsonrpc import Id, InvalidLine, Line, RequestFailed, RpcCodec, RpcEvent, RpcNotification, RpcRequest, RpcResponse
 from .transport import PIECE_BYTES, Pace, Transport, single_error
 
 OnNotification = Callable[[str, Any], None]
@@ -44,12 +44,12 @@ class WireLog:
         """All lines so far, kept or not."""
         self._max_lines, self._max_bytes, self._size = max_lines, max_bytes, 0
 
-    def add(self, direction: str, line: bytes) -> None:
-        line = line[: self._max_bytes]
+    def add(self, direction: str, line: Line) -> None:
+        line = bytes(line[: self._max_bytes])
         self.lines.append((direction, line))
         self.count += 1
         self._size += len(line)
-        while len(self.lines) > self._max_lines or self._size > self._max_bytes:
+        while self._size > self._max_bytes or len(self.lines) > self._max_lines:
             self._size -= len(self.lines.popleft()[1])
 
     def since(self, count: int) -> list[tuple[str, bytes]]:
@@ -85,7 +85,7 @@ class RpcConnection:
 
     `on_notification(method, params)` and `on_request(method, params)` are called in wire order. The coroutine that the
     latter returns runs as a task; either may raise `RequestFailed`. `exited` makes the error that our pending requests
-    raise when the other side is gone. `log` may outlive the connection.
+    raise when the other side is gone. `log` may outlive the connection. For `read`, see `RpcCodec`.
     """
 
     def __init__(
@@ -97,10 +97,11 @@ class RpcConnection:
         on_diagnostic: Callable[[str], None] | None = None,
         exited: Callable[[], AgentExited] | None = None,
         log: WireLog | None = None,
+        read: Callable[[Line], RpcEvent | None] = lambda line: None,
     ) -> None:
         self.closed = anyio.Event()
         self.log = log or WireLog()
-        self._transport, self._peer = transport, RpcCodec(self.log.add)
+        self._transport, self._peer = transport, RpcCodec(self.log.add, read=read)
         self._on_notification, self._on_request = on_notification, on_request
         self._on_diagnostic = on_diagnostic or _logger.info
         self._exited = exited or (lambda: AgentExited("The connection has ended"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .chunk_line import AddressedChunk
 from .compose import compose_answer
 from .jsonrpc import method_not_found
 from .messages import Json, PermissionOption, PermissionRequest, Update
@@ -64,6 +65,8 @@ class ClientHandlers:
 
 def _addressed(params: Any) -> tuple[str, Update]:
     """The session's id and the update, which a dialect does not wrap."""
+    if isinstance(params, AddressedChunk):
+        return params.sessionId, params.chunk()
     members = params if isinstance(params, dict) else {}
     session_id = members.get("sessionId")
     return session_id if isinstance(session_id, str) else "", parse_update(members.get("update", params))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+
+from msgspec import Struct, field
 
 from .lenient import load
 
@@ -23,12 +24,13 @@ AUTH_REQUIRED, NOT_FOUND, CANCELLED = -32000, -32002, -32800
 PARSE_ERROR, UNSUPPORTED = -32700, -32022
 TIMEOUT, EXPIRED = -32001, -32003
 """Used by a dialect; the specification has neither."""
+IN_USE, IN_USE_MESSAGE = -32004, "This conversation is already open in another notebook."
+"""Of our own broker (`agentd`)."""
 
 Id = int | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RpcRequest:
+class RpcRequest(Struct, frozen=True):
     """A request of the other side. `params` is any JSON; absent params are `{}`."""
 
     id: Id
@@ -36,16 +38,14 @@ class RpcRequest:
     params: Any = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RpcNotification:
+class RpcNotification(Struct, frozen=True):
     """A notification of the other side. `params` is any JSON; absent params are `{}`."""
 
     method: str
     params: Any = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RpcError:
+class RpcError(Struct, frozen=True):
     """An `error` member; `code` is None if the other side gave no number."""
 
     code: int | None
@@ -53,8 +53,7 @@ class RpcError:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class RpcResponse:
+class RpcResponse(Struct, frozen=True):
     """The answer to our request `id`; a string of digits is read as the number that we sent."""
 
     id: Id
@@ -62,8 +61,7 @@ class RpcResponse:
     error: RpcError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLine:
+class InvalidLine(Struct, frozen=True):
     """A line that is not a message: why, its beginning, and its length in bytes."""
 
     reason: str
@@ -72,7 +70,9 @@ class InvalidLine:
 
 
 RpcEvent = RpcRequest | RpcNotification | RpcResponse | InvalidLine
-Trace = Callable[[str, bytes], None]
+Line = bytes | bytearray
+"""One that came in several pieces is a bytearray: a huge one is not copied."""
+Trace = Callable[[str, Line], None]
 
 
 class RequestFailed(Exception):
@@ -89,17 +89,24 @@ def method_not_found(method: str) -> RequestFailed:
 
 
 class RpcCodec:
-    """One end of a connection. `trace(direction, line)` sees every line, received (`"<"`) and sent (`">"`)."""
+    """One end of a connection. `trace(direction, line)` sees every line, received (`"<"`) and sent (`">"`).
 
-    def __init__(self, trace: Trace | None = None, max_line: int = MAX_LINE_BYTES) -> None:
-        self._trace = trace or (lambda direction, line: None)
-        self._lines = _Lines(max_line)
+    `read` is tried first, and returns the event of a frequent line, or None.
+    """
+
+    def __init__(
+        self,
+        trace: Trace | None = None,
+        max_line: int = MAX_LINE_BYTES,
+        read: Callable[[Line], RpcEvent | None] = lambda line: None,
+    ) -> None:
+        self._trace, self._read = trace or (lambda direction, line: None), read
+        self._lines = Lines(max_line)
         self._ids = count()
 
     def receive(self, data: bytes) -> list[RpcEvent]:
         """The events that `data` completes; the rest is kept for the next call."""
-        events = (self._event(line, length) for line, length in self._lines.feed(data))
-        return [event for event in events if event is not None]
+        return [event for line in self._lines.feed(data) if (event := self._event(*line)) is not None]
 
     def request(self, method: str, params: Any) -> tuple[int, bytes]:
         """The id of a new request, and the bytes to send."""
@@ -117,13 +124,14 @@ class RpcCodec:
         data = {} if error.data is None else {"data": error.data}
         return self._message({"id": id, "error": {"code": error.code, "message": error.message, **data}})
 
-    def _event(self, line: bytes, length: int) -> RpcEvent | None:
-        if not line.strip() and length == len(line):
+    def _event(self, line: Line, length: int) -> RpcEvent | None:
+        if length > self._lines.limit:
+            self._trace("<", line)
+            return _invalid(f"a line longer than {self._lines.limit} bytes was skipped", line, length)
+        if not line or line.isspace():
             return None
         self._trace("<", line)
-        if length > self._lines.limit:
-            return _invalid(f"a line longer than {self._lines.limit} bytes was skipped", line, length)
-        return _parse(line)
+        return self._read(line) or _parse(line)
 
     def _message(self, members: dict[str, Any]) -> bytes:
         line = json.dumps({"jsonrpc": "2.0", **members}, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -134,40 +142,40 @@ class RpcCodec:
 # -- bytes to lines -----------------------------------------------------------------------------------------------
 
 
-class _Lines:
+class Lines:
     """Splits pieces of any size into lines with their lengths; one over `limit` bytes loses all but its beginning."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._pieces: list[bytes] = []
+        self._begun = bytearray()
         self._length = 0
 
-    def feed(self, data: bytes) -> Iterator[tuple[bytes, int]]:
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._add(data[start:end])
-            yield self._take()
-            start = end + 1
-        self._add(data[start:] if start else data)
+    def feed(self, data: bytes) -> Iterator[tuple[Line, int]]:
+        *ends, rest = data.split(b"\n")
+        for piece in ends:
+            if self._length or len(piece) > self.limit:
+                self._add(piece)
+                yield self._take()
+            else:
+                yield piece, len(piece)
+        self._add(rest)
 
     def _add(self, piece: bytes) -> None:
-        if not piece:
-            return
-        self._pieces.append(piece)
+        self._begun += piece
         self._length += len(piece)
         if self._length > self.limit:
-            self._pieces = [b"".join(piece[:EXCERPT_BYTES] for piece in self._pieces[:EXCERPT_BYTES])[:EXCERPT_BYTES]]
+            del self._begun[EXCERPT_BYTES:]
 
-    def _take(self) -> tuple[bytes, int]:
-        line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        length, self._pieces, self._length = self._length, [], 0
+    def _take(self) -> tuple[Line, int]:
+        line, length = self._begun, self._length
+        self._begun, self._length = bytearray(), 0
         return line, length
 
 
 # -- lines to events ----------------------------------------------------------------------------------------------
 
 
-def _parse(line: bytes) -> RpcEvent:
+def _parse(line: Line) -> RpcEvent:
     try:
         message = load(line)
     except (ValueError, RecursionError) as error:
@@ -213,6 +221,6 @@ def _words(raw: Any) -> str:
     return raw if isinstance(raw, str) else json.dumps(raw)
 
 
-def _invalid(reason: str, line: bytes, length: int | None = None) -> InvalidLine:
+def _invalid(reason: str, line: Line, length: int | None = None) -> InvalidLine:
     excerpt = line[:EXCERPT_BYTES].decode("utf-8", "replace").strip()
     return InvalidLine(reason, excerpt, len(line) if length is None else length)

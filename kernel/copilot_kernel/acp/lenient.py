@@ -11,23 +11,25 @@ import math
 import re
 from typing import Any
 
+from msgspec.json import Decoder
+
 from .messages import Json
 
 MAX_DEPTH = 200
 
-ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
-    "update": {"sessionUpdate": ("kind",)},
-    "tool call": {"kind": ("toolKind",), "rawInput": ("input",), "content": ("output",)},
-    "diff": {"oldText": ("oldContent",), "newText": ("newContent",)},
-    "plan": {"entries": ("steps",)},
-    "plan entry": {"content": ("description",)},
-    "mode": {"currentModeId": ("modeId",)},
-    "option": {"id": ("configId", "optionId")},
-    "prompt capabilities": {"image": ("images",)},
-    "agent capabilities": {"mcpCapabilities": ("mcp",)},
-    "mcp capabilities": {"http": ("httpTransport",), "sse": ("sseTransport",)},
+ALIASES: dict[str, dict[str, str]] = {
+    "update": {"kind": "sessionUpdate"},
+    "tool call": {"toolKind": "kind", "input": "rawInput", "output": "content"},
+    "diff": {"oldContent": "oldText", "newContent": "newText"},
+    "plan": {"steps": "entries"},
+    "plan entry": {"description": "content"},
+    "mode": {"modeId": "currentModeId"},
+    "option": {"configId": "id", "optionId": "id"},
+    "prompt capabilities": {"images": "image"},
+    "agent capabilities": {"mcp": "mcpCapabilities"},
+    "mcp capabilities": {"httpTransport": "http", "sseTransport": "sse"},
 }
-"""For each shape: a member of the specification, and the names that stand in for it."""
+"""For each shape: the names of dialects, and the member of the specification that they stand for."""
 
 
 def as_dict(raw: Any) -> Json:
@@ -69,23 +71,36 @@ def opt_int(raw: Any) -> int | None:
 
 def canonical(shape: str, raw: Any) -> Json:
     """`raw` with the specification's member names; see `ALIASES`."""
-    raw = as_dict(raw)
-    moved = {old: name for name, olds in ALIASES[shape].items() if name not in raw for old in olds if old in raw}
-    return {moved.get(name, name): value for name, value in raw.items()} if moved else raw
+    aliases, members = ALIASES[shape], as_dict(raw)
+    if members.keys().isdisjoint(aliases):
+        return members
+    return {name if aliases.get(name, name) in members else aliases[name]: value for name, value in members.items()}
 
 
 # -- text to JSON -------------------------------------------------------------------------------------------------
 
 
-def load(line: bytes) -> Any:
+def load(line: bytes | bytearray) -> Any:
     """JSON that other layers can store, show and forward. Raises ValueError or RecursionError.
 
     Its strings have no lone surrogates, its numbers are finite, and nothing is nested deeper than `MAX_DEPTH`.
     """
+    try:
+        value = _strict(line)
+    except (ValueError, RecursionError):
+        value = _tolerant(line)
+    if len(line) > 2 * MAX_DEPTH and line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError(f"nested deeper than {MAX_DEPTH}")
+    return value
+
+
+_strict = Decoder().decode
+"""Several times as fast. Whatever it accepts it reads like `_tolerant`, and it accepts no surrogate and no infinity."""
+
+
+def _tolerant(line: bytes | bytearray) -> Any:
     text = line.decode("utf-8-sig", "replace")
     value = json.loads(text, parse_float=_finite, parse_constant=lambda name: None)
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
-        raise ValueError(f"nested deeper than {MAX_DEPTH}")
     return _without_surrogates(value) if _SURROGATE.search(text) else value
 
 

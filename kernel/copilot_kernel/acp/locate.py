@@ -26,12 +26,17 @@ Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start (`argv`, its program an absolute path) or where to connect (`address`); `label` names it."""
+    """What to start (`argv`, its program an absolute path) or where to connect (`address`); `label` names it.
+
+    `prefix` is the command that runs `argv` in a sandbox; `environ` is the environment, by default this process's.
+    """
 
     argv: tuple[str, ...] = ()
     address: tuple[str, int] | None = None
     label: str = ""
     is_copilot: bool = False
+    prefix: tuple[str, ...] = ()
+    environ: Mapping[str, str] | None = None
 
 
 def locate(agent: str, environ: Mapping[str, str]) -> Launch:

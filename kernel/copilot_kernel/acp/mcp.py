@@ -68,8 +68,8 @@ def select_servers(servers: Sequence[McpServer], info: AgentInfo, launch: Launch
 
 
 @contextmanager
-def with_mcp_flag(launch: Launch, servers: Sequence[McpServer]) -> Iterator[Launch]:
-    """Add Copilot's own flag for the servers that it would drop; the file is deleted at the exit.
+def with_mcp_flag(launch: Launch, servers: Sequence[McpServer], folder: Path | None = None) -> Iterator[Launch]:
+    """Add Copilot's own flag for the servers that it would drop; the file, in `folder`, is deleted at the exit.
 
     Run the agent inside, since it may read the file again.
     """
@@ -77,7 +77,7 @@ def with_mcp_flag(launch: Launch, servers: Sequence[McpServer]) -> Iterator[Laun
     if not (ours and _takes_flag(launch)):
         yield launch
         return
-    descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-mcp-", suffix=".json")
+    descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-mcp-", suffix=".json", dir=folder)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump({"mcpServers": {server.name: _for_copilot(server) for server in ours}}, file)

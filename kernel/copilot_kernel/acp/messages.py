@@ -5,8 +5,9 @@ Spec: agentclientprotocol.com, schema v1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Json = dict[str, Any]
 Speaker = Literal["user", "agent", "thought"]
@@ -17,15 +18,13 @@ STATUSES = frozenset({"pending", "in_progress", "completed", "failed", "cancelle
 # -- content blocks (spec: content) ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TextBlock:
+class TextBlock(Struct, frozen=True, gc=False):
     """Text, markdown by convention."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImageBlock:
+class ImageBlock(Struct, frozen=True):
     """An image; `data` is base64."""
 
     data: str
@@ -33,16 +32,14 @@ class ImageBlock:
     uri: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AudioBlock:
+class AudioBlock(Struct, frozen=True):
     """A sound; `data` is base64."""
 
     data: str
     mime_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceLink:
+class ResourceLink(Struct, frozen=True):
     """A reference to a resource that the other side can read."""
 
     uri: str
@@ -53,8 +50,7 @@ class ResourceLink:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedResource:
+class EmbeddedResource(Struct, frozen=True):
     """An embedded resource: `text`, or `blob` in base64."""
 
     uri: str
@@ -63,8 +59,7 @@ class EmbeddedResource:
     mime_type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownBlock:
+class UnknownBlock(Struct, frozen=True):
     """A block of an unknown type."""
 
     raw: Any
@@ -73,8 +68,7 @@ class UnknownBlock:
 Block = TextBlock | ImageBlock | AudioBlock | ResourceLink | EmbeddedResource | UnknownBlock
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """A change of a file. `old_text` None means a new file; both texts may be fragments of the file."""
 
     path: str
@@ -82,8 +76,7 @@ class Diff:
     new_text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalContent:
+class TerminalContent(Struct, frozen=True):
     """A terminal, whose output is in the `meta` of the tool call; one dialect sends the `output` itself."""
 
     terminal_id: str = ""
@@ -93,8 +86,7 @@ class TerminalContent:
 ToolContent = Block | Diff | TerminalContent
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A place in a file; `line` is 1-based."""
 
     path: str
@@ -104,8 +96,7 @@ class Location:
 # -- session/update (spec: session-update) ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True, gc=False):
     """A piece of a message: `agent_message_chunk`, `agent_thought_chunk`, `user_message_chunk`."""
 
     speaker: Speaker
@@ -113,8 +104,7 @@ class Chunk:
     message_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallUpdate:
+class ToolCallUpdate(Struct, frozen=True):
     """`tool_call` (`begins`) or `tool_call_update`; None means "unchanged", `content` replaces."""
 
     id: str
@@ -130,8 +120,7 @@ class ToolCallUpdate:
     meta: Json | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanEntry:
+class PlanEntry(Struct, frozen=True):
     """One step; status pending, in_progress or completed; priority high, medium or low."""
 
     content: str
@@ -139,16 +128,14 @@ class PlanEntry:
     status: str = "pending"
 
 
-@dataclass(frozen=True, slots=True)
-class PlanUpdate:
+class PlanUpdate(Struct, frozen=True):
     """The whole plan, replacing the one before; only a dialect gives it a description."""
 
     entries: tuple[PlanEntry, ...]
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AvailableCommand:
+class AvailableCommand(Struct, frozen=True):
     """A slash command that the agent offers; sent as prompt text `/name …`."""
 
     name: str
@@ -156,29 +143,25 @@ class AvailableCommand:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandsUpdate:
+class CommandsUpdate(Struct, frozen=True):
     """The whole list of the agent's commands."""
 
     commands: tuple[AvailableCommand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModeUpdate:
+class ModeUpdate(Struct, frozen=True):
     """The agent changed its mode."""
 
     mode_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigUpdate:
+class ConfigUpdate(Struct, frozen=True):
     """The whole list of the session's options, as raw JSON objects."""
 
     options: tuple[Json, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InfoUpdate:
+class InfoUpdate(Struct, frozen=True):
     """Title and time of the session; `raw` shows whether a member is absent or null."""
 
     title: str | None
@@ -186,8 +169,7 @@ class InfoUpdate:
     raw: Json = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageUpdate:
+class UsageUpdate(Struct, frozen=True):
     """Context used and its size in tokens; cost as raw JSON `{amount, currency}`."""
 
     used: int
@@ -195,8 +177,7 @@ class UsageUpdate:
     cost: Json | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeUpdate:
+class NoticeUpdate(Struct, frozen=True):
     """A message to the user; severity info, warning, error or other."""
 
     severity: str
@@ -204,8 +185,7 @@ class NoticeUpdate:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionUpdate:
+class CompactionUpdate(Struct, frozen=True):
     """The agent shortens its context; None means "unchanged"."""
 
     id: str
@@ -214,16 +194,14 @@ class CompactionUpdate:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionChunk:
+class CompactionChunk(Struct, frozen=True):
     """A piece of the summary that replaces the context."""
 
     id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownUpdate:
+class UnknownUpdate(Struct, frozen=True):
     """An update of an unknown kind, shown as raw JSON."""
 
     kind: str
@@ -249,8 +227,7 @@ Update = (
 # -- requests and answers -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionOption:
+class PermissionOption(Struct, frozen=True):
     """An answer to a permission request; kind allow_once, allow_always, reject_once, reject_always or unknown."""
 
     id: str
@@ -258,8 +235,7 @@ class PermissionOption:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionRequest:
+class PermissionRequest(Struct, frozen=True):
     """`session/request_permission`; `complete` is False if it has neither `sessionId` nor `toolCall`."""
 
     session_id: str | None
@@ -268,8 +244,7 @@ class PermissionRequest:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class AuthMethod:
+class AuthMethod(Struct, frozen=True):
     """A way to sign in; `command` is set if the user runs it in a terminal."""
 
     id: str
@@ -279,8 +254,7 @@ class AuthMethod:
     command: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AgentInfo:
+class AgentInfo(Struct, frozen=True):
     """The answer to `initialize`."""
 
     protocol_version: Any = 1
@@ -304,8 +278,7 @@ class AgentInfo:
         return self.name.casefold() == "copilot"
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """A mode, or a model, that the agent offers."""
 
     id: str
@@ -313,8 +286,7 @@ class Mode:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(Struct, frozen=True):
     """The settings of a session: the result of `session/new`, with the changes of later updates."""
 
     id: str
@@ -326,8 +298,7 @@ class SessionState:
     raw: Json = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Struct, frozen=True):
     """A session of `session/list`; `updated_at` is in ISO 8601."""
 
     id: str
@@ -336,8 +307,7 @@ class SessionInfo:
     updated_at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptResult:
+class PromptResult(Struct, frozen=True):
     """The end of a turn; `stop_reason` may be an unknown one."""
 
     stop_reason: str

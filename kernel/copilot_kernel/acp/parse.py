@@ -81,11 +81,10 @@ def parse_content(raw: Any) -> ToolContent:
 
 
 def _known_block(raw: Json) -> Block | None:
-    text, data, uri = (opt_str(raw.get(name)) for name in ("text", "data", "uri"))
-    mime_type = as_str(raw.get("mimeType"))
+    if raw.get("type") == "text" and isinstance(text := raw.get("text"), str):  # nearly always
+        return TextBlock(text)
+    data, uri, mime_type = opt_str(raw.get("data")), opt_str(raw.get("uri")), as_str(raw.get("mimeType"))
     match raw.get("type"):
-        case "text" if text is not None:
-            return TextBlock(text)
         case "image" if data is not None:
             return ImageBlock(data, mime_type, uri or "")
         case "audio" if data is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -24,13 +24,13 @@ TAIL_BYTES = 64 * 1024
 
 @asynccontextmanager
 async def agent_process(
-    argv: Sequence[str], cwd: str, *, graces: Graces | None = None
+    argv: Sequence[str], cwd: str, *, graces: Graces | None = None, environ: Mapping[str, str] | None = None
 ) -> AsyncIterator[ProcessTransport]:
-    """Start `argv` in the folder `cwd`, with our environment, and end its group at the exit.
+    """Start `argv` in the folder `cwd`, by default with our environment, and end its group at the exit.
 
     Raises AgentNotFound and AgentStartFailed.
     """
-    transport = await _start(argv, cwd, graces or Graces())
+    transport = await _start(argv, cwd, graces or Graces(), os.environ if environ is None else environ)
     with single_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(transport.attend)
@@ -133,7 +133,7 @@ class ProcessTransport:
         self._stderr_ended.set()
 
 
-async def _start(argv: Sequence[str], cwd: str, graces: Graces) -> ProcessTransport:
+async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping[str, str]) -> ProcessTransport:
     if not os.path.isdir(cwd):
         raise AgentStartFailed(f"The folder {cwd} does not exist", "Choose another folder for the agent's session.")
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
@@ -142,7 +142,7 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces) -> ProcessTransp
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
             process = await anyio.open_process(
                 list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=without_proxy_to_us(guarded(os.environ)), start_new_session=True,
+                cwd=cwd, env=without_proxy_to_us(guarded(environ)), start_new_session=True,
             )  # fmt: skip
     except BaseException as error:
         _close(ours)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from .lenient import as_dict, as_dicts, as_list, as_str, canonical, opt_str
 from .messages import AgentInfo, AuthMethod, Chunk, Json, Mode, PromptResult, SessionInfo, SessionState, TextBlock

@@ -10,9 +10,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, cast
+
+from msgspec.structs import replace
 
 from ..acp.messages import Diff, Json, ToolCallUpdate
 from .model import FINAL, Standing, Status, ToolCall
@@ -27,6 +28,7 @@ _MAX_TEXTS = 100
 _COMMANDS = frozenset({"command", "cmd"})
 # In paths and command lines, but not in a word that a title may hold by chance.
 _SPECIFIC = re.compile(r"[/\\.\s]")
+_WORD = re.compile(r"\w")
 _PLAIN = ("title", "name", "kind", "content", "locations", "raw_input", "raw_output")
 _VERDICTS: dict[bool | None, Any] = {True: "", False: "rejected", None: "cancelled"}
 
@@ -71,6 +73,12 @@ def at_turn_end(call: ToolCall, stop_reason: str) -> ToolCall:
         return _standing(call, replace(call.standing, reported="completed"))  # only a question, and it was answered
     verdict = "cancelled" if stop_reason == "cancelled" or call.standing.questions else "closed"
     return _standing(call, replace(call.standing, questions=0, verdict=cast(Any, verdict)))
+
+
+def is_of_sub_agent(call: ToolCall) -> bool:
+    """Whether GitHub Copilot marks it as an action of an agent that it started for a task."""
+    theirs = call.meta.get("github.com/copilot")
+    return isinstance(theirs, dict) and bool(theirs.get("agentId"))
 
 
 def completed_anyway(before: ToolCall, after: ToolCall) -> bool:
@@ -147,21 +155,32 @@ def fuller(earlier: str, call: ToolCall) -> str:
     title = call.title
     if not title or earlier == title:
         return ""
-    if re.search(rf"[-_.:/]{re.escape(title)}\Z", earlier):
+    if earlier.endswith(title) and earlier[: -len(title)].endswith(("-", "_", ".", ":", "/")):
         return earlier  # SERVER-TOOL, and then TOOL
     subjects = list(islice(_subjects(call), _MAX_TEXTS))
     return earlier if _names(earlier, subjects) and not _names(title, subjects) else ""
 
 
 def _names(title: str, subjects: list[str]) -> bool:
-    return any(each in title and re.search(rf"(?<!\w){re.escape(each)}(?!\w)", title) for each in subjects)
+    return any(_is_named(title, each) for each in subjects)
+
+
+def _is_named(title: str, subject: str) -> bool:
+    """Not as a part of a longer word."""
+    at = title.find(subject)
+    while at >= 0:
+        end = at + len(subject)
+        if not _WORD.search(title[max(0, at - 1) : at] + title[end : end + 1]):
+            return True
+        at = title.find(subject, at + 1)
+    return False
 
 
 def _subjects(call: ToolCall) -> Iterator[str]:
     """Paths, with their last part alone too, and commands."""
     paths = (*(place.path for place in call.locations), *(part.path for part in call.content if isinstance(part, Diff)))
     for text in (*paths, *_texts(call.raw_input)):
-        yield from filter(re.compile(r"\w").search, (text, posixpath.basename(text)))
+        yield from filter(_WORD.search, (text, posixpath.basename(text)))
 
 
 def _texts(raw: Any) -> Iterator[str]:

@@ -1,17 +1,16 @@
 """The reducer: an update and a conversation in, the next conversation out; whatever the agent sends, in any order.
 
-An update about a tool call goes to the newest entry with that id, in any turn, since agents keep reporting after the
-turn; everything else belongs to the current or last turn.
+An update about a tool call goes to the newest entry with that id, in any turn that is kept, since agents keep reporting
+after the turn; everything else belongs to the current or last turn.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import compress
-from operator import is_not
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..acp.messages import (
     Block,
@@ -43,7 +42,8 @@ OWN_LINE = re.compile(r"\n*(Info|Error): \S")
 FRESH = re.compile(r"[^\Wa-z\d_]|[#*>`|\[]")
 """How text begins that does not continue a sentence: with a capital letter or markup."""
 
-
+KEPT_TURNS = 50
+"""And fewer than as many again before them: no view draws earlier ones any more."""
 MAX_SUMMARY_CHARS = 20_000
 """Of a compaction's summary, the first ones are kept."""
 MAX_KIND_CHARS = 60
@@ -61,8 +61,13 @@ def reduce(before: Conversation, update: Update) -> Conversation:
 
 
 def begin_turn(before: Conversation, blocks: Sequence[Block]) -> Conversation:
-    """Start the next turn: the prompt's text becomes a message, every other block an attachment."""
-    after = replace(before, turn=before.turn + 1, live=True)
+    """Start the next turn: the prompt's text becomes a message, every other block an attachment.
+
+    Old turns are forgotten, many at once, so that a long conversation takes neither memory nor time for that.
+    """
+    turn = before.turn + 1
+    kept = before.entries if turn % KEPT_TURNS else before.entries.since_turn(turn - KEPT_TURNS)
+    after = replace(before, entries=kept, turn=turn, live=True)
     said = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
     after = _say(after, "user", said)
     for block in blocks:
@@ -77,8 +82,10 @@ def end_turn(before: Conversation, stop_reason: str) -> Conversation:
     After `cancelled`, or with a question still open, a call stays `cancelled`. Otherwise it is closed only because the
     turn ended, and accepts a later `completed` or `failed` from the agent.
     """
-    entries = (calls.at_turn_end(e, stop_reason) if isinstance(e, ToolCall) else e for e in before.entries)
-    return replace(before, live=False, entries=tuple(entries))
+    after = replace(before, live=False)
+    for call in before.entries.unfinished():
+        after = after.with_entry(calls.at_turn_end(call, stop_reason))
+    return after
 
 
 def ask(before: Conversation, call: ToolCallUpdate, place: int | None = None) -> tuple[Conversation, int]:
@@ -87,7 +94,7 @@ def ask(before: Conversation, call: ToolCallUpdate, place: int | None = None) ->
     The request may be the first message about the call, or hold only its id. If the known call is over, this is another
     one with the same id. `place` is the id of an entry that this one replaces.
     """
-    entry = ToolCall(place, before.turn, call.id) if place is not None else _newest(before, call.id)
+    entry = ToolCall(place, before.turn, call.id) if place is not None else before.call(call.id)
     if entry is None or entry.status in FINAL or entry.turn != before.turn:
         entry = _new_call(before, call)
     update = replace(call, status=None) if call.status in FINAL else call
@@ -110,10 +117,7 @@ def mark(before: Conversation, entry_id: int, unasked: Unasked | None) -> Conver
 
 def changed(before: Conversation, after: Conversation) -> list[Entry]:
     """The entries to redraw. Entries are immutable, so only another object can look different."""
-    if before.entries is after.entries:
-        return []
-    differ = map(is_not, before.entries, after.entries)
-    return [*compress(after.entries, differ), *after.entries[len(before.entries) :]]
+    return after.entries.changed(before.entries)
 
 
 # -- messages -------------------------------------------------------------------------------------------------------
@@ -131,11 +135,12 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
 def _say(before: Conversation, speaker: Speaker, text: str, message_id: str | None = None) -> Conversation:
     if not text:
         return before
-    last = before.entries[-1] if before.entries else None
+    last = before.entries.last
     if (
         not isinstance(last, Message)
         or (last.turn, last.speaker) != (before.turn, speaker)
         or (last.message_id and message_id and last.message_id != message_id)
+        or (last.is_over and not text[0].isspace())
     ):
         return before.with_entry(Message(len(before.entries), before.turn, speaker, GrowingText(text), message_id))
     grown = last.text.append(_apart(last, text))
@@ -160,29 +165,35 @@ def _attach(before: Conversation, speaker: Speaker, block: Block) -> Conversatio
 
 def _call(before: Conversation, update: ToolCallUpdate) -> Conversation:
     """Ids repeat: a call that begins again, in a later turn than the one it ended in, is another call."""
-    call = _newest(before, update.id)
+    call = before.call(update.id)
     if call is None or (update.begins and call.status in FINAL and call.turn < before.turn):
         call = _new_call(before, update)
     after = calls.merged(call, update)
     if after is call and call.id < len(before.entries):
         return before
-    conversation = before.with_entry(after)
+    conversation = _between_texts(before.with_entry(after), call, after)
     return _completed_anyway(conversation, after) if calls.completed_anyway(call, after) else conversation
+
+
+def _between_texts(now: Conversation, before: ToolCall, after: ToolCall) -> Conversation:
+    """A sub-agent acts, or a call ends (it may be one that ran a sub-agent): who speaks next may be someone else.
+
+    GitHub Copilot does not mark the text of sub-agents.
+    """
+    has_ended = after.status in FINAL and before.status not in FINAL
+    last = now.entries[-1]
+    if not isinstance(last, Message) or last.is_over or not (has_ended or calls.is_of_sub_agent(after)):
+        return now
+    return now.with_entry(replace(last, is_over=True))
 
 
 def _new_call(before: Conversation, update: ToolCallUpdate) -> ToolCall:
     return ToolCall(len(before.entries), before.turn, update.id)
 
 
-def _newest(before: Conversation, call_id: str) -> ToolCall | None:
-    """An empty id matches nothing."""
-    entries: Iterable[Entry] = reversed(before.entries) if call_id else ()
-    return next((e for e in entries if isinstance(e, ToolCall) and e.call_id == call_id), None)
-
-
 def _plan(before: Conversation, update: PlanUpdate) -> Conversation:
     """One plan a turn. The empty first plan of Copilot CLI (since 1.0.92) is ignored."""
-    plan = next((e for e in reversed(before.entries) if isinstance(e, Plan) and e.turn == before.turn), None)
+    plan = before.entries.find(Plan, before.turn)
     empty = Plan(len(before.entries), before.turn, ())
     after = replace(plan or empty, entries=update.entries, description=update.description)
     return before if after == (plan or empty) else before.with_entry(after)
@@ -200,7 +211,7 @@ def _agent_notice(before: Conversation, update: NoticeUpdate) -> Conversation:
 def _unsupported(before: Conversation, update: UnknownUpdate) -> Conversation:
     """An update of an unknown kind: one notice for each kind and turn, with the first one's JSON and a count."""
     about = f"update {update.kind}"
-    notice = _newest_notice(before, about)
+    notice = before.entries.find(Notice, about)
     if notice is not None and notice.turn == before.turn:
         count = notice.count + 1
         return before.with_entry(replace(notice, count=count, description=f"{count} times"))
@@ -213,7 +224,7 @@ def _unsupported(before: Conversation, update: UnknownUpdate) -> Conversation:
 def _compaction(before: Conversation, update: CompactionUpdate | CompactionChunk) -> Conversation:
     """The agent shortens its context: one notice for each compaction, updated until it ends."""
     about = f"compaction {update.id}"
-    found = _newest_notice(before, about)
+    found = before.entries.find(Notice, about)
     after = found or Notice(len(before.entries), before.turn, "info", _COMPACTION["in_progress"], about=about)
     if isinstance(update, CompactionChunk):
         after = replace(after, description=(after.description + update.text)[:MAX_SUMMARY_CHARS])
@@ -230,10 +241,6 @@ def _completed_anyway(before: Conversation, call: ToolCall) -> Conversation:
     """The agent reports as completed what was refused: the user must know that the refusal may not have held."""
     title = f"The agent says it completed a call that was {call.status}: {call.best_title or 'a tool call'}"
     return before.with_entry(Notice(len(before.entries), call.turn, "warning", title, about=f"refused {call.id}"))
-
-
-def _newest_notice(before: Conversation, about: str) -> Notice | None:
-    return next((e for e in reversed(before.entries) if isinstance(e, Notice) and e.about == about), None)
 
 
 # -- the session's state --------------------------------------------------------------------------------------------

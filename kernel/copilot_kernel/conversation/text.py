@@ -1,55 +1,81 @@
 """Text that can be appended to without copying it.
 
-Values share one list of parts, and each knows how many of them are its own. Appending to the newest is O(1); older
-values stay as they were.
+Values share the parts that were appended, and each knows how many characters are its own. Appending to the newest is
+O(1); older values stay as they were. Parts in large numbers are joined: each would take 50 bytes besides its text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+MAX_PARTS = 1024
+"""That are not joined yet."""
+
 
 class GrowingText:
-    """Text that behaves like an immutable value; `parts(start)` yields only what came after the first `start` parts."""
+    """Text that behaves like an immutable value; `parts(start)` yields only what came after `start` characters."""
 
-    __slots__ = ("_count", "_length", "_parts")
+    __slots__ = ("_length", "_shared", "last")
 
     def __init__(self, text: str = "") -> None:
-        self._parts = [text] if text else []
-        self._count = len(self._parts)
+        self._shared = _Parts(text)
         self._length = len(text)
+        self.last = text
+        """What was appended last."""
 
     def append(self, text: str) -> GrowingText:
         """A new value with `text` at its end."""
-        grown = GrowingText()
-        shared = self._parts if len(self._parts) == self._count else self._parts[: self._count]
+        grown = GrowingText.__new__(GrowingText)
+        shared = self._shared if self._shared.length == self._length else _Parts(str(self))
         shared.append(text)
-        grown._parts, grown._count, grown._length = shared, self._count + 1, self._length + len(text)
+        grown._shared, grown._length, grown.last = shared, self._length + len(text), text
         return grown
 
     def parts(self, start: int = 0) -> Iterator[str]:
-        """The parts from number `start` on."""
-        for index in range(start, self._count):
-            yield self._parts[index]
-
-    @property
-    def count(self) -> int:
-        """Number of parts."""
-        return self._count
-
-    @property
-    def last(self) -> str:
-        """The newest part; empty if there is none."""
-        return self._parts[self._count - 1] if self._count else ""
+        """What comes after the first `start` characters."""
+        at, texts = self._shared.after(min(start, self._length))
+        for text in texts:
+            if part := text[max(start - at, 0) : self._length - at]:
+                yield part
+            at += len(text)
+            if at >= self._length:
+                return
 
     def __len__(self) -> int:
         return self._length
 
     def __str__(self) -> str:
-        return "".join(self._parts[: self._count])
+        return "".join(self.parts())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowingText | str) and str(self) == str(other)
 
     def __repr__(self) -> str:
         return f"GrowingText({str(self)!r})"
+
+
+class _Parts:
+    """All that was appended to one text."""
+
+    __slots__ = ("_joined", "_texts", "length")
+
+    def __init__(self, text: str) -> None:
+        self._texts = [text] if text else []
+        # So many texts at the start hold `MAX_PARTS` each.
+        self._joined = 0
+        self.length = len(text)
+
+    def append(self, text: str) -> None:
+        self._texts.append(text)
+        self.length += len(text)
+        if len(self._texts) - self._joined > MAX_PARTS:
+            self._texts[self._joined :] = ["".join(self._texts[self._joined :])]
+            self._joined += 1
+
+    def after(self, start: int) -> tuple[int, list[str]]:
+        """The texts from the one with character `start` on, and the number of characters before them."""
+        index, at = len(self._texts), self.length
+        while index and at > start:
+            index -= 1
+            at -= len(self._texts[index])
+        return at, self._texts[index:]

@@ -3,21 +3,33 @@
 Once a piece has reached its size, it ends before the first unindented line after an empty line outside a fence.
 Without such a line within four times the size, it ends at the next line, and an open fence is closed and reopened in
 the next piece. Without a line end within eight times the size, it ends at a space or in the middle of a word.
+
+A piece is rendered in units that look the same alone as together, so that a long one does not block the event loop.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping
 
 from .markdown import to_html
+from .markup import DEFERRED, escape, pre
 from .plain import split_lines
 
 KIB = 1024
 # (number of the first piece beyond, characters).
-_SIZES = ((16, 16 * KIB), (29, 64 * KIB), (33, 256 * KIB))
-_LAST_SIZE = KIB * KIB
+_SIZES = ((14, 16 * KIB), (27, 64 * KIB), (28, 256 * KIB))
+_LAST_SIZE = 768 * KIB
+PLAIN_FROM = 28
+"""The first piece that is shown as it is: in what comes after a million characters, nobody looks for a table."""
 _PARAGRAPH_SIZE = 2 * KIB
+_MAX_UNIT = 32 * KIB
+_LONG_HTML, _DEFERRED_SIZE = 96 * KIB, 16 * KIB
+# What may begin a line that belongs to what stands above the empty line before it.
+_CONTINUING = frozenset("-*+>0123456789")
+# The address of a link that may stand anywhere in the text.
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:", re.MULTILINE)
 _FENCE = re.compile(r"(?P<lead>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 
 
@@ -30,10 +42,13 @@ class Blocks:
     """Splits one text. `tail` is the piece that still grows.
 
     `whole`: a piece without an empty line is cut beyond that many characters, by default four times its size.
+    `continuing`: no piece ends at an empty line before one of these characters.
     """
 
-    def __init__(self, size: Callable[[int], int] = piece_size, whole: int = 0) -> None:
-        self._size, self._whole = size, whole
+    def __init__(
+        self, size: Callable[[int], int] = piece_size, whole: int = 0, continuing: Container[str] = ()
+    ) -> None:
+        self._size, self._whole, self._continuing = size, whole, continuing
         self._number = 0
         # The line that opened the current fence; empty outside a fence.
         self._fence = ""
@@ -55,12 +70,14 @@ class Blocks:
         # Characters of the piece, without a reopened fence.
         self._length = 0
         self._after_blank = False
+        self._least = self._size(self._number)
+        self._most = self._whole or 4 * self._least
 
     def _take(self, part: str) -> Iterator[str]:
         """`part` belongs to one line, and perhaps has its end."""
         if not self._line and self._ends_before(part):
             yield self._cut()
-        while self._length + len(part) > (limit := 2 * self._longest()):
+        while self._length + len(part) > (limit := 2 * self._most):
             free = limit - self._length
             yield self._cut_line("".join((*self._line, part[:free])))
             part = part[free:]
@@ -74,13 +91,12 @@ class Blocks:
             self._fence = _fence_after(line, self._fence)
 
     def _ends_before(self, part: str) -> bool:
-        if self._length >= self._longest():
+        if self._length >= self._most:
             return True
-        is_long = self._length >= self._size(self._number)
-        return is_long and self._after_blank and not self._fence and not part[0].isspace()
-
-    def _longest(self) -> int:
-        return self._whole or 4 * self._size(self._number)
+        is_long = self._length >= self._least
+        if not (is_long and self._after_blank) or self._fence:
+            return False
+        return not part[0].isspace() and part[0] not in self._continuing
 
     def _cut(self) -> str:
         piece = "".join(self._lines) + _closing(self._fence)
@@ -97,36 +113,119 @@ class Blocks:
         return piece
 
 
+class PieceHtml:
+    """HTML of the finished piece `number`, unit by unit. `known` holds that of units which were rendered before."""
+
+    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None) -> None:
+        is_plain = number >= PLAIN_FROM
+        self._units = deque(() if is_plain else _units(source))
+        self._html = [_plain(source)] if is_plain else []
+        self._known = known or {}
+
+    def work(self) -> bool:
+        """Render one more unit; False: none was left."""
+        if not self._units:
+            return False
+        unit = self._units.popleft()
+        self._html.append(self._known.get(unit) or to_html(unit))
+        return True
+
+    def html(self) -> str:
+        """The whole piece."""
+        while self.work():
+            pass
+        return _deferred(self._html)
+
+
 class StreamedHtml:
-    """HTML of a growing text. A finished paragraph is rendered once; a redraw renders only the last one."""
+    """HTML of a growing text. A finished unit is rendered once; a redraw renders the last paragraph."""
 
     def __init__(self) -> None:
         self._pieces = Blocks()
+        self.number = 0
+        """Of finished pieces."""
+        self.known: dict[str, str] = {}
+        """HTML of the units of the first piece that the last call of `feed` finished."""
         self._start()
 
     def _start(self) -> None:
-        self._paragraphs = Blocks(lambda number: _PARAGRAPH_SIZE)
-        self._waiting: list[str] = []
-        self._finished: list[str] = []
+        self.rendered: dict[str, str] = {}
+        """HTML of the units of the unfinished piece, as far as they were rendered."""
+        self._cutter, self._finished = _unit_cutter(), list[str]()
+        self._start_unit()
+
+    def _start_unit(self) -> None:
+        # Else every redraw would colour the whole of a long fence again.
+        self._paragraphs, self._parts = Blocks(lambda number: _PARAGRAPH_SIZE), list[str]()
 
     def feed(self, text: str) -> list[str]:
-        """Add `text` and return the markdown of the pieces that it finished, each to be rendered as a whole."""
+        """Add `text` and return the markdown of the pieces that it finished; see `PieceHtml`."""
         pieces = self._pieces.feed(text)
         if pieces:
+            self.number += len(pieces)
+            self.known = self.rendered
             self._start()
             text = self._pieces.tail
-        self._waiting += self._paragraphs.feed(text)
+        if self.number < PLAIN_FROM:
+            self._grow(text)
         return pieces
+
+    def _grow(self, text: str) -> None:
+        if units := self._cutter.feed(text):
+            self._finished += units
+            self._start_unit()
+            text = self._cutter.tail
+        self._parts += self._paragraphs.feed(text)
+
+    def work(self) -> bool:
+        """Render one more unit; False: none was left."""
+        unit = next((each for each in (*self._finished, *self._parts) if each not in self.rendered), None)
+        if unit is not None:
+            self.rendered[unit] = to_html(unit)
+        return unit is not None
 
     def html(self) -> str:
         """HTML of the unfinished piece."""
-        self._finished += map(to_html, self._waiting)
-        self._waiting = []
-        return "".join((*self._finished, to_html(self._paragraphs.tail)))
+        if self.number >= PLAIN_FROM:
+            return _plain(self.source())
+        while self.work():
+            pass
+        done = (self.rendered[each] for each in (*self._finished, *self._parts))
+        return _deferred([*done, to_html(self._paragraphs.tail)])
 
     def source(self) -> str:
-        """Markdown of the unfinished piece; its final form is `to_html` of this."""
+        """Markdown of the unfinished piece."""
         return self._pieces.tail
+
+
+def _unit_cutter() -> Blocks:
+    return Blocks(lambda number: _PARAGRAPH_SIZE, _MAX_UNIT, _CONTINUING)
+
+
+def _units(source: str) -> list[str]:
+    """`source` in parts that look the same alone: no list, table or fence is cut unless it is very long."""
+    if _DEFINITION.search(source):
+        return [source]
+    cutter = _unit_cutter()
+    return [*cutter.feed(source), cutter.tail]
+
+
+def _plain(source: str) -> str:
+    return pre(_deferred(split_lines(escape(source))))
+
+
+def _deferred(parts: list[str]) -> str:
+    """HTML `parts` one after the other; if they are long, in blocks that a browser can leave out."""
+    if sum(map(len, parts)) < _LONG_HTML:
+        return "".join(parts)
+    blocks, block, size = list[str](), list[str](), 0
+    for part in parts:
+        block.append(part)
+        size += len(part)
+        if size >= _DEFERRED_SIZE:
+            blocks.append(f'<div class="{DEFERRED}">{"".join(block)}</div>')
+            block, size = [], 0
+    return "".join((*blocks, *block))
 
 
 def _fence_after(line: str, fence: str) -> str:

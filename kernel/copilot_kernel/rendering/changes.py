@@ -15,11 +15,17 @@ from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
-from .diff import Change, between, parse_unified
+from .diff import MAX_SHOWN_LINES, Change, between, counted, parse_unified
 from .subject import is_of_notebook
 from .tool_call import output_of, shown_path
 
 What = Literal["new", "changed", "deleted", "moved"]
+
+MAX_COMPARED_CHARS = 1_000_000
+"""Of the edits of a turn, compared line by line; beyond them, the lines of an edit are only counted."""
+MAX_SEARCHED_CHARS = 100_000_000
+"""Where earlier edits of a turn are searched for what a later one continues; beyond them, it counts for itself."""
+_CHARS_A_SEARCH = 1_000  # what a search costs besides
 
 _KINDS: dict[str, What] = {"edit": "changed", "delete": "deleted", "move": "moved"}
 _FATES: dict[str, What] = {"new file": "new", "deleted": "deleted"}
@@ -84,11 +90,11 @@ def exit_code_of(call: ToolCall) -> int | None:
 
 def changes_of(calls: Sequence[ToolCall], cwd: str = "") -> TurnChanges:
     """What `calls`, all of one turn, changed and ran; paths inside `cwd` are relative to it."""
-    files: dict[str, _File] = {}
+    files, budget = dict[str, _File](), _Budget()
     others = [call for call in calls if not is_of_notebook(call)]
     for call in filter(_is_done, others):
         for path, edit in _edits(call):
-            files.setdefault(posixpath.join(cwd, path), _File()).add(edit)
+            files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd)) for path, file in files.items())
     commands = (_command(call) for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
@@ -122,6 +128,11 @@ class _Edit:
     new: str | None = None
     change: Change | None = None
 
+    @property
+    def size(self) -> int:
+        """Characters."""
+        return len(self.old or "") + len(self.new or "")
+
 
 def _edits(call: ToolCall) -> Iterable[tuple[str, _Edit]]:
     """With the path of each."""
@@ -141,9 +152,30 @@ def _what(call: ToolCall, diff: Diff) -> What:
 
 
 @dataclass(slots=True)
+class _Budget:
+    """Characters that may still be looked at, in all files of a turn."""
+
+    searched: int = MAX_SEARCHED_CHARS
+    compared: int = MAX_COMPARED_CHARS
+
+    def joined(self, first: _Edit, then: _Edit) -> _Edit | None:
+        """Both as one edit, if their texts show that they are about the same place."""
+        self.searched -= first.size + then.size + _CHARS_A_SEARCH
+        return _joined(first, then)
+
+    def change(self, edit: _Edit) -> Change | None:
+        """None if it is not known."""
+        if edit.new is None:
+            return edit.change
+        self.compared -= edit.size
+        return between(edit.old, edit.new, None, MAX_SHOWN_LINES) if self.compared >= 0 else counted(edit.old, edit.new)
+
+
+@dataclass(slots=True)
 class _File:
     """The edits of one file, those joined that continue each other."""
 
+    budget: _Budget
     what: What | None = None
     edits: list[_Edit] = field(default_factory=list)
 
@@ -157,25 +189,25 @@ class _File:
         elif self.what == "deleted":
             self.what = "changed"
         apart: list[_Edit] = []
-        for earlier in reversed(self.edits):
-            joined = _joined(earlier, edit)
+        while self.edits and self.budget.searched > 0:
+            earlier = self.edits.pop()
+            joined = self.budget.joined(earlier, edit)
             if joined is None:
-                apart.insert(0, earlier)
+                apart.append(earlier)
             else:
                 edit = joined
-        self.edits = [edit] if edit.what == "deleted" else [*apart, edit]
+        self.edits = [edit] if edit.what == "deleted" else [*self.edits, *reversed(apart), edit]
 
     def change(self, path: str) -> FileChange | None:
         """The net change; None if there is none."""
         left = [edit for edit in self.edits if edit.new is None or (edit.old or "") != edit.new]
         if self.what is None or (self.what == "changed" and not left):
             return None
-        parts = (edit.change or (between(edit.old, edit.new) if edit.new is not None else None) for edit in left)
+        parts = map(self.budget.change, left)
         return FileChange(path, self.what, tuple(part for part in parts if part is not None))
 
 
 def _joined(first: _Edit, then: _Edit) -> _Edit | None:
-    """Both as one edit, if their texts show that they are about the same place."""
     if first.new is None or then.new is None:
         return None
     if first.new == (then.old or "") or (not then.old and not first.old):  # goes on, or is written anew

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby, pairwise
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from ..conversation.excerpt import CONTEXT, Excerpt
 from .markup import (
@@ -37,7 +39,7 @@ MAX_LINES, MAX_CHARS = 5_000, 400_000
 """Beyond these (both texts, without common start and end) lines are not matched one by one: difflib is quadratic."""
 _IN_VIEW, _FEW = 12, 4
 """Changed lines that are shown unfolded, and how many more are not worth a fold."""
-MAX_SHOWN_LINES = 5_000
+MAX_SHOWN_LINES = 2_000
 """Of a tool call; a permission request shows all."""
 _MAX_COMPARED_CHARS = 500
 """Of a line whose changed words are marked."""
@@ -57,8 +59,7 @@ _INERT = '<span inert style="opacity:0.7">'
 _LINES = "line-height:1.4;font-size:13px;overflow-wrap:anywhere;word-break:normal"
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(NamedTuple):
     """One line of a change. `old` and `new` count from 1; mark @ starts a hunk and holds its heading.
 
     `ends`: a newline follows.
@@ -71,40 +72,51 @@ class DiffLine:
     ends: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """What happens to one file or cell.
 
     `is_numbered`: the line numbers are those of the file; else they only count, and are not shown. `is_rough`: it was
-    too long to match line by line.
+    too long to match line by line. `left_out`: how many added
+    and removed lines are not among `lines`.
     """
 
     lines: tuple[DiffLine, ...]
     what: Literal["new file", "new cell", "deleted", "changed"] = "changed"
     is_numbered: bool = True
     is_rough: bool = False
+    left_out: tuple[int, int] = (0, 0)
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        added, removed = self.left_out
+        return Counter(line.mark for line in self.lines) + Counter({"+": added, "-": removed})
 
     def count(self, mark: Mark) -> int:
         """Number of lines with that mark."""
-        return sum(line.mark == mark for line in self.lines)
+        return self._counts[mark]
 
     def same_edit(self, other: Change) -> bool:
         """Both add and remove the same lines, whatever the context."""
         ours, theirs = (
             [(line.mark, line.text) for line in change.lines if line.mark in "+-"] for change in (self, other)
         )
-        return ours == theirs
+        return ours == theirs and self.left_out == other.left_out
 
 
 # -- reading and computing ---------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=32)
-def between(old: str | None, new: str, excerpt: Excerpt | None = None) -> Change:
-    """The change from `old` (None or empty: a new file) to `new`; `excerpt`: where in the file they are."""
+def between(old: str | None, new: str, excerpt: Excerpt | None = None, most: int = sys.maxsize) -> Change:
+    """The change from `old` (None or empty: a new file) to `new`; `excerpt`: where in the file they are.
+
+    Of a new file, or one that is too long to match line by line, `most` of the changed lines are kept.
+    """
     if not old:
-        added = tuple(_hunk((("+", line) for line in split_lines(new)), 1, 1)) if new else ()
-        return Change(added, "new file")
+        added = split_lines(new)
+        hunk = _hunk((("+", line) for line in added[:most]), 1, 1) if new else ()
+        return Change(tuple(hunk), "new file", left_out=(max(len(added) - most, 0), 0))
     if excerpt is not None:
         old, new = (f"{excerpt.before}{text}{excerpt.after}" for text in (old, new))
     open_end = "" if excerpt or old.endswith("\n") or new.endswith("\n") or not new else "\n"
@@ -112,11 +124,12 @@ def between(old: str | None, new: str, excerpt: Excerpt | None = None) -> Change
     start, end = _common_ends(before, after)
     differing = [*before[start : len(before) - end], *after[start : len(after) - end]]
     is_rough = len(differing) > MAX_LINES or sum(map(len, differing)) > MAX_CHARS
+    left_out = [max(len(text) - start - end - most // 2, 0) if is_rough else 0 for text in (after, before)]
     first, tail = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
     before, after = before[first : len(before) - tail], after[first : len(after) - tail]
     groups: Iterable[Opcodes]
     if is_rough:
-        groups = [_replaced(before, after, start - first, end - tail)]
+        groups = [_replaced(before, after, start - first, end - tail, most // 2)]
     else:
         groups = difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
     changed: list[DiffLine] = []
@@ -124,14 +137,22 @@ def between(old: str | None, new: str, excerpt: Excerpt | None = None) -> Change
     for group in groups:
         _, old_start, _, new_start, _ = group[0]
         changed += _hunk(_marked(before, after, group), number + old_start, number + new_start)
-    return Change(tuple(changed), is_numbered=excerpt is not None or not changed, is_rough=is_rough)
+    is_numbered = excerpt is not None or not changed
+    return Change(tuple(changed), is_numbered=is_numbered, is_rough=is_rough, left_out=(left_out[0], left_out[1]))
+
+
+def counted(old: str | None, new: str) -> Change:
+    """The change from `old` to `new` without its lines: how many were added and removed, wherever they stand."""
+    before, after = (Counter(split_lines(text)) for text in (old or "", new))
+    left_out = (after - before).total(), (before - after).total()
+    return Change((), "changed" if old else "new file", is_numbered=False, is_rough=bool(old), left_out=left_out)
 
 
 def between_cells(old: str | None, new: str) -> Change:
     """The change of a whole cell, which ends without a newline, from `old` (None or empty: a new cell) to `new`."""
     change = between(old, new)
     what = "new cell" if change.what == "new file" else change.what
-    return Change(tuple(replace(line, ends=True) for line in change.lines), what, is_rough=change.is_rough)
+    return Change(tuple(line._replace(ends=True) for line in change.lines), what, is_rough=change.is_rough)
 
 
 def parse_unified(text: str) -> Change | None:
@@ -155,14 +176,11 @@ def unified(change: Change, path: str) -> str:
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change)))
 
 
-def _replaced(before: list[str], after: list[str], start: int, end: int) -> Opcodes:
-    """Everything between the first `start` and the last `end` lines is replaced."""
+def _replaced(before: list[str], after: list[str], start: int, end: int, most: int) -> Opcodes:
+    """All between the first `start` and the last `end` lines is replaced; of each text, `most` of that are kept."""
     old, new = len(before) - end, len(after) - end
-    return [
-        ("equal", 0, start, 0, start),
-        ("replace", start, old, start, new),
-        ("equal", old, len(before), new, len(after)),
-    ]
+    kept = [("equal", 0, start, 0, start), ("replace", start, min(old, start + most), start, min(new, start + most))]
+    return kept if max(old, new) > start + most else [*kept, ("equal", old, len(before), new, len(after))]
 
 
 def _marked(before: list[str], after: list[str], opcodes: Opcodes) -> Iterator[tuple[Mark, str]]:
@@ -239,10 +257,10 @@ def _range(numbers: list[int], first: int | None) -> str:
 
 def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") -> str:
     """The change of a tool call. `is_named`: path and remarks stand above it already. See `file_link` for `cwd`."""
-    left_out = len(change.lines) - MAX_SHOWN_LINES
+    left_out = max(len(change.lines) - MAX_SHOWN_LINES, 0) + sum(change.left_out)
     head = "" if is_named else named_change(change, path, cwd)
     body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), gaps=False)
-    return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out > 0 else ""))
+    return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out else ""))
 
 
 def named_change(change: Change, path: str, cwd: str) -> str:
@@ -251,14 +269,16 @@ def named_change(change: Change, path: str, cwd: str) -> str:
 
 
 def diff_text(change: Change, path: str) -> str:
-    """The whole change as a unified diff, after a line that says what it is."""
+    """The change as a unified diff, after a line that says what it is."""
     if not change.lines:
         return f"{visible_line(path)}: {amount(change)}"
     remark = (
         f"({change.what}, {amount(change)})" if change.what != "changed" else "",
         "(not compared line by line)" if change.is_rough else "",
     )
-    return lines((*remark, visible_text(unified(change, visible_text(path)), gaps=False)))
+    count = sum(change.left_out)
+    left_out = f"… {count} lines not shown …" if count else ""
+    return lines((*remark, visible_text(unified(change, visible_text(path)), gaps=False), left_out))
 
 
 def remarks(change: Change, *, is_named: bool = False) -> str:
@@ -270,7 +290,7 @@ def remarks(change: Change, *, is_named: bool = False) -> str:
 
 def amount(change: Change) -> str:
     """`+2 −1`; `no difference` if nothing changes."""
-    if not change.lines:
+    if not change.lines and not any(change.left_out):
         return "empty" if change.what.startswith("new") else "no difference"
     counts = (("+", change.count("+")), ("−", change.count("-")))
     return " ".join(f"{sign}{count}" for sign, count in counts if count)

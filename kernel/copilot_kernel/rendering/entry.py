@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
 from ..acp.messages import Speaker
@@ -36,6 +36,8 @@ from .tool_call import is_lookup, lookups_summary, render_tool_call
 
 ASKING = "?"
 """What a status that waits for the user begins with."""
+MAX_GROUP = 30
+"""Entries in one line: each time that one changes, all of them are rendered."""
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
 _BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
@@ -56,16 +58,16 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
             return render_notice(entry)
 
 
-def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
-    """Several entries in one bundle, one below the other; images become part of the HTML.
+def render_group(entries: Iterable[Entry], draw: Callable[[Entry], Bundle] = render) -> Bundle:
+    """Several entries, each rendered by `draw`, in one bundle, one below the other; images become part of the HTML.
 
-    Calls in a row that only read or search, with the thoughts between them, are folded into one line of the HTML.
+    Calls in a row that only read, search or plan, with the thoughts between them, are folded into one line of the HTML.
     """
     html, text = [], []
-    for part in _parts(list(entries)):
+    for part in parts(list(entries)):
         bodies = []
         for entry in part:
-            rendered = render(entry, cwd)
+            rendered = draw(entry)
             bodies.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
             text.append(rendered["text/plain"])
         calls = [entry for entry in part if isinstance(entry, ToolCall)]
@@ -73,16 +75,18 @@ def render_group(entries: Iterable[Entry], cwd: str = "") -> Bundle:
     return bundle(lines(html), lines(text))
 
 
-def _parts(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Each entry for itself, or several lookups with the thoughts between them."""
+def parts(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Each entry for itself, or several lookups with the thoughts between them, at most MAX_GROUP."""
     while entries:
-        lookups = [index for index, entry in enumerate(takewhile(_is_quiet, entries)) if isinstance(entry, ToolCall)]
+        quiet = takewhile(is_quiet, entries[:MAX_GROUP])
+        lookups = [index for index, entry in enumerate(quiet) if isinstance(entry, ToolCall)]
         size = lookups[-1] + 1 if len(lookups) > 1 and lookups[0] == 0 else 1
         yield entries[:size]
         entries = entries[size:]
 
 
-def _is_quiet(entry: Entry) -> bool:
+def is_quiet(entry: Entry) -> bool:
+    """Whether it may be shown with others in one line: a lookup, or a thought between two."""
     is_thought = isinstance(entry, Message) and entry.speaker == "thought"
     return is_thought or (isinstance(entry, ToolCall) and is_lookup(entry))
 

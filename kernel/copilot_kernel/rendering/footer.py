@@ -15,6 +15,7 @@ from .markup import (
     NO_MATHS,
     RED,
     UNDERLINED,
+    UNDO,
     Bundle,
     bundle,
     escape,
@@ -49,7 +50,7 @@ class Footer:
     `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` counts the actions that the
     agent took without asking. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
     session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook that
-    the agent changed or ran: id and name.
+    the agent changed or ran: id and name. `undo` is what `%undo` takes: the front-end extension puts a button there.
     """
 
     agent: str = ""
@@ -65,6 +66,7 @@ class Footer:
     seconds: float | None = None
     cells: Sequence[tuple[str, str]] = ()
     changes: TurnChanges = field(default_factory=TurnChanges)
+    undo: str = ""
 
 
 def render_footer(footer: Footer) -> Bundle | None:
@@ -79,7 +81,11 @@ def render_footer(footer: Footer) -> Bundle | None:
     if not text:
         return None
     said = " · ".join(span(fact, f"color:{colour}") for fact, colour in facts)
-    html = lines((_changes_html(footer.changes.files), _row_of_cells(footer.cells), row(said) if said else ""))
+    files, undo = footer.changes.files, ""
+    if footer.undo:
+        undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>'
+    facts_row = row(said + ("" if files else undo)) if said or undo else ""
+    html = lines((_changes_html(files, undo), _row_of_cells(footer.cells), facts_row))
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
 
@@ -158,8 +164,8 @@ def _changes_text(files: Sequence[FileChange]) -> str:
     return "\n  ".join((head, *names)) if names else ""
 
 
-def _changes_html(files: Sequence[FileChange]) -> str:
-    """How many files, and the first names; the fold holds every file with its net change."""
+def _changes_html(files: Sequence[FileChange], undo: str) -> str:
+    """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button."""
     names = [_name(file) for file in files[:_MAX_NAMED]]
     if len(files) == 1:
         summary, below = names[0], ""
@@ -167,8 +173,8 @@ def _changes_html(files: Sequence[FileChange]) -> str:
         more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
         summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
     if len(files) > _MAX_NAMED or any(file.parts for file in files):
-        return fold(f"Changed {summary} {span('Review', f'color:{BLUE}')}{below}", lines(_review(files)))
-    return row(f"Changed {summary}{below}") if files else ""
+        return fold(f"Changed {summary} {span('Review', f'color:{BLUE}')}{undo}{below}", lines(_review(files)))
+    return row(f"Changed {summary}{undo}{below}") if files else ""
 
 
 def _name(file: FileChange) -> str:
@@ -178,7 +184,7 @@ def _name(file: FileChange) -> str:
 def _review(files: Sequence[FileChange]) -> Iterator[str]:
     left = MAX_REVIEWED_LINES
     for file in files:
-        size = sum(len(part.lines) for part in file.parts)
+        size = sum(len(part.lines) + sum(part.left_out) for part in file.parts)
         if not file.parts:
             yield row(_name(file), muted("(the agent did not show the change)" if file.what == "changed" else ""))
         elif size > left:

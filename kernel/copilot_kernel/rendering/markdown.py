@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import highlight
-from .markup import CODE_BLOCK, NO_MATHS, UNDERLINED, pre
+from .markup import CODE_BLOCK, NO_CONTENTS, NO_MATHS, UNDERLINED, pre
 from .plain import clean, visible_text
 
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ _TAGS = frozenset(
 )
 _ATTRIBUTES = {
     "a": {"href", "style", "title"},
+    **{f"h{level}": {"class"} for level in range(1, 7)},
     "ol": {"start"},
     "pre": {"class", "style"},
     "span": {"class", "style", "title"},
     "td": {"style"},
     "th": {"style"},
 }
+_CLASSES = {"pre": CODE_BLOCK, "span": NO_MATHS}
 _SCHEMES = {"http", "https", "mailto"}
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
@@ -79,7 +81,7 @@ def _kept(tag: str, name: str, value: str) -> str | None:
     if name == "style":
         return value if value in _styles() else None
     if name == "class":
-        return value if value == (CODE_BLOCK if tag == "pre" else NO_MATHS) else None
+        return value if value == _CLASSES.get(tag, NO_CONTENTS) else None
     if name == "href":
         return value if _LINK.match(value) else None
     return value
@@ -110,6 +112,8 @@ def _tame(state: StateCore) -> None:
         if token.type in ("td_open", "th_open"):
             # JupyterLab aligns the cells of every table outside its own markdown to the right
             token.attrs.setdefault("style", "text-align:left")
+        if token.type == "heading_open":
+            token.attrs["class"] = NO_CONTENTS
         if token.type == "inline" and token.children:
             if index > 1 and state.tokens[index - 2].type == "list_item_open":
                 _tick(token.children[0])

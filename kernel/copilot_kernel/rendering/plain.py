@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from io import StringIO
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -93,8 +94,7 @@ def hidden_warning(texts: Iterable[str]) -> str:
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
-    *whole_lines, rest = text.split("\n")
-    return [*(line + "\n" for line in whole_lines), *([rest] if rest else [])]
+    return StringIO(text, newline="\n").readlines()
 
 
 def _unit(run: str, at: int, *, is_code: bool) -> tuple[str, str]:

@@ -6,14 +6,10 @@ more there is. `typed_answer` has how it is answered where there are no buttons.
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from textwrap import indent
 
-from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from ..permissions.question import Question
 from .diff import Change, amount, change_html, folded_lines, named_change, remarks, unified
@@ -38,16 +34,14 @@ from .markup import (
     span,
     without_buttons,
 )
+from .permission_options import STANDING, remembered
 from .plain import hidden_warning, one_line, split_lines, visible_line, visible_text
-from .subject import LocatedPath, Subject, subject
+from .subject import LocatedPath, Subject, remarks_on, subject
 
-OPEN = "Waiting for your answer. (Saved notebook: this was never answered and no longer can be.)"
+OPEN = "Not answered."
 """Shown while the question is open, and to readers of a saved notebook, without its buttons."""
 NO_BUTTONS = "(Buttons appear here while the kernel that asked is running and Jupyter can show widgets.)"
 """Shown in place of the buttons where they cannot be drawn."""
-STANDING = {"allow_always": "allow", "reject_always": "reject"}
-"""Kinds of options that the agent remembers, and what it then does."""
-
 _HEADS = {
     "read": "Read this?",
     "edit": "Change this file?",
@@ -63,18 +57,6 @@ _HEADS = {
 _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
 """Of what stands beside a command or a change."""
-_COPILOT_REMEMBERS = {
-    "execute": "exactly this command",
-    "edit": "every edit",
-    "delete": "every edit",
-    "move": "every edit",
-    "other": "every use of this tool",
-}
-_NO = re.compile(
-    r"\b(?:no|not|don['’]?t|never|den(?:y|ied)|reject(?:ed)?|refuse|cancel|stop|abort|decline|block|disallow|forbid)\b",
-    re.IGNORECASE,
-)
-_ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
 """Of a command or code; the rest is folded."""
@@ -91,6 +73,13 @@ def render_question(question: Question, root: str = "") -> Bundle:
     return bundle(html + without_buttons(muted(OPEN)), f"{text}\n{OPEN}")
 
 
+def render_confirmation(title: str) -> Bundle:
+    """A question of our own, without its buttons."""
+    mark = span("?", f"color:{AMBER};font-weight:bold")
+    html = row(mark, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
+    return bundle(card(html, AMBER, ASKED), f"{title}\n{OPEN}")
+
+
 def question_html(question: Question, root: str = "") -> str:
     """Everything; nothing is cut."""
     call, about = question.call, subject(question, root)
@@ -103,8 +92,10 @@ def question_html(question: Question, root: str = "") -> str:
     facts = list(_facts(question, about, root))
     parts = [row(mark, bold, exposed(title), amounts), *_boxes(call, about, root)]
     parts += (html for is_in_view, html in facts if is_in_view)
-    warnings = map(exposed, _warnings(question, about))
-    parts += (f'<div style="color:{RED};margin:4px 0">⚠ {line}</div>' for line in warnings)
+    for colour, line in _warnings(question, about):
+        parts.append(f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>')
+    if question.sandbox:
+        parts.append(muted(question.sandbox))
     if folded := lines(html for is_in_view, html in facts if not is_in_view):
         parts.append(fold(muted("Details"), folded))
     return card(lines(parts), AMBER, ASKED)
@@ -117,17 +108,19 @@ def question_summary(question: Question, root: str = "") -> str:
     amounts = amount(about.changes[0][1]) if _is_about_a_file(question.call, about) else ""
     shown = visible_line(" ".join(filter(None, (head, title, amounts))))
     box = lines((*_boxes_text(question.call, about), *_facts_text(about)))
-    warnings = (f"⚠ {visible_line(line)}" for line in _warnings(question, about))
-    return lines((shown, indent(visible_text(box), "│ ", lambda line: True), *warnings))
+    warnings = (f"⚠ {visible_line(line)}" for _, line in _warnings(question, about))
+    return lines((shown, indent(visible_text(box), "│ ", lambda line: True), *warnings, question.sandbox))
 
 
 def question_text(question: Question, root: str = "") -> str:
     """Everything, for a terminal."""
     about = subject(question, root)
     head, _ = _head(question.call, about, root)
-    title = "" if about.title in (*about.commands, head.removesuffix("?")) else about.title
+    is_said = about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
+    title = "" if is_said else about.title
     shown = [visible_text(f"{head} {title}".rstrip())]
-    for name, text in (*_parts_text(about), *_reasons(question)):
+    reach = lines((question.sandbox, question.refusal))
+    for name, text in (*_parts_text(about), *([("Reach", reach)] if reach else ()), *_reasons(question)):
         body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
         shown.append(f"{visible_text(name)}:\n  {body}")
     return lines(shown)
@@ -138,7 +131,8 @@ def headline(question: Question, root: str = "") -> str:
     about = subject(question, root)
     head, _ = _head(question.call, about, root)
     gist = allowed_by(question, root)
-    return visible_line(head if gist in head else f"{head} {gist}")
+    is_said = gist in head or (about.is_titled_by_tool and gist == visible_line(about.title))
+    return visible_line(head if is_said else f"{head} {gist}")
 
 
 def allowed_by(question: Question, root: str = "") -> str:
@@ -165,30 +159,10 @@ def folded_amount(question: Question) -> str:
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
-    """Something hides in it, or it reaches outside the project: nothing in the card may suggest to allow it."""
+    """Something hides in it, it reaches outside the project, or needs a look: nothing may suggest to allow it."""
     about = subject(question, root)
     places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
-    return any(place.remark for place in places) or bool(hidden_warning(about.texts))
-
-
-def remembered(question: Question, option: PermissionOption) -> str:
-    """What the agent makes of an answer that it remembers."""
-    verb = STANDING[option.kind]
-    if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
-        return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
-    return f"The agent will also {verb} anything it considers equivalent from now on; what counts is up to it."
-
-
-def settings_for(rules: Iterable[str]) -> list[str]:
-    """The setting that allows each rule, quoted for a shell since a rule may hold an agent's path."""
-    return [f"COPILOT_KERNEL_ALLOW={shlex.quote(json.dumps([rule]))}" for rule in rules]
-
-
-def remark(option: PermissionOption) -> str:
-    """What stands beside an option's name, which the agent chose: that it is remembered, or allows despite its name."""
-    is_no = bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(option.name))))
-    belied = "this allows it" if option.kind in ("allow_once", "allow_always") and is_no else ""
-    return ", ".join(filter(None, (belied, "kept by the agent" if option.kind in STANDING else "")))
+    return any(place.remark for place in places) or bool(hidden_warning(about.texts) or remarks_on(about.commands))
 
 
 def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
@@ -204,6 +178,10 @@ def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
         return f"{_verb(change)} {_short(place, root)}?", ""
     if about.changes and call.kind == "edit":
         return f"Change {len(about.changes)} files?", ""
+    if about.mcp_tool:
+        server, tool = about.mcp_tool
+        is_said = about.is_evident or about.is_titled_by_tool
+        return f"Use the tool {tool} of “{server}”?", "" if is_said else about.title
     return _HEADS.get(call.kind, f"Allow this ({call.kind})?"), "" if about.is_evident else about.title
 
 
@@ -258,15 +236,15 @@ def _line_count(text: str) -> int:
     return text.strip("\n").count("\n") + 1
 
 
-def _warnings(question: Question, about: Subject) -> Iterator[str]:
-    """What is out of the ordinary."""
+def _warnings(question: Question, about: Subject) -> Iterator[tuple[str, str]]:
+    """What is out of the ordinary: colour and words."""
     if warning := hidden_warning(about.texts):
-        yield warning
+        yield RED, warning
     places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
     for place in dict.fromkeys(place for place in places if place.remark):
-        yield f"{place.remark.capitalize()}: {place.path}"
-    if question.why and not question.is_routine:
-        yield question.why
+        yield AMBER, f"{place.remark.capitalize()}: {place.path}"
+    more = (*remarks_on(about.commands), "" if question.is_routine else question.why, question.refusal)
+    yield from ((AMBER, line) for line in more if line)
 
 
 def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool, str]]:
@@ -337,7 +315,7 @@ def _rest_html(name: str, text: str) -> str:
 
 
 def _remark_html(place: LocatedPath) -> str:
-    return f' <span style="color:{RED};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
+    return f' <span style="color:{AMBER};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
 
 
 def _boxes_text(call: ToolCall, about: Subject) -> Iterator[str]:

@@ -22,6 +22,7 @@ _CONTENT_NAMES = ("contents", "content")
 _ATTACHED = ImageBlock | AudioBlock | EmbeddedResource | ResourceLink
 _CODE_NAMES = ("exitCode", "exit_code", "exit", "returncode")
 _SHELL_EXIT = re.compile(r"\n?<shellId: [^\s>]{1,64} completed with exit code (-?\d{1,9})>\s*$")
+_PLAN_TABLE = re.compile(r"\b(?:INTO|UPDATE|FROM|TABLE(?: IF NOT EXISTS)?)\s+(?:todos|todo_deps)\b", re.IGNORECASE)
 _EXIT_LINE = re.compile(r"Exit code (\d{1,9})(?:\n|$)")
 
 
@@ -33,9 +34,11 @@ def as_json(value: Any) -> str:
         return f"({type(value).__name__} that cannot be written as JSON)"
 
 
-def is_of_sub_agent(call: ToolCall) -> bool:
-    """Whether GitHub Copilot marks it as an action of an agent that it started for a task."""
-    return bool(member(call.meta.get("github.com/copilot"), "agentId"))
+def is_plan_update(call: ToolCall) -> bool:
+    """Whether it is the tool `sql`, in which GitHub Copilot keeps its plan. It titles tools of MCP servers by name."""
+    given = call.raw_input if isinstance(call.raw_input, Mapping) else {}
+    is_theirs = set(given) == {"query", "description"} and call.kind == "other" and call.title == given["description"]
+    return is_theirs and bool(_PLAN_TABLE.search(str(given["query"])))
 
 
 def unified_diff(raw: Any) -> str:

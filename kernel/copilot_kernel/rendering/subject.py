@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,7 +21,26 @@ from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_MARKS = "_.:/-"
+"""What stands between the names of a server and its tool."""
+_MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 _OUTSIDE = "outside the project"
+_SHELL = r"\b(?:(?:ba|da|k|z)?sh|python[\d.]*|node|perl|ruby)\b"
+_REMARKS = (
+    (
+        re.compile(
+            rf"\b(?:curl|wget)\b[^;&\n]*\|\s*(?:sudo\s+)?(?:\S{{0,60}}/)?{_SHELL}"
+            rf"|{_SHELL}[^;&|\n]*[<$]\(\s*(?:curl|wget)\b"
+        ),
+        "Downloads a script and runs it",
+    ),
+    (
+        re.compile(r"\bgit\b[^;&|\n]{0,80}\spush\b[^;&|\n]{0,200}\s(?:-f\b|--force\b|--mirror\b|\+\S)"),
+        "Rewrites history on the remote",
+    ),
+)
+_MAX_REMARKED = 2_000
+"""Characters of a command that are looked at for remarks: what is in view of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +61,7 @@ class Subject:
     """The parts of a question; texts as the agent sent them, hidden characters included.
 
     A command runs in `folder`, `code` in the notebook's kernel; `paths` are all that are named, except those that
-    head a change; `rest` holds name and text of everything else.
+    head a change; `rest` holds name and text of everything else. `mcp_tool`: server and tool, where both are known.
     """
 
     title: str
@@ -52,11 +72,19 @@ class Subject:
     paths: tuple[LocatedPath, ...]
     rest: tuple[tuple[str, str], ...]
     is_of_notebook: bool
+    mcp_tool: tuple[str, str] | None
 
     @property
     def is_evident(self) -> bool:
         """What the agent runs or changes is there, whatever it calls it."""
         return bool(self.commands or self.changes) and not self.is_of_notebook
+
+    @property
+    def is_titled_by_tool(self) -> bool:
+        """The title says nothing but the names of the server and the tool."""
+        server, tool = self.mcp_tool or ("", self.title)
+        names = (tool, f"mcp__{server}__{tool}", *(f"{server}{mark}{tool}" for mark in _MARKS))
+        return self.mcp_tool is not None and self.title in names
 
     @property
     def texts(self) -> Iterator[str]:
@@ -89,7 +117,14 @@ def subject(question: Question, root: str) -> Subject:
         paths=() if is_ours else tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
         rest=tuple(_rest(call, theirs)),
         is_of_notebook=is_ours,
+        mcp_tool=None if is_ours else _mcp_tool(call),
     )
+
+
+def remarks_on(commands: Iterable[str]) -> list[str]:
+    """What is worth a look at commands. For display only: a command may hide what it does."""
+    views = [command[:_MAX_REMARKED].replace("\\\n", " ") for command in commands]
+    return [words for pattern, words in _REMARKS if any(map(pattern.search, views))]
 
 
 def is_of_notebook(call: ToolCall) -> bool:
@@ -97,11 +132,22 @@ def is_of_notebook(call: ToolCall) -> bool:
     return call.call_id.startswith("copilot-kernel-notebook-")
 
 
-def change_of(call: ToolCall, diff: Diff) -> Change:
-    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where."""
+def _mcp_tool(call: ToolCall) -> tuple[str, str] | None:
+    """As the agent names them: `mcp__lab__echo`, or `lab-echo` and later only `echo`, as GitHub Copilot does."""
+    if named := _MCP_TOOL.fullmatch(inputs.tool(call) or ""):
+        return named[1], named[2]
+    server = re.fullmatch(rf"([\w.-]+)[{_MARKS}]{re.escape(call.title)}", call.fuller_title) if call.title else None
+    return (server[1], call.title) if server and call.kind == "other" else None
+
+
+def change_of(call: ToolCall, diff: Diff, most: int = sys.maxsize) -> Change:
+    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where.
+
+    `most` is that of `between`.
+    """
     if is_of_notebook(call):
         return between_cells(diff.old_text, diff.new_text)
-    change = between(diff.old_text, diff.new_text, call.excerpts.get(diff))
+    change = between(diff.old_text, diff.new_text, call.excerpts.get(diff), most)
     sources = (call.raw_input,) if change.is_numbered else (call.raw_input, call.raw_output)
     for theirs in map(parse_unified, map(raw.unified_diff, sources)):
         if theirs is not None and theirs.same_edit(change):

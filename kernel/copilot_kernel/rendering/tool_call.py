@@ -13,11 +13,12 @@ from posixpath import normpath
 from typing import Any
 
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
+from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
-from .diff import Change, amount, diff_html, diff_text, parse_unified, remarks
+from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines
 from .markup import (
     AMBER,
@@ -46,6 +47,7 @@ from .subject import change_of, is_of_notebook, unfenced
 
 _LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
+_PLANNING = "updated its plan {} time{}"
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
 # How GitHub Copilot calls our tools; what they change and run is shown in the notebook.
@@ -53,7 +55,6 @@ _NOTEBOOK_TOOLS = "notebook-"
 # What it runs is in no cell.
 _RUN_PYTHON = "mcp__notebook__run_python"
 _MAX_ARGUMENTS_CHARS = 80
-_UNASKED = "without asking"
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
 _WORDS = re.compile(r"[^\s`'\":,()]+")
@@ -87,7 +88,7 @@ _STATUSES = {
     "in_progress": StatusLook("◐", "running", BLUE, BLUE),
     "completed": StatusLook("✓", "done", GREEN, LINE),
     "failed": StatusLook("✗", "failed", RED, RED),
-    "rejected": StatusLook("⊘", "rejected", RED, RED),
+    "rejected": StatusLook("⊘", "denied", RED, RED),
     "cancelled": StatusLook("■", "cancelled", GREY, LINE),
 }
 
@@ -139,11 +140,7 @@ class _CallView:
         self.decision = "" if self.look.words == decision else decision
         # It went on without a question, and nothing of the user's covers it.
         self.is_accused = call.unasked is not None and not call.unasked.covered
-        self.unasked_why = call.unasked.words if call.unasked else ""
-        self.unasked = self.unasked_why
-        if self.is_accused:
-            is_usual = self.unasked_why.endswith(_UNASKED) and not self.decision
-            self.unasked = f"⚠ {'not asked' if is_usual else self.unasked_why}"
+        self.unasked = f"{'⚠ ' * self.is_accused}{call.unasked.words}" if call.unasked else ""
         # Red is for what was refused or has failed.
         self.warning = RED if self.decision else AMBER
 
@@ -167,21 +164,22 @@ def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     opened = fold(headline, details, is_open=view.is_open) if details else f"<div>{headline}</div>"
     shown = lines((opened, *map(attachment_html, _attachments(call))))
     edge = view.warning if view.is_accused else view.look.edge
-    style = INDENT if raw.is_of_sub_agent(call) else ""
+    style = INDENT if is_of_sub_agent(call) else ""
     return bundle(card(shown, edge, style=style), lines(_plain(view)))
 
 
 def is_lookup(call: ToolCall) -> bool:
-    """A call that only reads or searches, and about which nothing more is to be said: several are shown as one."""
+    """A call that only reads, searches or plans, and of which nothing more is to be said: several are shown as one."""
     is_quiet = call.status in ("pending", "in_progress", "completed") and not call.decision and call.unasked is None
-    return is_quiet and call.kind in _LOOKUPS and not _attachments(call) and not raw.is_of_sub_agent(call)
+    is_one = call.kind in _LOOKUPS or raw.is_plan_update(call)
+    return is_quiet and is_one and not _attachments(call) and not is_of_sub_agent(call)
 
 
 def lookups_summary(calls: Sequence[ToolCall]) -> str:
     """Such as "Read 7 files, searched 3 times"; the one that runs is named."""
-    kinds = Counter(call.kind for call in calls)
-    counted = (words.format(count, "s" * (count > 1)) for kind, words in _LOOKUPS.items() if (count := kinds[kind]))
-    done = ", ".join(counted)
+    counts = Counter(_LOOKUPS.get(call.kind, _PLANNING) for call in calls)
+    known = (*_LOOKUPS.values(), _PLANNING)
+    done = ", ".join(words.format(count, "s" * (count > 1)) for words in known if (count := counts[words]))
     last = calls[-1]
     running = "" if last.status == "completed" else f" · ◐ {visible_line(last.best_title or last.name)}"
     return f"{done[0].upper()}{done[1:]}{running}"
@@ -239,7 +237,7 @@ def _diffs(call: ToolCall) -> list[Diff]:
 def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     """Of each diff; without one, from a unified diff in the input."""
     diffs = _diffs(call)
-    yield from ((shown_path(diff.path, cwd), change_of(call, diff)) for diff in diffs)
+    yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
         yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
 
@@ -271,8 +269,8 @@ def _headline(view: _CallView) -> str:
     )
     change = remarks(view.changes[0][1]) if view.names_change else ""
     mark = f"{view.look.mark} {view.look.words}" if not view.is_done else "✓" if view.exit_code == 0 else ""
-    status = named(mark, f"color:{view.look.colour}")
-    unasked = named(view.unasked, f"color:{view.warning}" if view.is_accused else grey, view.unasked_why)
+    status = _with_code(mark, f"color:{view.look.colour}")
+    unasked = _with_code(view.unasked, f"color:{view.warning}" if view.is_accused else grey)
     parts = (
         icon,
         _title_html(view),
@@ -281,7 +279,7 @@ def _headline(view: _CallView) -> str:
         change,
         status,
         unasked,
-        named(view.decision, grey),
+        _with_code(view.decision, grey),
     )
     return " ".join(filter(None, parts))
 
@@ -296,8 +294,13 @@ def _title_html(view: _CallView) -> str:
         before, path, after = title.partition(view.changes[0][0])
         link = file_link(_diffs(view.call)[0].path, view.cwd) if path and _diffs(view.call) else exposed(path)
         return f'<span style="font-weight:bold">{exposed(before)}{link}{exposed(after)}</span>'
-    parts = enumerate(_CODE.split(title))
-    return "".join(code(part) if index % 2 else named(part, "font-weight:bold") for index, part in parts if part)
+    return _with_code(title, "font-weight:bold")
+
+
+def _with_code(text: str, style: str) -> str:
+    """`text` in our own `style`, with what stands between backticks as code; empty for empty text."""
+    parts = enumerate(_CODE.split(text))
+    return "".join(code(part) if index % 2 else named(part, style) for index, part in parts if part)
 
 
 def _details(view: _CallView) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
+from .permission_options import remark
 from .plain import one_line, visible_text
-from .question import remark
 
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 

@@ -2,8 +2,7 @@
 // Copy and Insert below on the code blocks of answers: only on the page, never in the notebook.
 
 import { NotebookDocument } from './document.js';
-
-/** @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel */
+import { button, equip } from './outputs.js';
 
 const BLOCK = 'copilot-code';
 const TOOLS = 'copilot-code-tools';
@@ -15,33 +14,23 @@ export class CodeBlocks {
   /** @param {import('@jupyterlab/notebook').INotebookTracker} tracker @param {(text: string) => void} copy */
   constructor(tracker, copy) {
     this.#copy = copy;
-    tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
-    tracker.forEach(panel => this.#watch(panel));
-  }
-
-  /** Outputs are drawn anew when they grow. @param {NotebookPanel} panel */
-  #watch(panel) {
-    const { node } = panel.content;
-    const blocks = node.getElementsByClassName(BLOCK);
-    /** @type {NotebookDocument | undefined} */
-    let page;
-    /** A code cell below the one that shows the block. @param {Element} block */
-    const insertBelow = block => {
-      const cell = panel.content.widgets.find(each => each.node.contains(block));
-      if (!cell) return;
-      page ??= new NotebookDocument(panel);
-      void page.show(page.insert({ source: codeOf(block), type: 'code', after: cell.model.id }).id);
-    };
-    const equip = () => [...blocks].forEach(block => this.#equip(block, insertBelow));
-    const observer = new MutationObserver(equip);
-    observer.observe(node, { childList: true, subtree: true });
-    panel.disposed.connect(() => observer.disconnect());
-    equip();
+    equip(tracker, BLOCK, panel => {
+      /** @type {NotebookDocument | undefined} */
+      let page;
+      /** A code cell below the one that shows the block. @param {Element} block */
+      const insertBelow = block => {
+        const cell = panel.content.widgets.find(each => each.node.contains(block));
+        if (!cell) return;
+        page ??= new NotebookDocument(panel);
+        void page.show(page.insert({ source: codeOf(block), type: 'code', after: cell.model.id }).id);
+      };
+      return block => this.#equip(block, insertBelow);
+    });
   }
 
   /** @param {Element} block @param {(block: Element) => void} insertBelow */
   #equip(block, insertBelow) {
-    if (block.previousElementSibling?.className === TOOLS || !block.closest('.jp-OutputArea')) return;
+    if (block.previousElementSibling?.className === TOOLS) return;
     const copy = button('Copy', () => {
       this.#copy(codeOf(block));
       copy.textContent = 'Copied';
@@ -59,13 +48,4 @@ export class CodeBlocks {
 /** @param {Element} block */
 function codeOf(block) {
   return (block.textContent ?? '').replace(/\n$/, '');
-}
-
-/** @param {string} label @param {() => void} act */
-function button(label, act) {
-  const made = document.createElement('button');
-  made.type = 'button';
-  made.textContent = label;
-  made.addEventListener('click', act);
-  return made;
 }

@@ -29,15 +29,20 @@ export class Connection {
   /** @type {NotebookDocument} */
   document;
   #comm;
+  #shell;
   #listener;
   /** @type {string | undefined} */
   #askingCell;
 
-  /** @param {NotebookPanel} panel @param {Comm} comm @param {Listener} listener */
-  constructor(panel, comm, listener) {
+  /**
+   * @param {NotebookPanel} panel @param {Comm} comm @param {import('@jupyterlab/application').JupyterFrontEnd.IShell} shell
+   * @param {Listener} listener
+   */
+  constructor(panel, comm, shell, listener) {
     this.panel = panel;
     this.document = new NotebookDocument(panel);
     this.#comm = comm;
+    this.#shell = shell;
     this.#listener = listener;
   }
 
@@ -82,11 +87,19 @@ export class Connection {
   /** @param {Record<string, any>} call @returns {Record<string, any>} */
   #outcome({ call, op, args }) {
     try {
-      return { call, result: this.document.perform(op, args ?? {}, this.#comm) };
+      const result = op === 'documents' ? this.#documents() : this.document.perform(op, args ?? {}, this.#comm);
+      return { call, result };
     } catch (error) {
       const kind = error instanceof OperationError ? error.kind : 'failed';
       return { call, error: { kind, message: error instanceof Error ? error.message : String(error) } };
     }
+  }
+
+  /** The documents that are open beside the notebook. */
+  #documents() {
+    const open = [...this.#shell.widgets('main')].filter(widget => widget !== this.panel);
+    const paths = open.map(widget => /** @type {{context?: {path?: string}}} */ (widget).context?.path);
+    return { paths: paths.filter(path => typeof path === 'string') };
   }
 
   /** @param {Record<string, any>} event */
@@ -182,7 +195,7 @@ export class Connections {
     const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
     if (!panel) return;
     this.#end(panel);
-    const connection = new Connection(panel, comm, this.#listener);
+    const connection = new Connection(panel, comm, this.#app.shell, this.#listener);
     this.#connections.set(panel, connection);
     comm.onMsg = ({ content }) => connection.receive(/** @type {Record<string, any>} */ (content.data));
     comm.onClose = () => {

@@ -3,6 +3,7 @@
 /**
  * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  */
 
 /** The language of a notebook's kernel: `copilot` for ours. @param {JupyterFrontEnd} app @param {NotebookPanel} panel */
@@ -32,18 +33,29 @@ export async function loadExtension(panel) {
 }
 
 /**
- * Mark the notebooks whose cells are prompts, for the style sheet.
- * @param {JupyterFrontEnd} app @param {import('@jupyterlab/notebook').INotebookTracker} tracker
+ * Call back for each notebook, and again whenever the language of its kernel may be another; until the kernel is known,
+ * with the one that the notebook names.
+ * @param {JupyterFrontEnd} app @param {INotebookTracker} tracker
+ * @param {(panel: NotebookPanel, language: string) => void} callback
+ * @returns {() => void} Calls back for all.
  */
-export function markCopilotNotebooks(app, tracker) {
+export function followLanguages(app, tracker, callback) {
   /** @param {NotebookPanel} panel */
-  const mark = panel => panel.content.node.classList.toggle('copilot-notebook', languageOf(app, panel) === 'copilot');
+  const report = panel => callback(panel, languageOf(app, panel) || panel.context.model.defaultKernelLanguage);
   /** @param {NotebookPanel} panel */
   const watch = panel => {
-    panel.sessionContext.kernelChanged.connect(() => mark(panel));
-    mark(panel);
+    panel.sessionContext.kernelChanged.connect(() => report(panel));
+    void panel.context.ready.then(() => report(panel));
+    report(panel);
   };
+  const reportAll = () => tracker.forEach(report);
   tracker.widgetAdded.connect((_, panel) => watch(panel));
   tracker.forEach(watch);
-  app.serviceManager.kernelspecs.specsChanged.connect(() => tracker.forEach(mark));
+  app.serviceManager.kernelspecs.specsChanged.connect(reportAll);
+  return reportAll;
+}
+
+/** Mark the notebooks whose cells are prompts, for the style sheet. @param {JupyterFrontEnd} app @param {INotebookTracker} tracker */
+export function markCopilotNotebooks(app, tracker) {
+  followLanguages(app, tracker, (panel, language) => panel.content.node.classList.toggle('copilot-notebook', language === 'copilot'));
 }

@@ -10,6 +10,8 @@ import { markCopilotNotebooks } from './kernels.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
 import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
+import { leaveOutOutputs } from './toc.js';
+import { offerUndo } from './undo.js';
 
 /**
  * The page's own copies of packages; Notebook 7 has no status bar.
@@ -21,17 +23,20 @@ import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js
  * @property {typeof import('@lumino/widgets')} widgets
  * @property {typeof import('@lumino/signaling')} signaling
  * @property {typeof import('@jupyterlab/statusbar') | undefined} statusbar
+ * @property {typeof import('@jupyterlab/toc')} toc
  *
  * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  * @typedef {import('@jupyterlab/apputils').ICommandPalette} ICommandPalette
  * @typedef {import('@jupyterlab/settingregistry').ISettingRegistry} ISettingRegistry
  * @typedef {import('@jupyterlab/statusbar').IStatusBar} IStatusBar
+ * @typedef {import('@jupyterlab/toc').ITableOfContentsTracker} ITableOfContentsTracker
  *
  * @typedef {object} Services
  * @property {INotebookTracker} tracker
  * @property {ICommandPalette | null} palette
  * @property {ISettingRegistry | null} registry
+ * @property {ITableOfContentsTracker | null} contents
  * @property {IStatusBar | null} [bar]
  */
 
@@ -44,16 +49,18 @@ const FIX_ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 
 
 /** @param {Shared} shared @returns {import('@jupyterlab/application').JupyterFrontEndPlugin<void>} */
 export function plugin(shared) {
-  const { notebook, apputils, settings, statusbar } = shared;
+  const { notebook, apputils, settings, toc, statusbar } = shared;
   return {
     id: ID,
     description: 'The agent works in the notebook that the page shows.',
     autoStart: true,
     requires: [notebook.INotebookTracker],
-    optional: [apputils.ICommandPalette, settings.ISettingRegistry, ...(statusbar ? [statusbar.IStatusBar] : [])],
+    optional: [
+      apputils.ICommandPalette, settings.ISettingRegistry, toc.ITableOfContentsTracker, ...(statusbar ? [statusbar.IStatusBar] : []),
+    ],
     activate(app, ...services) {
-      const [tracker, palette, registry, bar] = services;
-      activate(app, shared, { tracker, palette, registry, bar });
+      const [tracker, palette, registry, contents, bar] = services;
+      activate(app, shared, { tracker, palette, registry, contents, bar });
     },
   };
 }
@@ -62,7 +69,7 @@ export function plugin(shared) {
  * @param {JupyterFrontEnd} app @param {Shared} shared
  * @param {Services} services
  */
-function activate(app, shared, { tracker, palette, registry, bar }) {
+function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   addStyle();
   const { Notification } = shared.apputils;
   const settings = new Settings();
@@ -113,7 +120,9 @@ function activate(app, shared, { tracker, palette, registry, bar }) {
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
   new Attachments(app, tracker, Notification);
   new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text));
+  offerUndo(app, tracker);
   markCopilotNotebooks(app, tracker);
+  if (contents) leaveOutOutputs(app, tracker, contents);
   followCellLinks(tracker, connections);
 }
 

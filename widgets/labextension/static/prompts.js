@@ -18,6 +18,11 @@ export function fixOf(cell, ranLast) {
   return ranLast ? FIX : `%%copilot\nFix the error in @cell:${cell}`;
 }
 
+/** What undoes a turn. @param {string} turn @param {string} language */
+export function undoOf(turn, language) {
+  return language === 'copilot' ? `%undo ${turn}` : `%copilot %undo ${turn}`;
+}
+
 /** Whether a cell holds a prompt. @param {string} source @param {string} language */
 export function isPrompt(source, language) {
   if (language !== 'copilot') return MAGIC.test(source);

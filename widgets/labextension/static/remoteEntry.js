@@ -11,6 +11,7 @@
     widgets: '@lumino/widgets',
     signaling: '@lumino/signaling',
     statusbar: '@jupyterlab/statusbar', // Notebook 7 has none
+    toc: '@jupyterlab/toc',
   };
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
 
