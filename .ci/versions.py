@@ -1,0 +1,127 @@
+"""Run tests of what touches Jupyter with the oldest and the newest dependencies that `pyproject.toml` allows.
+
+    python .ci/versions.py                      a part of them, the oldest on the oldest Python, and those
+                                                that are pinned on the newest Python that uv finds
+    python .ci/versions.py --all                all of FOLDERS, oldest and newest, on each Python that uv finds
+    python .ci/versions.py --all newest 3.14    these alone
+
+Needs uv, which downloads no Python. Prints what did not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+RESOLUTIONS = {"oldest": "lowest-direct", "pinned": "highest", "newest": "highest"}
+EXTRAS = ("lab", "terminal")
+TOOLS = (
+    *("hypothesis", "httpx", "jsonschema", "jupyter-console", "jupyter-kernel-test", "matplotlib", "nbval", "numpy"),
+    *("openai", "pandas", "papermill", "pexpect", "pillow", "psutil", "pytest", "pytest-jupyter", "pytest-timeout"),
+    *("pytest-xdist", "schemathesis", "websockets"),
+)
+FOLDERS = (
+    *("tests/jupyter", "tests/ipython", "tests/frontend", "tests/widgets", "tests/server", "tests/rendering"),
+    *("tests/permissions/test_rules.py", "tests/cli"),
+    "--ignore=tests/server/test_clients.py",  # of other programs
+)
+PART = (
+    *("tests/jupyter/test_kernel.py", "tests/jupyter/test_dispatch.py", "tests/jupyter/test_questions.py"),
+    *("tests/jupyter/test_conformance.py", "tests/jupyter/test_nbclient.py", "tests/jupyter/test_jupyter_console.py"),
+    *("tests/ipython/test_asking.py", "tests/ipython/test_front_end.py", "tests/ipython/test_notebook.py"),
+    *("tests/frontend", "tests/widgets", "tests/server/test_socket_turns.py", "tests/server/test_completions.py"),
+    *("tests/permissions/test_rules.py", "tests/cli/test_export.py", "tests/cli/test_tour.py"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """The number of combinations that failed."""
+    pythons = {version: path for version in PYTHONS if (path := found(version))}
+    tests, failed = FOLDERS if "--all" in arguments else PART, 0
+    for version, name in combinations(arguments, list(pythons)):
+        with tempfile.TemporaryDirectory(prefix="versions-") as folder:
+            succeeded = tested(pythons[version], name, Path(folder), tests)
+        print(f"Python {version}, {name} dependencies: {'passed' if succeeded else 'FAILED'}", flush=True)
+        failed += not succeeded
+    print(
+        *(f"Python {version}: not run, uv does not find it" for version in PYTHONS if version not in pythons), sep="\n"
+    )
+    return failed
+
+
+def combinations(arguments: list[str], pythons: list[str]) -> list[tuple[str, str]]:
+    """Of a Python and its dependencies: what is to be run. All other tests run with the pinned ones on the oldest."""
+    if "--all" not in arguments:
+        return [(pythons[0], "oldest"), *((version, "pinned") for version in pythons[1:][-1:])]
+    versions = [version for version in pythons if version in arguments] or pythons
+    names = [name for name in RESOLUTIONS if name in arguments] or ["oldest", "newest"]
+    return [(version, name) for version in versions for name in names]
+
+
+def found(version: str) -> str | None:
+    """The path of that Python. pyenv's own commands run a version only where it is selected."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    path = os.pathsep.join([*(str(each / "bin") for each in pyenv.glob(f"{version}.*")), os.environ["PATH"]])
+    command = ("uv", "python", "find", "--no-project", "--no-python-downloads", version)
+    asked = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    return asked.stdout.strip() or None
+
+
+def tested(python: str, name: str, folder: Path, tests: tuple[str, ...]) -> bool:
+    """Whether the tests pass in an environment of their own, made in `folder`."""
+    environment = folder / "environment"
+    try:
+        install(python, name, folder, environment)
+    except subprocess.CalledProcessError:
+        return False
+    options = ["-p", "no:cacheprovider", "-q", "-n", "2"]
+    if name == "oldest":
+        options += ["-o", "filterwarnings="]  # what an old version warns of may have changed since
+    command = (environment / "bin" / "python", "-m", "pytest", *options, *tests)
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def install(python: str, name: str, folder: Path, environment: Path) -> None:
+    """Make the environment. Raises CalledProcessError.
+
+    Only with the newest does a run depend on more than this checkout: else, what need not be old is the pinned version,
+    where that fits.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    direct = direct_names(project["project"])
+    pins = [] if name == "newest" else project["tool"]["uv"]["constraint-dependencies"]
+    compiling = ("pip", "compile", "--python", python, "--no-annotate", "--no-header", "--output-file")
+    ours, everything, wanted = (folder / each for each in ("ours.txt", "everything.txt", "wanted.in"))
+    ours.write_text("\n".join(pin for pin in pins if name == "pinned" or pin.partition("==")[0] not in direct))
+    extras = (option for extra in EXTRAS for option in ("--extra", extra))
+    uv(*compiling, ours, "--resolution", RESOLUTIONS[name], *extras, "pyproject.toml")
+    wanted.write_text("\n".join((*TOOLS, ours.read_text())))
+    everything.write_text("\n".join(pins))
+    uv(*compiling, everything, wanted)
+    uv("venv", "--python", python, environment)
+    into = ("--python", environment / "bin" / "python")
+    uv("pip", "install", *into, "--no-deps", "--requirement", everything, "--editable", ".")
+    uv("pip", "check", *into)
+    print(*(line for line in ours.read_text().splitlines() if line.partition("==")[0] in direct), sep="  ", flush=True)
+
+
+def direct_names(project: dict) -> set[str]:
+    """What the project itself depends on, with the extras."""
+    groups = (project["dependencies"], *(project["optional-dependencies"].values()))
+    return {re.match(r"[\w.-]+", each)[0].lower() for group in groups for each in group}
+
+
+def uv(*arguments: object) -> None:
+    """Run uv with none of the project's settings."""
+    subprocess.run(("uv", "--no-config", "--quiet", *map(str, arguments)), cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
