@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,8 +21,9 @@ from .mcp_config import McpServer, parse_servers, without_own_name
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 ENVIRONMENT = "environment"
-PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan")
-_ALLOWING_MODES = ("acceptEdits", "bypassPermissions")
+SANDBOXED = "sandboxed"
+PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan", SANDBOXED)
+_ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 _RULE_LISTS = ("allow", "ask", "deny")
 
 
@@ -33,7 +35,8 @@ class Settings:
     agent: str = ""
     # Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder.
     cwd: str = ""
-    # `default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all).
+    # `default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all),
+    # `sandboxed` (what happens in the sandbox).
     permission_mode: str = "default"
     # Rules for what is allowed without a question, such as `Bash(git status)`, `Read` and `Edit(src/**)`.
     allow: tuple[str, ...] = ()
@@ -63,10 +66,25 @@ class Settings:
     state: str = ""
     # Whether the agent gets tools for the notebook that it is in: its variables and cells.
     notebook_tools: bool = True
+    # Whether what the agent is about to change is saved, so that `%undo` can put it back.
+    undo: bool = True
     # Whether the error of the notebook's last cell goes with the next prompt, unasked.
     error_context: bool = True
     # Characters of everything from the notebook that goes with one prompt.
     context_chars: int = 32_000
+    # Running a prompt again whose last turn changed files: `run` says so, `ask` asks, `keep` shows the old answer.
+    rerun: str = "run"
+    # Whether the agent of a Copilot notebook starts before the first prompt.
+    warm_start: bool = True
+    # Whether the agent runs in a sandbox: `off`, `on` (without one, if there can be none), `required`.
+    sandbox: str = "off"
+    # Files and folders, besides what the agent needs, that can be read or also written in the sandbox.
+    sandbox_read: tuple[str, ...] = ()
+    sandbox_write: tuple[str, ...] = ()
+    # Hosts that are reached from the sandbox, such as `api.github.com`; None: the network is shared.
+    sandbox_hosts: tuple[str, ...] | None = None
+    # Which notebooks share an agent's process: `off` (none), `user` (all of this user that would start the same one).
+    agent_sharing: str = "off"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
     # A list of rules could not be read, so what it denies is not known.
@@ -92,6 +110,9 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
     given = (os.environ if environ is None else environ).items()
     reader.read(ENVIRONMENT, {names[key]: value for key, value in given if key in names})
     settings = reader.settings()
+    if settings.sandbox == "off" and settings.sandbox_hosts is not None:
+        problem = f"{settings.origins['sandbox_hosts']}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
+        settings = replace(settings, problems=(*settings.problems, problem))
     return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
 
 
@@ -100,6 +121,9 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
     problems, allow = list(settings.problems), settings.allow
     if mode not in PERMISSION_MODES:
         problems.append(f"{origin}: permission_mode: {_not_one_of(mode, PERMISSION_MODES)}; default is used")
+        mode = "default"
+    if mode == SANDBOXED and settings.sandbox == "off":
+        problems.append(f"{origin}: permission_mode: {mode} needs sandbox (COPILOT_KERNEL_SANDBOX); default is used")
         mode = "default"
     if settings.has_unread_rules and mode in _ALLOWING_MODES:
         problems.append(f"{origin}: permission_mode: {mode} is not used {_UNREAD}; default is used")
@@ -172,6 +196,8 @@ class _Reader:
             except (ValueError, TypeError, RecursionError) as error:
                 self.problems.append(f"{origin}: {name}: {error}")
                 self.has_unread_rules |= name in _RULE_LISTS
+                if name == "sandbox_hosts":
+                    self._add(name, (), origin)
 
     def _add(self, name: str, value: Any, origin: str) -> None:
         """What one place asks about or denies, no other place lifts; what files allow adds up."""
@@ -205,6 +231,11 @@ def _switch(raw: Any) -> bool:
     return raw in ("on", True)
 
 
+def _sandbox(raw: Any) -> str:
+    """JSON may say it as a switch."""
+    return _one_of("off", "on", "required")({True: "on", False: "off"}.get(raw, raw) if isinstance(raw, bool) else raw)
+
+
 def _one_of(*names: str) -> Callable[[Any], str]:
     def parse(raw: Any) -> str:
         if raw not in names:
@@ -229,6 +260,40 @@ def _rules(raw: Any) -> tuple[str, ...]:
             f'must be a JSON array of strings, such as ["Bash(git status)", "Edit(src/**)"], not {raw!r:.80}'
         )
     return tuple(rules)
+
+
+def _paths(raw: Any) -> tuple[str, ...]:
+    """An empty variable is an empty list."""
+    paths = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path[:1] in ("/", "~") for path in paths):
+        raise ValueError(f'must be a JSON array of absolute paths, such as ["~/data"], not {raw!r:.80}')
+    return tuple(paths)
+
+
+_HOST = re.compile(
+    r"(?:(?:\*\.)?(?:[\w-]+\.)+[a-z][\w-]*|(?P<address>localhost|\d+\.\d+\.\d+\.\d+|\[[\da-f:.]+\]))(?::(?P<port>\d+))?",
+    re.ASCII,
+)
+
+
+def _hosts(raw: Any) -> tuple[str, ...]:
+    """An empty variable is an empty list: no host."""
+    hosts = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
+    if not isinstance(hosts, list) or not all(map(_is_host, hosts)):
+        example = '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]'
+        raise ValueError(
+            f"must be a JSON array of hosts, addresses with a port, such as {example}, not {raw!r:.80}; "
+            "no host is allowed"
+        )
+    return tuple(host.lower() for host in hosts)
+
+
+def _is_host(raw: Any) -> bool:
+    """An address without a port would be every service there: of loopback, those of the user."""
+    found = _HOST.fullmatch(raw.lower()) if isinstance(raw, str) else None
+    if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
+        return False
+    return not found["address"] or bool(found["port"])
 
 
 def _json(raw: Any) -> Any:
@@ -266,6 +331,11 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "start_timeout": _seconds(3600),
     "cancel_grace": _seconds(3600),
     "activity_timeout": _seconds(604_800, or_zero=True),
+    "agent_sharing": _one_of("off", "user"),
+    "sandbox": _sandbox,
+    "sandbox_read": _paths,
+    "sandbox_write": _paths,
+    "sandbox_hosts": _hosts,
     "mcp_servers": _json,
     "fs": _switch,
     "terminal": _switch,
@@ -273,8 +343,11 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "option_member": _one_of("configId", "optionId"),
     "state": _string,
     "notebook_tools": _switch,
+    "undo": _switch,
     "error_context": _switch,
     "context_chars": _characters,
+    "rerun": _one_of("run", "ask", "keep"),
+    "warm_start": _switch,
 }
 
 assert set(_PARSERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "has_unread_rules"}

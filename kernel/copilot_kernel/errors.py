@@ -162,6 +162,9 @@ class UsageError(CopilotError):
 class SessionInUse(UsageError):
     """The session is open elsewhere: in a notebook, in a chat, or at the HTTP API."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "Continue there, or close it there and try again; or begin a new one here.")
+
 
 def trace(error: BaseException) -> str:
     """Kind and traceback of an error for a log, without its message, which may quote private data."""

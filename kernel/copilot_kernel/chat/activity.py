@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import anyio
 
-from ..conversation.model import Conversation, Entry, Message, Plan, ToolCall
+from ..conversation.model import Conversation, Message, Plan
 from ..permissions import inputs
 from ..rendering.entry import ASKING
 from ..rendering.plain import visible_line
@@ -70,28 +70,27 @@ class ActivityLine:
             self.beat()
             return f"{ASKING} Waiting for you · {count} question{'s' * (count > 1)} below"
         now, conversation = self._clock(), self._conversation()
-        entries = conversation.of_turn(conversation.turn)
         silent = now - self._heard_at
         progress = visible_line(self._progress())
-        activity = _Activity(progress) if progress else _activity(entries, silent)
+        activity = _Activity(progress) if progress else _activity(conversation, silent)
         if activity != self._activity:
             self._activity, self._began_at = activity, self._heard_at if activity is WAITING else now
         words = activity.words
         if activity is WAITING and silent >= LONG_SECONDS:
             words = "Still no word from the agent"
-        return " · ".join(filter(None, (words, _seconds(now - self._began_at), _step(entries))))
+        return " · ".join(filter(None, (words, _seconds(now - self._began_at), _step(conversation))))
 
 
-def _activity(entries: tuple[Entry, ...], silent: float) -> _Activity:
+def _activity(now: Conversation, silent: float) -> _Activity:
     # Some agents report nothing between the answer to a question and the end of the call.
-    running = [entry for entry in entries if isinstance(entry, ToolCall) and entry.status in ("pending", "in_progress")]
+    running = [call for call in now.entries.unfinished() if call.turn == now.turn and call.status != "waiting"]
     if running:
         call = running[-1]
         commands = inputs.commands(call.raw_input)
         words = visible_line(f"Running {commands[0]}" if commands else call.best_title or call.name)
         return _Activity(words if len(words) <= _MAX_CHARS else f"{words[: _MAX_CHARS - 1]}…", call.id)
-    last = entries[-1] if entries else None
-    if isinstance(last, Message) and last.speaker != "user" and silent < PAUSE_SECONDS:
+    last = now.entries.last
+    if isinstance(last, Message) and last.turn == now.turn and last.speaker != "user" and silent < PAUSE_SECONDS:
         return _Activity("Thinking" if last.speaker == "thought" else "Answering", last.id)
     return WAITING
 
@@ -103,8 +102,9 @@ def _seconds(passed: float) -> str:
     return f"{shown} s" if shown else ""
 
 
-def _step(entries: tuple[Entry, ...]) -> str:
+def _step(now: Conversation) -> str:
     """The first step of the plan that is in progress."""
-    steps = next((entry.entries for entry in reversed(entries) if isinstance(entry, Plan)), ())
+    plan = now.entries.find(Plan, now.turn)
+    steps = plan.entries if plan else ()
     number = next((index for index, step in enumerate(steps, 1) if step.status == "in_progress"), None)
     return f"step {number} of {len(steps)}" if number else ""

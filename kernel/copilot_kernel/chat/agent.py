@@ -9,9 +9,10 @@ import json
 import os
 import shlex
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import anyio
@@ -26,6 +27,8 @@ from ..acp.locate import Launch, locate, with_denied_tools
 from ..acp.mcp import McpOffer, select_servers, with_mcp_flag
 from ..acp.messages import AgentInfo, AuthMethod
 from ..acp.transport import single_error
+from ..agentd.client import BrokerTransport
+from ..agentd.wire import RETIRE
 from ..config import Settings
 from ..errors import (
     AgentError,
@@ -36,8 +39,11 @@ from ..errors import (
     ConnectionLost,
     UsageError,
 )
-from ..mcp_config import secrets
+from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
+from ..sandbox import Sandbox
+from .sandboxing import in_sandbox, no_ports, sandboxed
+from .sharing import shared, shares
 
 # Seconds that ending an agent may take; its process group is killed well before.
 END_SECONDS = 5.0
@@ -67,8 +73,8 @@ class _Life:
 class Agent:
     """One process or connection at a time, started when it is needed; `async with` ends it.
 
-    `denied` returns, at each start, what the agent itself shall deny, if it can be told. (More than ten attributes,
-    since four are what the agent is started with.)
+    `denied` returns, at each start, what the agent itself shall deny, if it can be told; `ports`, those of loopback
+    where it must reach us. (More than ten attributes, since five are what the agent is started with.)
     """
 
     def __init__(
@@ -77,21 +83,30 @@ class Agent:
         client_handlers: ClientHandlers,
         serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
+        ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
     ) -> None:
         self.settings = settings
         # What went over the wire, over all of the agent's lives.
         self.log = WireLog()
         # The MCP servers that the agent was given.
         self.offered = McpOffer()
+        # Of the agent that was started last; None if it has none, and why, if there should be one.
+        self.sandbox: Sandbox | None = None
+        self.unsandboxed = ""
+        # The connection to the agent that was started last, if several notebooks may share it.
+        self.broker: BrokerTransport | None = None
         # Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command.
         self.is_copilot = False
         # Set, and replaced, whenever a conversation has opened a session or could not.
         self.session_opened = anyio.Event()
-        self._client_handlers, self._serving, self._denied = client_handlers, serving, denied
+        self._client_handlers, self._serving, self._denied, self._ports = client_handlers, serving, denied, ports
         self._tasks = anyio.create_task_group()
         self._starting = anyio.Lock()
         self._life: _Life | None = None
         self._was_reached = False
+        # Started before anything needed it, and no session was opened since: it may not know of a sign-in or a rule.
+        self.is_early = False
+        self._launched = Launch()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -107,6 +122,11 @@ class Agent:
         return self.settings.folder
 
     @property
+    def handover(self) -> Path | None:
+        """The folder for files that a sandboxed agent must be able to read."""
+        return self.sandbox.handover if self.sandbox else None
+
+    @property
     def link(self) -> AgentConnection | None:
         """The connection, if the agent lives."""
         link = self._life.link if self._life else None
@@ -115,23 +135,41 @@ class Agent:
     async def ready(self) -> AgentConnection:
         """The connection, after starting the agent if need be. Raises what `locate` and `connect_agent` raise."""
         async with self._starting:
-            if self.link is None:
+            if self.link is None or (self.is_early and self._launched != self._launch()):
                 await self.end()
-                await self._start(with_denied_tools(locate(self.settings.agent, os.environ), self._denied()))
+                await self._start(self._launch())
         link = self._life.link if self._life else None
         assert link is not None
         return link
 
+    async def start_early(self) -> None:
+        """Start the agent before anything needs it. Raises what `ready` raises."""
+        async with self._starting:
+            if self.link is None:
+                await self._start(self._launch())
+                self.is_early = True
+
     async def end(self) -> None:
-        """End the agent, and wait (bounded) until its processes are gone."""
+        """End the agent, and wait (bounded) until its processes are gone.
+
+        One that other notebooks use as well lives on for them; the next prompt here starts another.
+        """
+        self.is_early = False
         if self._life is not None and self._life.link is not None:
+            if self.broker is not None and self.link is not None:
+                with anyio.move_on_after(END_SECONDS, shield=True):
+                    self.link.post(RETIRE, {})
+                    await self.link.closed.wait()
             self._life.scope.cancel()
             with anyio.move_on_after(END_SECONDS, shield=True):
                 await self._life.over.wait()
 
+    def _launch(self) -> Launch:
+        return with_denied_tools(locate(self.settings.agent, os.environ), self._denied())
+
     async def _start(self, launch: Launch) -> None:
         """An address that was reached before may only be about to come back."""
-        self._life = _Life()
+        self._life, self._launched, self.is_early = _Life(), launch, False
         try:
             await self._tasks.start(self._live, self._life, launch)
         except AgentNotFound as error:
@@ -154,18 +192,39 @@ class Agent:
 
     @asynccontextmanager
     async def _connected(self, launch: Launch) -> AsyncIterator[AgentConnection]:
-        servers, timeout = self.settings.passed_servers, self.settings.start_timeout
+        servers = self.settings.passed_servers
         register(secrets(servers))
-        with single_error(), with_mcp_flag(launch, servers) as launch:
-            async with self._serving() as services:
-                handlers = replace(self._client_handlers, services={**self._client_handlers.services, **services})
-                member = self.settings.option_member
+        with single_error():
+            async with self._opened(launch, servers) as (launch, transport), self._serving() as services:
+                handlers = self._client_handlers
+                listeners = {**handlers.listeners, **(transport.listeners if transport else {})}
                 async with connect_agent(
-                    launch, self.cwd, handlers, start_timeout=timeout, log=self.log, option_member=member
+                    launch,
+                    self.cwd,
+                    replace(handlers, services={**handlers.services, **services}, listeners=listeners),
+                    start_timeout=self.settings.start_timeout,
+                    log=self.log,
+                    option_member=self.settings.option_member,
+                    transport=transport,
                 ) as link:
                     self.is_copilot = launch.is_copilot or link.info.is_copilot
                     self.offered = select_servers(servers, link.info, launch)
                     yield link
+
+    @asynccontextmanager
+    async def _opened(
+        self, launch: Launch, servers: Sequence[McpServer]
+    ) -> AsyncIterator[tuple[Launch, BrokerTransport | None]]:
+        """What to start, or the connection to the agent that several notebooks share."""
+        if shares(self.settings, launch):
+            async with shared(self.settings, launch, servers, self._client_handlers) as self.broker:
+                self.sandbox, self.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed
+                yield launch, self.broker
+        else:
+            self.broker = None
+            async with sandboxed(self.settings, launch, servers, self._ports) as (self.sandbox, self.unsandboxed):
+                with with_mcp_flag(launch, servers, self.handover) as launch:
+                    yield in_sandbox(launch, self.sandbox, self.cwd), None
 
 
 class Retry:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
+from msgspec.structs import replace
+
 from ..acp.messages import PermissionRequest, TextBlock, ToolCallUpdate, Update
-from ..conversation.model import FINAL, Conversation, ToolCall
+from ..conversation.model import Conversation, ToolCall
 from ..permissions import inputs
 
 OUR_PREFIX = "copilot-kernel-"
@@ -65,7 +67,7 @@ def join(request: ToolCallUpdate, before: Conversation, folder: str = "") -> Joi
     """
     if request.id:
         return Joined(request, named=True)
-    matches = [(match(request, call, folder), call) for call in _waiting(before)]
+    matches = [(match(request, call, folder), call) for call in unfinished(before) if not call.standing.asked]
     named = [call for how, call in matches if how == "named"]
     if named and all(_is_same(call, named[0]) for call in named):
         return Joined(_about(request, named[0]), named=True)
@@ -113,11 +115,10 @@ class UnmatchedRequests:
         return False
 
 
-def _waiting(before: Conversation) -> Iterator[ToolCall]:
-    """The agent's calls of this turn that have neither ended nor been asked about, in order."""
-    calls = (entry for entry in before.of_turn(before.turn) if isinstance(entry, ToolCall))
-    theirs = (call for call in calls if call.call_id and not call.call_id.startswith(OUR_PREFIX))
-    return (call for call in theirs if not (call.status in FINAL or call.standing.asked))
+def unfinished(now: Conversation) -> list[ToolCall]:
+    """The agent's own calls of this turn that have not ended, in order."""
+    theirs = (call for call in now.entries.unfinished() if call.turn == now.turn)
+    return [call for call in theirs if call.call_id and not call.call_id.startswith(OUR_PREFIX)]
 
 
 def _about(request: ToolCallUpdate, call: ToolCall) -> ToolCallUpdate:

@@ -12,17 +12,20 @@ from dataclasses import replace
 from typing import Any, Self
 
 import anyio
+from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
-from ..config import Settings, state_folder
+from ..config import SANDBOXED, Settings, state_folder
 from ..conversation.model import Conversation, Message, ToolCall
 from ..errors import AgentError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
+from ..rendering.plain import visible_line
+from ..sandbox import unavailable
 from .activity import STARTING, ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
@@ -39,10 +42,13 @@ from .shared import SharedAgent, SharedAgentHandle, denied_tools
 from .state import ConversationState
 from .turn import Stop, Turn, View
 from .unasked import UnaskedActionMonitor
+from .undoing import Undo
 
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
 UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
+MAX_SWEPT = 10
+UNSWEPT = "It is not known which protected files were created in the sandbox ({})."
 RESET = "The permission mode and the rules are back to your settings."
 
 
@@ -71,22 +77,28 @@ class Chat:
         self.attached: tuple[Block, ...] = ()
         # What went with the last prompt besides its text.
         self.sent: tuple[Block, ...] = ()
+        self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
+        self.undo = Undo(settings, state_folder(settings), self._turns)
+        self._locator = DiffLocator(settings.folder)
         self._state = ConversationState(
             annotate=lambda before, after: self._monitor.annotate(before, after),
             reports_failures=lambda: self.agent.is_copilot,
-            locate=DiffLocator(settings.folder).located,
+            locate=self._located,
         )
-        self._permissions = Permissions(settings, self._state, lambda: self.info)
+        self._permissions = Permissions(settings, self._state, lambda: self.info, lambda: self.agent.sandbox)
         self.policy = self._permissions.policy
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
         self._retry = retry or Retry()
         self._services = ClientServices(
-            settings, self._state, self._permissions, lambda session_id: self._sessions.serves(session_id)
+            settings,
+            self._state,
+            self._permissions,
+            lambda session_id: self._sessions.serves(session_id),
+            lambda: self.agent.sandbox,
         )
-        self._tools = NotebookTools(
-            live, settings, self._state, self._permissions, outlived=bool(shared) or "://" in settings.agent
-        )
+        outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
+        self._tools = NotebookTools(live, settings, self._state, self._permissions, outlived=outlived)
         handlers = ClientHandlers(
             self._update,
             self._permissions.ask,
@@ -98,7 +110,7 @@ class Chat:
         self.agent = (
             shared.agent
             if shared
-            else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder))
+            else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder), self._tools.ports)
         )
         folder = state_folder(settings)
         # The session that the next prompt goes to; a later chat of this process can follow it.
@@ -119,7 +131,6 @@ class Chat:
         )
         # What the session is set to.
         self.options = SessionOptions(self._sessions, self._state)
-        self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
         self._stop = Stop()
         self._logged = 0
 
@@ -133,6 +144,7 @@ class Chat:
             return await self._handle.__aexit__(*error)
         finally:
             self._locks.release()
+            self.undo.close()
 
     async def _leave_notebook(self) -> None:
         """An agent that lives on keeps nothing that could reach the notebook."""
@@ -163,7 +175,7 @@ class Chat:
         Prompts wait for one another; none is ever resent. A cancelled turn is not an error, but a Turn whose stop
         reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
         """
-        async with self._turns:
+        async with self._turns, self.undo.recording(lambda: self.conversation.turn):
             self._logged, self.sent = self.agent.log.count, ()
             feedback = self._permissions.feedback
             try:
@@ -211,6 +223,7 @@ class Chat:
                 result = await self._run(blocks, stop, session_id)
                 reason = result.stop_reason
             finally:
+                await self._sweep()
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
         except anyio.get_cancelled_exc_class():
@@ -235,7 +248,9 @@ class Chat:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
-        prepared, introduction = prepare(blocks, session.info), self._tools.introduction(blocks)
+        await self.undo.begun()
+        introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks))
+        prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
         self._sessions.use()
         activity = ActivityLine(
@@ -279,6 +294,18 @@ class Chat:
         await self._handle.end()
         self._sessions.drop()
         prompt.cancel()
+
+    async def _sweep(self) -> None:
+        """Report, and partly remove, what the turn has created in the sandbox although programs outside obey it."""
+        if self.agent.sandbox:
+            with anyio.CancelScope(shield=True):
+                try:
+                    lines = await to_thread.run_sync(self.agent.sandbox.sweep)
+                except OSError as error:
+                    lines = [UNSWEPT.format(error)]
+            more = len(lines) - MAX_SWEPT
+            for line in (*lines[:MAX_SWEPT], *([f"And {more} more of that kind."] if more > 0 else ())):
+                self._state.notify("warning", visible_line(line))
 
     def _answer(self) -> str:
         entries = self.conversation.of_turn(self.conversation.turn)
@@ -328,6 +355,11 @@ class Chat:
         async with self._turns:
             await self._sessions.delete(session_id)
 
+    async def prepare(self) -> None:
+        """Do what the first prompt would otherwise wait for, and what nobody notices: no session is opened."""
+        self.undo.prepare()
+        await self.agent.start_early()
+
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
         await self._sessions.ready()
@@ -350,8 +382,37 @@ class Chat:
         return self._permissions.approvals.ledger
 
     def set_permission_mode(self, mode: str) -> None:
-        """Until the conversation is another one. Raises UsageError if there is none of that name."""
+        """Until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
+        if mode == SANDBOXED and (why := self.sandbox_problem()):
+            raise UsageError(f"The mode {mode} needs a sandbox: {why}.", "See: copilot-kernel doctor")
         self.policy.book = self.book.in_mode(mode)
+
+    @property
+    def sandbox_state(self) -> str:
+        """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+        if self.settings.sandbox == "off":
+            return ""
+        if sandbox := self.agent.sandbox:
+            return sandbox.summary
+        return self.agent.unsandboxed or "from the start of the agent on"
+
+    @property
+    def sharing_state(self) -> str:
+        """With whom the agent is shared; empty if the settings want that with nobody."""
+        if self.settings.agent_sharing == "off":
+            return ""
+        if "://" in self.settings.agent:
+            return "not by this kernel, which did not start the agent"
+        if self.settings.sandbox_hosts is not None:
+            return "not in a sandbox with a list of hosts"
+        others = self.agent.broker.kernels - 1 if self.agent.broker and self.agent.link else 0
+        return f"shared with other notebooks ({others})" if others else "with no other notebook now"
+
+    def sandbox_problem(self) -> str:
+        """Why the agent has, or would have, no sandbox; empty if it has one."""
+        if self.agent.sandbox or self.settings.sandbox == "off":
+            return "" if self.agent.sandbox else "COPILOT_KERNEL_SANDBOX is off"
+        return self.agent.unsandboxed or str(unavailable(self.settings) or "")
 
     def remove_rule(self, rule: str) -> None:
         """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
@@ -381,6 +442,11 @@ class Chat:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
         self._retry.recovered()
         await self._handle.end()
+
+    def _located(self, call: ToolCall) -> ToolCall:
+        """Before anything else, save the files that it may change."""
+        self.undo.observe(call)
+        return self._locator.located(call)
 
     def _update(self, session_id: str, update: Update) -> None:
         self._sessions.update(session_id, update_of_agent(update))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Thread
+
+from msgspec.structs import replace
 
 from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt, find_excerpt

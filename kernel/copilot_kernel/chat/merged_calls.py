@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from ..acp.messages import Json, ToolCallUpdate, Update
 from ..conversation import calls
-from ..conversation.model import FINAL, Conversation, ToolCall
-from .calls import OUR_PREFIX, equal
+from ..conversation.model import ToolCall
+from .calls import OUR_PREFIX, equal, unfinished
 from .state import ConversationState
 
 MAX_CALLS = 100
@@ -44,7 +44,7 @@ class MergedCalls:
         `is_shown_by` says whether a call of the agent's is that one.
         """
         now = self._state.conversation
-        waiting = (call for call in _calls(now) if call.status not in FINAL and not call.standing.questions)
+        waiting = (call for call in unfinished(now) if not call.standing.questions)
         found = next((call for call in waiting if is_shown_by(call)), None)
         self._ours[key] = _OurCall(key, now.turn, arguments, is_shown_by, found.call_id if found else "")
         for old in list(self._ours)[:-MAX_CALLS]:
@@ -79,21 +79,17 @@ class MergedCalls:
     def _announced(self, update: ToolCallUpdate) -> _OurCall | None:
         """The call of this turn that the agent made before it announced it."""
         now = self._state.conversation
-        if any(call.call_id == update.id for call in _calls(now)):
+        unnamed = [each for each in self._ours.values() if each.turn == now.turn and not each.call_id]
+        shown = now.call(update.id)
+        if not unnamed or (shown is not None and shown.turn == now.turn):
             return None
         call = calls.merged(ToolCall(-1, now.turn, update.id), update)
-        for each in self._ours.values():
-            if each.turn == now.turn and not each.call_id and each.is_shown_by(call):
+        for each in unnamed:
+            if each.is_shown_by(call):
                 self._ours[each.key] = replace(each, call_id=update.id)
                 return self._ours[each.key]
         return None
 
     def _status(self, key: str) -> str:
-        entries = reversed(self._state.conversation.entries)
-        return next((each.status for each in entries if isinstance(each, ToolCall) and each.call_id == key), "")
-
-
-def _calls(now: Conversation) -> list[ToolCall]:
-    """The agent's own calls of this turn."""
-    found = (entry for entry in now.of_turn(now.turn) if isinstance(entry, ToolCall))
-    return [call for call in found if call.call_id and not call.call_id.startswith(OUR_PREFIX)]
+        call = self._state.conversation.call(key)
+        return call.status if call else ""

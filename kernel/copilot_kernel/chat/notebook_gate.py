@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..acp.messages import Diff, Location, TextBlock, ToolCallUpdate, ToolContent
 from ..conversation import calls
@@ -112,8 +113,8 @@ class NotebookGate:
 
     def _decision_text(self, key: str) -> str:
         """What was decided about a call of ours, and by whom."""
-        ours = (each for each in reversed(self._state.conversation.entries) if isinstance(each, ToolCall))
-        return next((call.decision for call in ours if call.call_id == key), "")
+        call = self._state.conversation.call(key)
+        return call.decision if call else ""
 
     def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
         """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""

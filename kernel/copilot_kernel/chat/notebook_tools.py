@@ -85,8 +85,11 @@ class NotebookTools:
         """Whether the agent would keep our address when the chat ends, if its session is not closed."""
         return self._outlived and self._current is not None
 
-    async def servers(self, link: AgentConnection, session_id: str) -> list[Json]:
-        """What to pass to a session beside other servers; `session_id` is empty for a new one."""
+    async def servers(self, link: AgentConnection, session_id: str, folder: Path | None = None) -> list[Json]:
+        """What to pass to a session beside other servers; `session_id` is empty for a new one.
+
+        `folder`: for files that the agent must be able to read; by default, that of temporary files.
+        """
         if self._notebook is None:
             return []
         if self._current and self._current[0] == session_id:
@@ -99,8 +102,12 @@ class NotebookTools:
             return []
         calls = NotebookCalls(self._notebook, self._gate, takes_images="image" in link.info.prompt)
         endpoint = await self._server.register(calls)
-        self._pending = (_over_http if has_http else _over_bridge)(calls, endpoint)
+        self._pending = _over_http(calls, endpoint) if has_http else _over_bridge(calls, endpoint, folder)
         return [compose_server(self._pending.server)]
+
+    async def ports(self) -> tuple[int, ...]:
+        """Of loopback, where the agent must reach us."""
+        return () if self._notebook is None else (await self._server.listen(),)
 
     def adopt(self, session_id: str) -> None:
         """The session is open: the one before has no use for its token any more."""
@@ -163,9 +170,9 @@ def _over_http(calls: NotebookCalls, endpoint: Endpoint) -> _Offer:
     return _Offer(calls, endpoint, McpServer(OWN_SERVER, "http", url=endpoint.url, headers=endpoint.headers))
 
 
-def _over_bridge(calls: NotebookCalls, endpoint: Endpoint) -> _Offer:
+def _over_bridge(calls: NotebookCalls, endpoint: Endpoint, folder: Path | None) -> _Offer:
     """The token is in a file that only the user can read, since command lines and environments are public."""
-    descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-notebook-", suffix=".json")
+    descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-notebook-", suffix=".json", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump({"url": endpoint.url, "token": endpoint.token}, file)
     args = ("-I", "-S", bridge.__file__, path)

@@ -23,6 +23,7 @@ from ..errors import HostError, HostMissing, HostRefused
 from ..host import CommandSpec, ExitStatus, Files, ProjectPath, Terminals, prepare
 from ..permissions import inputs
 from ..permissions.policy import PLAN
+from ..sandbox import Sandbox
 from .calls import OUR_PREFIX
 from .permission import Permissions
 from .state import ConversationState
@@ -48,7 +49,12 @@ class ClientOperations:
         self._used: set[int] = set()
 
     async def authorize(
-        self, call: dict[str, Any], is_shown_by: Callable[[ToolCall], bool], *, by_rule: bool = True
+        self,
+        call: dict[str, Any],
+        is_shown_by: Callable[[ToolCall], bool],
+        *,
+        by_rule: bool = True,
+        inside: bool = False,
     ) -> str:
         """The id of the tool call that shows the operation: the agent's own, or a new one made of `call`.
 
@@ -65,7 +71,7 @@ class ClientOperations:
             return allowed.call_id
         id = f"{OUR_PREFIX}{next(self._numbers)}"
         update = ToolCallUpdate(id, begins=True, **call)
-        if not await self._permissions.ask_for_us(update, by_rule=by_rule) or stop.pressed:
+        if not await self._permissions.ask_for_us(update, by_rule=by_rule, inside=inside) or stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
         return id
 
@@ -110,8 +116,10 @@ class ClientServices:
         state: ConversationState,
         permissions: Permissions,
         is_our_session: Callable[[str], bool],
+        sandbox: Callable[[], Sandbox | None] = lambda: None,
     ) -> None:
         self._settings, self._state, self._permissions = settings, state, permissions
+        self._sandbox = sandbox
         self._is_our_session = is_our_session
         self._terminals: Terminals | None = None
 
@@ -125,7 +133,7 @@ class ClientServices:
                 fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
                 works |= zip(FS_METHODS, (fs.read, fs.write), strict=True)
             if self._settings.terminal:
-                each = TerminalService(operations, folder)
+                each = TerminalService(operations, folder, self._sandbox)
                 self._terminals = await stack.enter_async_context(each.terminals)
                 terminal = (each.create, each.output, each.wait_for_exit, each.kill, each.release)
                 works |= zip(TERMINAL_METHODS, terminal, strict=True)
@@ -229,10 +237,15 @@ def _shows(call: ToolCall, place: ProjectPath, content: str) -> bool:
 
 
 class TerminalService:
-    """`terminal/*`: each command is asked about as it really runs, in `cwd` if it does not say where."""
+    """`terminal/*`: each command is asked about as it really runs, in `cwd` if it does not say where.
 
-    def __init__(self, operations: ClientOperations, cwd: str) -> None:
-        self._operations, self._cwd = operations, cwd
+    It runs in the agent's `sandbox`, if that has one.
+    """
+
+    def __init__(
+        self, operations: ClientOperations, cwd: str, sandbox: Callable[[], Sandbox | None] = lambda: None
+    ) -> None:
+        self._operations, self._cwd, self._sandbox = operations, cwd, sandbox
         self.terminals = Terminals(self._on_output)
         # The tool call in which each terminal is shown.
         self._calls: dict[str, str] = {}
@@ -241,10 +254,13 @@ class TerminalService:
         command = self._command(params)
         shown = {"command": command.line, "cwd": command.cwd}
         call = {"title": f"Run {command.line}", "kind": "execute", "raw_input": shown}
-        id = await self._operations.authorize(call, lambda asked: _runs(asked, command, self._cwd))
+        sandbox = self._sandbox()
+        id = await self._operations.authorize(
+            call, lambda asked: _runs(asked, command, self._cwd), inside=sandbox is not None
+        )
         self._operations.report(id, "in_progress")
         try:
-            terminal = await self.terminals.create(command)
+            terminal = await self.terminals.create(command, sandbox)
         except BaseException:
             self._operations.report(id, "failed")
             raise

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 import anyio
+from msgspec import structs
 
 from ..acp.messages import AgentInfo, PermissionOption, PermissionRequest, ToolCallUpdate, Update
 from ..config import Settings
@@ -26,8 +27,10 @@ from ..permissions.ledger import Ledger
 from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
 from ..permissions.rulebook import HERE
+from ..sandbox import Sandbox
 from .calls import UnmatchedRequests, join, request_of_agent
 from .rules import VERBS, PolicyEvaluator
+from .sandboxing import refusal
 from .state import ConversationState
 from .turn import Stop
 
@@ -39,7 +42,7 @@ STOPPED, STOPPED_BY_USER = "the turn was stopped", "you stopped"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
-ASKS_ITSELF = "asked below"
+ASKS_ITSELF = "the tool itself asks"
 SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
 
 # Seconds that the end of a turn waits for the questions that it withdraws: its cell shows what became of them.
@@ -67,11 +70,12 @@ class _Request:
         folder: str,
         *,
         by_rule: bool,
+        inside: bool,
     ) -> None:
         self.call = self.now = call
         self.earlier, self.options, self.stop, self.by_rule = earlier, options, stop, by_rule
-        # The rule that gave the answer, if one did.
-        self.rule = ""
+        # It is done in the sandbox, if there is one.
+        self.inside = inside
         self.is_revised = False
         self._folder = folder
         self._changed = anyio.Event()
@@ -103,7 +107,7 @@ class _Request:
         return None if self.has_changed else result
 
     async def revise(self) -> None:
-        """Wait until the agent seems to have said what it wanted to say about the call: no rule allows it now."""
+        """Wait until the agent seems to have said what it wanted to say about the call, which no rule may allow now."""
         with anyio.move_on_after(MAX_SETTLE_SECONDS), self.stop.scope() if self.stop else nullcontext():
             while self._changed.is_set():
                 self._changed = anyio.Event()
@@ -111,7 +115,7 @@ class _Request:
                     await self._changed.wait()
         self._changed = anyio.Event()
         self.call, self.earlier = self.now, self.call
-        self.is_revised, self.by_rule, self.rule = True, False, ""
+        self.is_revised, self.by_rule = True, False
 
 
 def _is_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
@@ -147,19 +151,24 @@ class Approvals:
         # What we did for the agent: in which turn, and whether a call shows just that.
         self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
 
-    def add(self, call: ToolCall, answer: PermissionAnswer, rule: str) -> None:
-        """Note the answer to a request about `call`; `rule` gave it, or is empty."""
+    def add(self, call: ToolCall, answer: PermissionAnswer) -> None:
+        """Note the answer to a request about `call`."""
         if answer.allows:
             self.allowed[call.id] = call
         if answer.allows and not call.call_id:
             self.unmatched.allow(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
             self.standing += (call,)
-        self.ledger = self.ledger.answered(call, answer, rule or answer.rule)
+        self.ledger = self.ledger.answered(call, answer)
 
     def add_operation(self, turn: int, is_shown_by: Callable[[ToolCall], bool]) -> None:
         """Note what we did for the agent: it was asked about, so the agent's call that shows it need not be."""
+        self._operations = [each for each in self._operations if each[0] > turn - reduce.KEPT_TURNS]
         self._operations.append((turn, is_shown_by))
+
+    def forget(self, first: int) -> None:
+        """Drop the calls before entry `first`: the conversation does not keep them either."""
+        self.allowed = {number: call for number, call in self.allowed.items() if number >= first}
 
     def take_operation(self, call: ToolCall) -> bool:
         """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""
@@ -177,15 +186,19 @@ class Permissions:
     """
 
     def __init__(
-        self, settings: Settings, state: ConversationState, agent: Callable[[], AgentInfo | None] = lambda: None
+        self,
+        settings: Settings,
+        state: ConversationState,
+        agent: Callable[[], AgentInfo | None] = lambda: None,
+        sandbox: Callable[[], Sandbox | None] = lambda: None,
     ) -> None:
-        self.policy = PolicyEvaluator(settings)
+        self.policy = PolicyEvaluator(settings, lambda: sandbox() is not None)
         self.approvals = Approvals()
         self.feedback: list[str] = []
         self.open = 0
         # Whether a tool of ours asks about the call of a request, which `earlier` showed before; see `NotebookGate`.
         self.asks_itself: Callable[[ToolCall, ToolCall | None], bool] = lambda call, earlier: False
-        self._state, self._agent = state, agent
+        self._state, self._agent, self._sandbox = state, agent, sandbox
         self._keys = count(1)
         self._judging = anyio.Lock()
         self._closed = anyio.Event()
@@ -197,14 +210,16 @@ class Permissions:
         """
         request = request_of_agent(request)
         joined = join(request.tool_call, self._state.conversation, self.policy.settings.folder)
-        return self._decide(self._begin(joined.update, request.options, by_rule=joined.named))
+        return self._decide(self._begin(joined.update, request.options, by_rule=joined.named, inside=True))
 
-    async def ask_for_us(self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None) -> bool:
+    async def ask_for_us(
+        self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None, inside: bool = False
+    ) -> bool:
         """Whether we may do `call` for the agent. Without `by_rule`, no rule may allow it.
 
-        `place` is the agent's entry for it, whose place ours takes.
+        `place` is the agent's entry for it, whose place ours takes. `inside`: we do it in the sandbox, if there is one.
         """
-        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place))
+        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place, inside=inside))
         return option is not None and option.kind == "allow_once"
 
     async def wait_closed(self) -> None:
@@ -226,6 +241,7 @@ class Permissions:
         *,
         by_rule: bool,
         place: int | None = None,
+        inside: bool = False,
     ) -> _Request:
         before = self._state.conversation
         after, entry_id = reduce.ask(before, update, place)
@@ -235,7 +251,7 @@ class Permissions:
         assert isinstance(call, ToolCall)
         assert isinstance(earlier, ToolCall | None)
         folder = self.policy.settings.folder
-        request = _Request(call, earlier, options, self._state.stop, folder, by_rule=by_rule)
+        request = _Request(call, earlier, options, self._state.stop, folder, by_rule=by_rule, inside=inside)
         self._state.observers.append(request.observe)
         return request
 
@@ -250,13 +266,13 @@ class Permissions:
             self._state.observers.remove(request.observe)
             self.open -= 1
             self._closed.set()
-            self.approvals.add(request.call, answer, request.rule)
+            self.approvals.add(request.call, answer)
             allowed = None if answer.option is None else not answer.rejects
-            self._state.decide(request.call.id, allowed=allowed, words=answer.words)
+            self._state.decide(request.call.id, allowed=allowed, words=answer.words(request.options))
         return answer.option
 
     async def _answer(self, request: _Request) -> PermissionAnswer:
-        """A call that changes meanwhile is judged anew, and no rule allows it."""
+        """A call that changes meanwhile is judged anew, and may not be allowed by a rule."""
         for _ in range(MAX_REVISIONS):
             if (answer := await request.unless_changed(partial(self._judged, request))) is not None:
                 return answer
@@ -271,14 +287,13 @@ class Permissions:
         if once and not (request.is_revised or request.is_stopped) and self.asks_itself(request.call, request.earlier):
             return PermissionAnswer(once, "none", ASKS_ITSELF)
         async with self._judging:
-            decision = await self.policy.decide(request.call, request.options, request.earlier, by_rule=request.by_rule)
+            decision = await self.policy.decide(
+                request.call, request.options, request.earlier, by_rule=request.by_rule, inside=request.inside
+            )
         if decision.outcome == "ask" or request.is_stopped:
             return await self._answer_of_user(request, decision)
-        request.rule = decision.rule or ""
-        verb = "allowed" if decision.outcome == "allow" else "denied"
-        rules = "rules" if " and " in request.rule else "rule"
-        name = f"mode {self.policy.book.mode}" if decision.by == "mode" else f"{rules} {request.rule}"
-        return PermissionAnswer(decision.option, decision.by, f"{verb} by the {name}")
+        name = policy.decider(decision, self.policy.book.mode)
+        return PermissionAnswer(decision.option, decision.by, name, " and ".join(decision.rules))
 
     async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
         view, stop = self._state.views.get(request.call.turn), request.stop
@@ -295,9 +310,11 @@ class Permissions:
     def _question(self, request: _Request, decision: Decision) -> Question:
         agent, entry = self._agent(), self._state.conversation.entries[request.call.id]
         assert isinstance(entry, ToolCall)
+        sandbox = self._sandbox()
+        is_inside = sandbox is not None and request.inside
         return Question(
             next(self._keys),
-            replace(request.call, excerpts=entry.excerpts),
+            structs.replace(request.call, excerpts=entry.excerpts),
             request.options,
             why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             is_routine=decision.is_routine and not request.is_revised,
@@ -305,6 +322,8 @@ class Permissions:
             suggestion=decision.suggestion or "",
             folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,
             of_copilot=agent is not None and agent.is_copilot,
+            sandbox=f"sandboxed: {sandbox.summary}" if sandbox and is_inside else "",
+            refusal=refusal(request.call, sandbox) if sandbox and is_inside else "",
         )
 
     async def _with_rule_added(self, answer: PermissionAnswer) -> PermissionAnswer:
@@ -317,7 +336,8 @@ class Permissions:
         except UsageError as error:
             self._state.notify("warning", f"{error} {error.hint}")
             return replace(answer, rule="")
-        self._state.notify("info", done)
+        if answer.keep == "settings":  # it names the file; else the call's row says all
+            self._state.notify("info", done)
         return answer
 
 

@@ -21,10 +21,11 @@ import anyio
 from anyio import to_thread
 
 from ..acp.messages import PermissionOption
-from ..config import Settings, config_files, state_folder, user_file
+from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..permissions import policy
+from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.rulebook import HERE, Kind, Rulebook
 from .session_store import replace_file
@@ -43,10 +44,13 @@ _FIX_FIRST = "Fix the file first; it was not modified."
 
 
 class PolicyEvaluator:
-    """Decides by the mode and the rules of `book`, which may be replaced at any time and begins as in `settings`."""
+    """Decides by the mode and the rules of `book`, which may be replaced at any time and begins as in `settings`.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings, self.book = settings, Rulebook.of(settings)
+    `is_sandboxed`: whether the agent's process runs in a sandbox; without one, the mode `sandboxed` allows nothing.
+    """
+
+    def __init__(self, settings: Settings, is_sandboxed: Callable[[], bool] = lambda: False) -> None:
+        self.settings, self.book, self._is_sandboxed = settings, Rulebook.of(settings), is_sandboxed
         self._protected: tuple[str, ...] | None = None
 
     def reset(self) -> None:
@@ -54,28 +58,37 @@ class PolicyEvaluator:
         self.book = Rulebook.of(self.settings)
 
     async def decide(
-        self, call: ToolCall, options: Sequence[PermissionOption], earlier: ToolCall | None, *, by_rule: bool = True
+        self,
+        call: ToolCall,
+        options: Sequence[PermissionOption],
+        earlier: ToolCall | None,
+        *,
+        by_rule: bool = True,
+        inside: bool = False,
     ) -> Decision:
         """Decide about `call`, with the paths that it names resolved; `earlier` is the call as it was shown before.
 
-        Without `by_rule`, no rule may allow it, and only the mode that allows everything.
+        Without `by_rule`, no rule may allow it, and only the mode that allows everything. `inside`: it is done in the
+        sandbox, if there is one.
         """
         if self._protected is None:  # a disk that hangs is asked again the next time
             with anyio.move_on_after(PATH_SECONDS):
                 self._protected = await _in_thread(partial(protected, self.settings))
-        context = self._context(by_rule=by_rule)
+        context = self._context(by_rule=by_rule, inside=inside)
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
     def context(self, call: ToolCall) -> PolicyContext:
-        """The context of an action that happens already; reads the disk at once, however long that takes."""
-        context = self._context()
+        """The context of an action of the agent's own that happens already; reads the disk, however long that takes."""
+        context = self._context(inside=True)
         return replace(context, real=resolve(policy.paths(call, context)))
 
-    def _context(self, *, by_rule: bool = True) -> PolicyContext:
+    def _context(self, *, by_rule: bool = True, inside: bool = False) -> PolicyContext:
         mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder
+        if mode == SANDBOXED and not (inside and self._is_sandboxed()):
+            mode = ACCEPT_EDITS if self._is_sandboxed() else "default"
         if not by_rule:
-            mode, rules = mode if mode != "acceptEdits" else "default", replace(rules, allow=())
+            mode, rules = mode if mode not in ACCEPTING else "default", replace(rules, allow=())
         home = os.path.expanduser("~")
         return PolicyContext(
             mode=mode, rules=rules, root=folder, cwd=folder, protected=self._protected or (), home=home

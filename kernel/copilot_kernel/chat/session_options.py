@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import anyio
+from msgspec.structs import replace
 
 from ..acp.agent_connection import Session
 from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update

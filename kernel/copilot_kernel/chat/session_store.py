@@ -23,7 +23,6 @@ from ..errors import SessionInUse
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000
 IN_USE = "This conversation is already open in {}."
-WHERE_ELSE = "Continue there, or close it there and try again; or begin a new one here."
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +43,8 @@ class SessionStore:
 
     def __init__(self, folder: Path, notebook: str, agent: str, cwd: str) -> None:
         self.session: SavedSession | None = None
+        # Otherwise the last attempt to write it has failed.
+        self.is_saved = True
         self._notebook, self._agent, self._cwd = notebook, agent, cwd
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
@@ -69,8 +70,11 @@ class SessionStore:
             place = {"notebook": self._notebook, "agent": self._agent, "cwd": self._cwd}
             values = {**place, "session": session.id, "used": session.used}
             replace_file(self._file, json.dumps(values), 0o600, sync=False)
+            self.is_saved = True
         except OSError as error:
-            _log.warning("the session cannot be saved in %s: %s", self._file, error)
+            if self.is_saved:
+                _log.warning("the session cannot be saved in %s: %s", self._file, error)
+            self.is_saved = False
 
     def follow(self, before: SessionStore) -> None:
         """Resume what an earlier chat of this process would have resumed, if that was of the same agent and folder."""
@@ -150,7 +154,7 @@ def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = _locked(file)
     except BlockingIOError as error:
-        raise SessionInUse(IN_USE.format(_holder(file)), WHERE_ELSE) from error
+        raise SessionInUse(IN_USE.format(_holder(file))) from error
     except OSError as error:
         _log.info("the session cannot be locked in %s: %s", file, error)
         return SessionLock(session_id, file, None)

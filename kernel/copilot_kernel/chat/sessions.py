@@ -40,7 +40,7 @@ MAX_LOAD_ATTEMPTS = 3
 # Seconds that closing a session may take when the chat ends.
 CLOSE_SECONDS = 2.0
 
-FORGOTTEN = "The agent was restarted and does not remember the conversation before this point."
+FORGOTTEN = "The agent was restarted and doesn't know the conversation above."
 RESTARTED = "The agent was restarted and continues the conversation."
 REOPENED = "The agent's session was opened again, and the conversation continues."
 CLOSED = "The agent's session has ended; a new one begins, without the conversation before this point."
@@ -112,9 +112,9 @@ class SessionManager:
         return await self._retry(self._agent.ready, self._state.status)
 
     def use(self) -> None:
-        """Note that a prompt goes to the session."""
+        """Note that a prompt goes to the session; what could not be saved before may be by now."""
         session = self._store.session
-        if session and not session.used:
+        if session and not (session.used and self._store.is_saved):
             self._store.write(replace(session, used=True))
 
     def failed(self, error: AgentError) -> None:
@@ -210,13 +210,19 @@ class SessionManager:
     # -- opening ------------------------------------------------------------------------------------------------------
 
     async def _open(self) -> Session:
-        """An agent reads its credentials when it starts: after a refusal it is started again."""
+        """An agent reads its credentials when it starts: after a refusal it is started again.
+
+        One that was started early is started again at once, since the user may have signed in meanwhile.
+        """
         if self._needs_restart:
             await self._end_agent()
+        was_early = self._agent.is_early
         try:
             session = await self._resumed(await self.link()) or await self._begun()
-        except (AuthRequired, ConnectionLost):
+        except (AuthRequired, ConnectionLost) as error:
             self._needs_restart = True
+            if was_early and isinstance(error, AuthRequired):
+                return await self._open()
             raise
         except AgentStartFailed:
             await self._end_agent()
@@ -301,7 +307,8 @@ class SessionManager:
         self._opening = _Opening(session_id)
         try:
             link = await self._agent.ready()
-            cwd, servers = self._agent.cwd, [*self._agent.offered.servers, *await self._tools.servers(link, session_id)]
+            ours = await self._tools.servers(link, session_id, self._agent.handover)
+            cwd, servers = self._agent.cwd, [*self._agent.offered.servers, *ours]
             if how == "new":
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
@@ -328,9 +335,9 @@ class SessionManager:
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
         self._session = self._last = session
-        self._is_expired = False
+        self._is_expired = self._agent.is_early = False
         if not self._has_shown_notes:
-            for note in self._agent.offered.notes:
+            for note in (*filter(None, [self._agent.unsandboxed]), *self._agent.offered.notes):
                 self._state.notify("info", note)
         self._has_shown_notes = True
         self._store.write(saved)

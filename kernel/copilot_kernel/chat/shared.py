@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any, Self
 
 from ..acp.handlers import ClientHandlers, Service
@@ -45,6 +46,8 @@ class SharedAgent:
             listeners={"elicitation/complete": self._complete},
             answer_form=settings.answer_form,
         )
+        # It is shared already, and stays apart from those of notebooks.
+        settings = replace(settings, agent_sharing="off")
         self.agent = Agent(settings, handlers, denied=lambda: denied_tools(Rulebook.of(settings), settings.folder))
 
     @property

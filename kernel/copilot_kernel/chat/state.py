@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
@@ -130,16 +132,17 @@ class ConversationState:
 
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
-        before, self.conversation = self.conversation, self._located(after)
-        for entry in reduce.changed(before, self.conversation):
+        entries = reduce.changed(self.conversation, after)
+        for at, entry in enumerate(entries):
+            if isinstance(entry, ToolCall) and (located := self._located(entry)) is not entry:
+                entries[at], after = located, after.with_entry(located)
+        self.conversation = after
+        for entry in entries:
             if view := self.views.get(entry.turn):
                 view.show(entry)
         for observe in self.observers:
             observe(update)
 
-    def _located(self, after: Conversation) -> Conversation:
-        """With the places of new diffs. What a replay shows was done long ago, to files that are different now."""
-        for entry in reduce.changed(self.conversation, after) if self.prompt_runs else ():
-            if isinstance(entry, ToolCall) and (located := self._locate(entry)) is not entry:
-                after = after.with_entry(located)
-        return after
+    def _located(self, call: ToolCall) -> ToolCall:
+        """With the places of its diffs. What a replay shows was done long ago, to files that are different now."""
+        return self._locate(call) if self.prompt_runs else call

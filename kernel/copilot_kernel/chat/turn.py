@@ -58,6 +58,8 @@ class Turn:
     agent_version: str = ""
     # It was cancelled, and by the user.
     stopped_by_user: bool = False
+    # What `%undo` takes for it, where a front end offers that.
+    undo: str = ""
 
     @property
     def unasked(self) -> int:

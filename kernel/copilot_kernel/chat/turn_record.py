@@ -40,6 +40,7 @@ def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[
         seconds=turn.seconds if timed else None,
         cells=cells,
         changes=changes,
+        undo=turn.undo if timed else "",
     )
 
 
@@ -54,7 +55,8 @@ def endings(
         return tuple(filter(None, [render_footer(footer_of(turn, changes, timed=timed, cells=cells))]))
     line = render_stopped(turn.seconds if timed else None, by_user=turn.stopped_by_user)
     rest = replace(turn, agent="", model="", mode="", usage=None)
-    return tuple(filter(None, [line, render_footer(footer_of(rest, changes, timed=False, cells=cells))]))
+    footer = replace(footer_of(rest, changes, timed=timed, cells=cells), seconds=None)
+    return tuple(filter(None, [line, render_footer(footer)]))
 
 
 def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:

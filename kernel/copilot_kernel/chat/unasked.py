@@ -23,10 +23,10 @@ from .state import ConversationState
 
 # How long a call may be in progress before its question: some agents send the two in this order.
 PATIENCE_SECONDS = 1.0
-REFUSED = "done although it was refused"
+REFUSED = "done although it was denied"
 EARLY = "done before it was allowed"
 CHANGED = "changed after approval (approved: {})"
-CANCELLED = "The turn was stopped because the agent {}: {}"
+CANCELLED = "The turn was stopped: {} ({})"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
@@ -65,6 +65,9 @@ class UnaskedActionMonitor:
         """Mark what is in progress at the end of a turn: no question can come any more."""
         self._mark_suspects(time.monotonic())
         self._suspects.clear()
+        first = self._state.conversation.entries.first
+        self._harmless = {number: call for number, call in self._harmless.items() if number >= first}
+        self._permissions.approvals.forget(first)
 
     def _mark_suspects(self, until: float) -> None:
         for number in [number for number, since in self._suspects.items() if since <= until]:
@@ -110,7 +113,7 @@ class UnaskedActionMonitor:
         if mark.covered or settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return after
         stop.press(by_user=False)
-        title = CANCELLED.format(visible_line(mark.words), visible_line(subject_of(call)))
+        title = CANCELLED.format(visible_line(subject_of(call)), visible_line(mark.words))
         return reduce.reduce(after, NoticeUpdate("error", title))
 
     def _mark(self, call: ToolCall) -> Unasked | None:
@@ -125,7 +128,7 @@ class UnaskedActionMonitor:
 
     def _judged(self, call: ToolCall) -> tuple[LedgerOutcome, Unasked] | None:
         if went_on(call) == "refused":
-            return "ran although refused", Unasked(REFUSED)
+            return "done although denied", Unasked(REFUSED)
         approvals = self._permissions.approvals
         if approvals.take_operation(call):
             return None
@@ -137,7 +140,7 @@ class UnaskedActionMonitor:
             return "covered", Unasked(cover, covered=True)
         if not is_denied(call, context) and approvals.unmatched.covers(call, context.root):
             return None
-        return "ran without asking", Unasked(words)
+        return "not asked", Unasked(words)
 
     def _accusation(self, call: ToolCall, context: PolicyContext) -> str | None:
         if call.standing.questions:

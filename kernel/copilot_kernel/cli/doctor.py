@@ -13,9 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import __version__, config
+from .. import __version__, config, sandbox
 from ..acp.locate import locate
 from ..acp.messages import AgentInfo
+from ..agentd.key import DIGEST_CHARS
+from ..agentd.sockets import socket_path
 from ..chat import Chat
 from ..config import Settings
 from ..errors import CopilotError
@@ -57,7 +59,7 @@ def examine(settings: Settings, *, start: bool) -> list[Check]:
     checks = [*check_kernelspecs(), check_internals(), check_widgets(), check_agent(settings)]
     if checks[-1].state != "broken":
         checks.append(check_sign_in(settings) if start else Check("sign-in", "unknown", "not checked (--no-start)"))
-    return [*checks, *check_settings(settings)]
+    return [*checks, check_sandbox(settings), check_sharing(settings), *check_settings(settings)]
 
 
 def _json(checks: list[Check], settings: Settings, ok: bool) -> str:
@@ -154,6 +156,28 @@ def check_sign_in(settings: Settings) -> Check:
         return Check("sign-in", "broken", clean(error), next_steps(error))
     name = one_line(f"{info.title or info.name or 'the agent'} {info.version}")
     return Check("sign-in", "ok", f"{name} opened a session")
+
+
+def check_sandbox(settings: Settings) -> Check:
+    """Try one in the project's folder, whether the settings want one or not."""
+    problem, is_off = sandbox.unavailable(settings), settings.sandbox == "off"
+    if problem is None:
+        how = "possible here, but off (COPILOT_KERNEL_SANDBOX)" if is_off else f"the agent {sandbox.summary(settings)}"
+        return Check("sandbox", "ok", how)
+    return Check("sandbox", "broken" if settings.sandbox == "required" else "unknown", f"none: {problem}", problem.hint)
+
+
+def check_sharing(settings: Settings) -> Check:
+    """Whether notebooks share an agent, and if so, whether there can be a socket for it."""
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    if settings.agent_sharing == "off":
+        return Check("sharing", "ok", "each notebook has an agent of its own (COPILOT_KERNEL_AGENT_SHARING)")
+    try:
+        path = socket_path(Path(jupyter_runtime_dir()), "x" * DIGEST_CHARS)
+    except CopilotError as error:
+        return Check("sharing", "broken", clean(error), next_steps(error))
+    return Check("sharing", "ok", f"notebooks share an agent, by sockets in {path.parent}")
 
 
 async def _open_session(chat: Chat) -> AgentInfo:

@@ -13,7 +13,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..acp.messages import SessionState
 from ..chat import Chat
 from ..config import Settings
-from ..conversation.model import Attachment, Conversation, Entry, Message
+from ..conversation.model import Attachment, Conversation, Entries, Entry, Message
 from ..errors import CopilotError
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.plain import clean
@@ -102,9 +102,9 @@ def split(entries: Sequence[Entry], session: str, *, one_chunk_each: bool = Fals
         *unanswered, answered = _prompts(part, one_chunk_each)
         for prompt in unanswered:
             number += 1
-            yield PastTurn(prompt, Conversation((), turn=number), SessionState(session), "end_turn")
+            yield PastTurn(prompt, Conversation(turn=number), SessionState(session), "end_turn")
         number += 1
-        yield PastTurn(answered, Conversation(part, turn=number), SessionState(session), "end_turn")
+        yield PastTurn(answered, Conversation(Entries(part), turn=number), SessionState(session), "end_turn")
 
 
 def _prompts(entries: Sequence[Entry], one_chunk_each: bool) -> list[str]:

@@ -148,10 +148,12 @@ def _listed(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
 
 
 def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat], Awaitable[T]]) -> T:
-    """Start the agent, return what `use` returns, and end the agent. Nothing is tried again after a pause.
+    """Start an agent of our own, return what `use` returns, and end it. Nothing is tried again after a pause.
 
     Raises CopilotError; AgentStartFailed with the text `late` after `seconds`.
     """
+
+    settings = replace(settings, agent_sharing="off")
 
     async def no_pause(_: float) -> None:
         await checkpoint()

@@ -20,8 +20,9 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.changes import changes_of
 from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text, interview
 from ..rendering.entry import render
+from ..rendering.permission_options import settings_for
 from ..rendering.plain import one_line, visible_line, visible_text
-from ..rendering.question import folded_amount, question_summary, question_text, settings_for
+from ..rendering.question import folded_amount, question_summary, question_text
 from ..rendering.tool_call import CallSummary, summarize
 from ..rendering.typed_answer import option_labels, reason_hint, typed_answer
 from .printer import StreamPrinter
@@ -102,7 +103,7 @@ class Terminal:
 
     def _message(self, entry: Message) -> None:
         start = self._seen.get(entry.id, 0)
-        self._seen[entry.id] = entry.text.count
+        self._seen[entry.id] = len(entry.text)
         text = "".join(entry.text.parts(start))
         if entry.speaker == "thought":
             self._printer.aside(entry.id, text)
@@ -129,7 +130,7 @@ class Terminal:
 
     def _reject(self, question: Question) -> PermissionAnswer:
         how = "".join(f"set {setting}, or " for setting in settings_for(question.rules))
-        self._printer.line(f"Rejected: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
+        self._printer.line(f"Denied: {_name(question.call)}. To allow it, {how}run this in a terminal and answer.")
         return PermissionAnswer(policy.reject(question.options), "none", "no one could answer")
 
     @asynccontextmanager
@@ -159,7 +160,7 @@ class Terminal:
         while True:
             line = await self._input(f"Answer 1-{len(question.options)}, or {_DETAILS} for details: ")
             if not line:
-                return PermissionAnswer(policy.reject(question.options), "you", "no answer")
+                return PermissionAnswer(policy.reject(question.options), "none", "no answer")
             if line.strip() == _DETAILS:
                 self._printer.line(question_text(question, self._root))
             elif answer := typed_answer(line, question):

@@ -101,6 +101,8 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     for setting in (choices.modes(state), choices.models(state), *choices.more_options(state)):
         yield setting.name, _current(setting)
     yield "Context", _context(now) if now.live else ""
+    yield "Sandbox", now.sandbox
+    yield "Agent process", now.sharing if now.live else ""
     yield "Permissions", book.mode
     yield "Allowed without asking", ", ".join(book.texts("allow"))
     yield "Always asked about", ", ".join(book.texts("ask"))

@@ -15,19 +15,9 @@ from typing import TYPE_CHECKING
 from ..acp.messages import PermissionOption
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
+from ..rendering.permission_options import STANDING, remark, remembered, settings_for
 from ..rendering.plain import visible_text
-from ..rendering.question import (
-    STANDING,
-    allowed_by,
-    folded_amount,
-    is_alarming,
-    question_html,
-    question_text,
-    remark,
-    remembered,
-    render_question,
-    settings_for,
-)
+from ..rendering.question import allowed_by, folded_amount, is_alarming, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
@@ -45,7 +35,6 @@ below an output that never stops."""
 
 NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
 
-_SAVE = "Save & allow"
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
 _KEEP = ("for this notebook's session", "in my settings")
@@ -120,8 +109,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
     ) -> None:
         self._question, self._root, self._open_cards, self._seconds = question, root, open_cards, guard_seconds
         self._about = allowed_by(question, root)
-        # The rule that was doubted last; pressed again, it is saved.
-        self._doubted = ""
+        self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
         self._timer: asyncio.TimerHandle | None = None
         self._calm, self._calm_until = CALM_SECONDS, 0.0
         super().__init__(cell, self._make)
@@ -223,7 +211,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
 
         def save(text: str, place: int) -> str:
             rule = text.strip()
-            complaint = self._complaint(rule)
+            complaint = self._review.complaint(rule)
             if not complaint:
                 self.settle(PermissionAnswer(allow, "you", rule=rule, keep="settings" if place else "session"))
             return visible_text(complaint)
@@ -232,7 +220,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
         return TextEntry(
             opens=AnswerButton("Always allow ▾", f"by a rule that you can change first: {suggested}", quiet=True),
             label="Rule",
-            submit=AnswerButton(_SAVE, self._about, "primary", guarded=True),
+            submit=AnswerButton("Save & allow", self._about, "primary", guarded=True),
             on_submit=save,
             hint="You will not be asked about calls that it covers.",
             value=suggested,
@@ -242,16 +230,6 @@ class Card(AnswerWidgets[PermissionAnswer]):
                 number for number, option in enumerate(self._question.options) if option.kind == "allow_always"
             ),
         )
-
-    def _complaint(self, rule: str) -> str:
-        """Why `rule` is not saved. A doubtful one is saved when it is submitted again, an unparsable one never."""
-        if problem := policy.rule_problem(rule):
-            return problem
-        doubt = policy.rule_doubt(rule, self._question, self._root, os.path.expanduser("~"))
-        if not doubt or rule == self._doubted:
-            return ""
-        self._doubted = rule
-        return f"{doubt} Press “{_SAVE}” again to save it all the same."
 
     def _reason(self, reject: PermissionOption) -> TextEntry:
         from copilot_widgets.permission import AnswerButton, TextEntry
@@ -267,6 +245,6 @@ class Card(AnswerWidgets[PermissionAnswer]):
             label="Why",
             submit=AnswerButton("Send", f"denies this and tells the agent why: {self._about}"),
             on_submit=send,
-            hint="The agent gets this as your next prompt.",
+            hint="The agent gets this as your next message.",
             lines=3,
         )

@@ -17,6 +17,8 @@ from ..rendering.plain import whole
 
 Message = dict[str, Any]
 Bundle = dict[str, Any]
+Output = tuple[Bundle, dict[str, Any]]
+"""The MIME bundle of a display, and its metadata."""
 
 MAX_DEPTH = 64
 """Of containers in a message."""
@@ -109,6 +111,11 @@ class Cell:
         """The clients with widgets that have connected to the kernel."""
         self.others_before = self.clients.others(self.session)
         """Connections of other clients before the cell began."""
+        self.request_id = str(request.parent["header"]["msg_id"])
+        """Another one each time that the cell is run."""
+        self.source = str(request.parent.get("content", {}).get("code", ""))
+        self.shown: dict[object, Output] = {}
+        """The last state of each display, in order."""
 
     @property
     def widgets_seen(self) -> bool:
@@ -120,10 +127,12 @@ class Cell:
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""
+        self.shown[display_id or object()] = data, metadata or {}
         self._send("display_data", _output(data, display_id, metadata))
 
     def update(self, data: Bundle, *, display_id: str, metadata: dict[str, Any] | None = None) -> None:
         """Put `data` in the place of what was displayed with `display_id`."""
+        self.shown[display_id] = data, metadata or {}
         self._send("update_display_data", _output(data, display_id, metadata))
 
     def stream(self, text: str, name: str = "stdout") -> None:

@@ -1,4 +1,4 @@
-"""Runs the chat in a task of its own on the kernel's loop, from the first prompt until the kernel ends."""
+"""Runs the chat in a task of its own on the kernel's loop, from the first prompt or before it until the kernel ends."""
 
 from __future__ import annotations
 
@@ -22,13 +22,49 @@ BREAK_LIMIT = 1.2
 """Seconds that a turn which is broken off may take until its cell shows what became of its questions."""
 
 
+class _Life:
+    """A chat that is open in a task of its own, until `close`. `fits`: whether it may still be used."""
+
+    def __init__(self, make_chat: Callable[[], Chat], fits: Callable[[], bool] = lambda: True) -> None:
+        self.chat: Chat | None = None
+        self.fits = fits
+        self._opened, self._leaving = asyncio.Event(), asyncio.Event()
+        # An empty context: in this cell's context, the agent's messages would be taken for this cell's for ever.
+        self.task = asyncio.get_running_loop().create_task(self._run(make_chat), context=Context())
+        self.task.add_done_callback(lambda _: self._opened.set())
+
+    async def opened(self) -> Chat:
+        """Raises the error of a chat that broke, CancelledError if it was closed."""
+        await self._opened.wait()
+        if self.task.done():
+            _raise_end_of(self.task)
+        assert self.chat is not None
+        return self.chat
+
+    async def close(self, limit: float) -> None:
+        """End the agent, after `limit` seconds in any case."""
+        self._leaving.set()
+        try:
+            await asyncio.wait({self.task}, timeout=limit)
+        finally:
+            self.task.cancel()
+
+    async def _run(self, make_chat: Callable[[], Chat]) -> None:
+        async with make_chat() as self.chat:
+            self._opened.set()
+            await self._leaving.wait()
+
+
 class ChatRunner:
     """Opens the chat when it is first needed, and again if it broke. All methods belong to the loop's thread."""
 
     def __init__(self, make_chat: Callable[[], Chat]) -> None:
         self._make_chat = make_chat
-        self._life: asyncio.Task[None] | None = None
-        self._leaving = asyncio.Event()
+        self._life: _Life | None = None
+        # Opened before it is needed.
+        self._reserve: _Life | None = None
+        self._opening = asyncio.Lock()
+        self._is_closed = False
         self.chat: Chat | None = None
         """None before it is first needed."""
         self._asking = 0
@@ -57,9 +93,9 @@ class ChatRunner:
         self._doing.add(doing)
         doing.add_done_callback(self._doing.discard)
         try:
-            await asyncio.wait({doing, life}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({doing, life.task}, return_when=asyncio.FIRST_COMPLETED)
             if not doing.done():
-                _raise_end_of(life)
+                _raise_end_of(life.task)
             return doing.result()
         except CopilotError as error:
             from .gateway import explain
@@ -80,34 +116,53 @@ class ChatRunner:
             self.chat.cancel(at)
         return self._asking > 0
 
+    async def reserve(self, make_chat: Callable[[], Chat], fits: Callable[[], bool]) -> Chat | None:
+        """Open the chat before it is needed; `chat` stays None until then. None if there is one already.
+
+        It is closed unused, and another one opened, if `fits` returns false when it is needed.
+        """
+        if self._life is not None or self._is_closed:
+            return None
+        self._reserve = _Life(make_chat, fits)
+        return await self._reserve.opened()
+
+    async def close_reserve(self, limit: float) -> None:
+        """Close the chat that was opened before it was needed, unless it is in use; see `close`."""
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            await reserve.close(limit)
+
     async def close(self, limit: float) -> None:
         """Break off what is being done, then end the agent; after that within `limit` seconds, in any case."""
-        await _broken_off(*self._doing)
-        self._leaving.set()
-        if self._life is not None and not self._life.done():
-            await asyncio.wait({self._life}, timeout=limit)
-            self._life.cancel()
+        self._is_closed = True
+        await self._end(limit)
 
     async def reopen(self, limit: float) -> None:
         """End the agent like `close`; the chat is opened again, another one, when it is next needed."""
-        await self.close(limit)
-        self.chat, self._leaving = None, asyncio.Event()
+        await self._end(limit)
+        self.chat = self._life = None
 
-    async def _open(self) -> asyncio.Task[None]:
-        if self._life is None or self._life.done():
-            opened = asyncio.Event()
-            # An empty context: in this cell's context, the agent's messages would be taken for this cell's for ever.
-            self._life = asyncio.get_running_loop().create_task(self._live(opened), context=Context())
-            self._life.add_done_callback(lambda life: opened.set())
-            await opened.wait()
-        if self._life.done():
-            _raise_end_of(self._life)
-        return self._life
+    async def _end(self, limit: float) -> None:
+        await _broken_off(*self._doing)
+        await self.close_reserve(limit)
+        if self._life is not None:
+            await self._life.close(limit)
 
-    async def _live(self, opened: asyncio.Event) -> None:
-        async with self._make_chat() as self.chat:
-            opened.set()
-            await self._leaving.wait()
+    async def _open(self) -> _Life:
+        async with self._opening:
+            if self._is_closed:
+                raise asyncio.CancelledError("the kernel is ending")
+            if self._life is None or self._life.task.done():
+                self._life = await self._reserved() or _Life(self._make_chat)
+            self.chat = await self._life.opened()
+            return self._life
+
+    async def _reserved(self) -> _Life | None:
+        if self._reserve is None or (self._reserve.fits() and not self._reserve.task.done()):
+            reserve, self._reserve = self._reserve, None
+            return reserve
+        await self.close_reserve(CLOSE_LIMIT)
+        return None
 
 
 async def _broken_off(*tasks: asyncio.Task[Any]) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..permissions.ledger import LedgerEntry
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
+    from .notebook_turn import TurnNotebook
 
 T = TypeVar("T")
 
@@ -46,6 +47,10 @@ class Situation:
     """What was decided about permissions, in that order."""
     sent: tuple[Block, ...] = ()
     """What went with the last prompt besides its text."""
+    sandbox: str = ""
+    """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+    sharing: str = ""
+    """With whom the agent is shared; empty if the settings want that with nobody."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -66,6 +71,8 @@ class CommandContext:
     def __init__(self, chat_runner: ChatRunner, load: Callable[[], Settings]) -> None:
         self.chat_runner, self._load = chat_runner, load
         self.sessions: tuple[SessionInfo, ...] = ()
+        self.notebook: TurnNotebook | None = None
+        """The notebook of the cell that ran last, if there is one."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -103,6 +110,8 @@ class CommandContext:
             chat.book,
             chat.ledger.kept,
             chat.sent,
+            chat.sandbox_state,
+            chat.sharing_state,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

@@ -15,7 +15,7 @@ from typing import Any
 from ..chat.choices import Choice, models, modes
 from ..errors import CopilotError, UsageError
 from ..rendering.report import Report
-from . import agent_commands, permission_commands, session_commands
+from . import agent_commands, permission_commands, session_commands, undo_commands
 from .command_context import CommandContext, Completions, Situation
 from .command_output import CommandOutput
 
@@ -24,6 +24,7 @@ MAX_USAGE = 24
 """Characters of a usage in the list of commands."""
 TOPICS = {
     "Conversation": ("sessions", "resume", "new", "close", "delete"),
+    "Changes": ("changes", "undo"),
     "Permissions": ("permissions",),
     "Context": ("attach", "context", "mcp"),
     "Agent": ("status", "mode", "model", "options", "agent", "login", "logout", "log", "restart"),
@@ -230,6 +231,21 @@ _SPECS = (
         session_commands.session_ids,
     ),
     CommandSpec(
+        "changes",
+        undo_commands.changes,
+        "List the files that the agent changed, and the commands that it ran.",
+        details="Of this conversation, since it was opened here, turn by turn.",
+    ),
+    CommandSpec(
+        "undo",
+        undo_commands.undo,
+        "Put files back as they were before a turn.",
+        "[TURN] [restore]",
+        "Without TURN, of the last one. It shows what it would do and asks; with restore, it does not ask. Files that "
+        "have changed since are skipped, and commands are not undone. The agent is informed with the next prompt.",
+        undo_commands.turn_numbers,
+    ),
+    CommandSpec(
         "mode",
         agent_commands.mode,
         "Show or change the agent's mode.",
@@ -258,10 +274,11 @@ _SPECS = (
         permission_commands.permissions,
         "Show what is allowed, asked about and denied, and what was decided; or change it.",
         "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
-        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions and plan; a rule is, "
-        "for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or mcp__server__tool. Deny "
-        "rules win over ask rules, and these over allow rules. With --save at the end, a rule is also kept in your "
-        "config file. GitHub Copilot CLI itself gets the deny rules when it starts: use %restart after a change.",
+        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions, plan and sandboxed; "
+        "a rule is, for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or "
+        "mcp__server__tool. Deny rules win over ask rules, and these over allow rules. With --save at the end, a rule "
+        "is also kept in your config file. GitHub Copilot CLI itself gets the deny rules when it starts: use %restart "
+        "after a change.",
         permission_commands.complete,
     ),
     CommandSpec(

@@ -69,7 +69,7 @@ class Console:
             self._end_line()
             self._printed.add(message.id)
         self._text += "".join(message.text.parts(self._read.get(message.id, 0)))
-        self._read[message.id] = message.text.count
+        self._read[message.id] = len(message.text)
         if self._timer is None:
             self._timer = self._loop.call_at(self._rest, self._flush)
 

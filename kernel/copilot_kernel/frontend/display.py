@@ -19,11 +19,11 @@ import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat.turn_record import endings, metadata_of
-from ..conversation.model import Attachment, Entry, Message, Notice
+from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
-from ..rendering.changes import changes_of
+from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.elicitation import answer_line
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.question import headline
@@ -31,6 +31,7 @@ from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
 from .cell import Cell
+from .confirming import confirm
 from .console import Console
 from .eliciting import elicit
 from .output_area import OutputArea
@@ -73,6 +74,8 @@ class Display:
         self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
         # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
+        self._calls: dict[int, ToolCall] = {}
+        self._changes: TurnChanges | None = None
         self.unseen: list[str] = []
         """What was asked in questions that were cancelled because no client showed them."""
 
@@ -82,6 +85,8 @@ class Display:
         is_context = isinstance(entry, Attachment) and context_name(entry.block) != ""
         if is_users and not (self._replays or is_context):
             return
+        if isinstance(entry, ToolCall):
+            self._calls[entry.id] = entry
         try:
             self._output.put(entry)
         # A bug in drawing one entry must not end the turn, nor the connection that the entry came by.
@@ -97,7 +102,9 @@ class Display:
         call = question.call
 
         def line(answer: PermissionAnswer) -> Notice:
-            return Notice(-question.key, call.turn, "info", answer.words, visible_line(call.best_title))
+            return Notice(
+                -question.key, call.turn, "info", answer.words(question.options), visible_line(call.best_title)
+            )
 
         wait = partial(self._asking.ask, question)
         withdrawn = PermissionAnswer(None, "cancel", "withdrawn")
@@ -114,6 +121,18 @@ class Display:
         wait = partial(elicit, self._cell, request)
         withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
         return await self._wait(id, f"form {-id}", request.message, wait, line, withdrawn, self._output.put)
+
+    async def confirm(self, title: str, names: tuple[str, str]) -> bool:
+        """Whether the user gives the first answer to our own question; nobody does in a batch run."""
+        id = next(self._ids)
+
+        def line(answer: ElicitationAnswer) -> Notice:
+            why = f" ({answer.reason})" if answer.reason else ""
+            return Notice(id, 0, "info", f"{title} → {names[answer.action != 'accept']}{why}")
+
+        wait = partial(confirm, self._cell, title, names)
+        withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
+        return (await self._wait(id, f"form {-id}", title, wait, line, withdrawn)).action == "accept"
 
     async def _wait(
         self,
@@ -152,15 +171,26 @@ class Display:
                     if close is not None:
                         close(line(answer))
 
+    async def drawn(self) -> None:
+        """Draw what waits, in steps between which the event loop does other things; `finish` does it in one."""
+        if isinstance(self._output, OutputArea):
+            await self._output.drawn()
+
     def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata. `cells`: see `Footer`."""
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
-        changes, live = changes_of(turn.tool_calls, self._cwd), self._cell.live
-        metadata = metadata_of(turn, changes, is_batch=not live)
-        for number, ending in enumerate(endings(turn, changes, timed=live, cells=cells)):
+        self._changes, live = changes_of(turn.tool_calls, self._cwd), self._cell.live
+        metadata = metadata_of(turn, self._changes, is_batch=not live)
+        for number, ending in enumerate(endings(turn, self._changes, timed=live, cells=cells)):
             self._output.add(ending, {} if number else metadata)
+
+    @property
+    def changed_files(self) -> tuple[str, ...]:
+        """What the turn has changed, also if it failed."""
+        changes = self._changes or changes_of(tuple(self._calls.values()), self._cwd)
+        return tuple(file.path for file in changes.files)
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""

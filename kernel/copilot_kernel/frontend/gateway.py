@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from .. import config
 from ..config import Settings, notebook
 from ..errors import AgentError, AgentNotFound, AgentStartFailed, CopilotError
 
@@ -25,6 +26,11 @@ _MISSING = (
 
 def is_behind(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("KERNEL_GATEWAY"))
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """The settings of now, with the notebook's folder."""
+    return with_notebook_folder(config.load(), environ)
 
 
 def with_notebook_folder(settings: Settings, environ: Mapping[str, str]) -> Settings:

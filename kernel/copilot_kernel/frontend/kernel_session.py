@@ -6,6 +6,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import CopilotError
@@ -19,6 +21,7 @@ from .pickers import Pickers
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
+    from .rerun import Reruns
 
 MakeNotebook = Callable[[], TurnNotebook]
 
@@ -77,14 +80,21 @@ class KernelSession:
 
         self._watched, turn = cell.live, None
         try:
-            for step in await commands.read(self.command_context, code):
+            steps = await commands.read(self.command_context, code)
+            if steps and isinstance(steps[-1], commands.Prompt):
+                kept = await self._reruns.begin(cell, code, self.command_context.settings)
+                if kept is not None:
+                    return kept.answer
+            for step in steps:
                 match step:
                     case commands.Command(name):
                         self._pickers.close(name)
+                        if name == "undo" and make_notebook is not None:
+                            self.command_context.notebook = make_notebook()
                         await commands.run(self.command_context, CellOutput(cell, self._pickers), step)
                     case commands.Prompt(text):
                         async with self._turn(make_notebook) as notebook:
-                            turn = await self._prompt(cell, text, notebook)
+                            turn = await self._prompt(cell, code, text, notebook)
         except CopilotError as error:
             cell.display(render_failure(error))
             raise
@@ -92,6 +102,12 @@ class KernelSession:
             self._pickers.close_stale()
             self.report_notices(cell)
         return turn
+
+    @cached_property
+    def _reruns(self) -> Reruns:
+        from .rerun import Reruns
+
+        return Reruns()
 
     @asynccontextmanager
     async def _turn(self, make_notebook: MakeNotebook | None) -> AsyncIterator[TurnNotebook | None]:
@@ -106,12 +122,13 @@ class KernelSession:
         info = self.chat_runner.chat.info if self.chat_runner.chat else None
         return (info.title or info.name) if info else ""
 
-    async def _prompt(self, cell: Cell, text: str, notebook: TurnNotebook | None) -> Turn:
+    async def _prompt(self, cell: Cell, code: str, text: str, notebook: TurnNotebook | None) -> Turn:
         from ..acp.messages import EmbeddedResource, TextBlock
         from ..chat.attachments import mentions
         from . import context
         from .asking import Asking
         from .display import Display
+        from .rerun import OldTurn
 
         settings = self.command_context.settings
         folder = settings.folder
@@ -125,13 +142,31 @@ class KernelSession:
         page = notebook.page_turn if notebook is not None and settings.notebook_tools else PageTurn()
         asking = Asking(cell, folder, self._guard_seconds, page)
         display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout, page=page)
+        before, turn = len(cell.shown), None
         try:
-            turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
+            try:
+                turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
+            finally:
+                undo = self._noted_for_undo(notebook)
+            turn = replace(turn, undo=undo)
+            await display.drawn()
             display.finish(turn, await self._live.touched_cells() if self._live else ())
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]
+            if turn or display.changed_files:  # else nothing was done, and the turn before it is still the last
+                answer = turn if settings.rerun != "run" else None  # else it is never shown again
+                shown = tuple(cell.shown.values())[before:] if answer else ()
+                self._reruns.end(cell, OldTurn(code, display.changed_files, shown, answer))
         return turn
+
+    def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
+        """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""
+        if (chat := self.chat_runner.chat) is None:
+            return ""
+        number = chat.conversation.turn
+        chat.undo.add_cells(number, notebook.log.changes if notebook is not None else ())
+        return chat.undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:
         """Report each once, on the cell's stderr."""
@@ -154,29 +189,46 @@ class KernelSession:
         if others := await asyncio.to_thread(exposed_to, agent):
             self.notices.append(EXPOSED.format(agent, others))
 
-    def _make_chat(self) -> Chat:
-        from ..chat import Chat
+    async def reserve_chat(self, settings: Settings) -> Chat | None:
+        """Open the chat that the first prompt needs, if its settings are still `settings` then; see `ChatRunner`."""
         from .gateway import notebook_key
 
-        key = notebook_key(os.environ) if self._watched else ""
+        key = notebook_key(os.environ)
+        return await self.chat_runner.reserve(
+            lambda: self._new_chat(settings, key),
+            lambda: key == self._key() and asdict(settings) == asdict(self.command_context.settings),
+        )
+
+    def _make_chat(self) -> Chat:
+        return self._new_chat(self.command_context.settings, self._key())
+
+    def _key(self) -> str:
+        """A batch run begins a session that no notebook remembers."""
+        from .gateway import notebook_key
+
+        return notebook_key(os.environ) if self._watched else ""
+
+    def _new_chat(self, settings: Settings, key: str) -> Chat:
+        from ..chat import Chat
+
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
-        chat = Chat(self.command_context.settings, key, place=place, live=self._live)
+        chat = Chat(settings, key, place=place, live=self._live)
         before, self._before = self._before, None
         if before is not None:
             chat.store.follow(before)
         return chat
 
     def _load_settings(self) -> Settings:
-        from .. import config
+        from ..config import state_folder
         from ..permissions.rulebook import Rulebook
         from ..store.upgrade import upgrade_notice
         from . import gateway
 
-        settings = gateway.with_notebook_folder(config.load(), os.environ)
+        settings = gateway.load(os.environ)
         self.notices += gateway.notices(settings, os.environ)
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
-        notice = upgrade_notice(config.state_folder(settings), book)
+        notice = upgrade_notice(state_folder(settings), book)
         self.notices += [notice] if notice else []
         return settings

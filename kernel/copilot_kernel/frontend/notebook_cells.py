@@ -17,6 +17,7 @@ from ..notebook.live import (
     RunResult,
     VariableSummary,
 )
+from ..undo.cells import CellLog
 from .page_comm import Page
 from .page_turn import Blocked, PageTurn
 from .saved_notebook import read_saved
@@ -45,6 +46,8 @@ class NotebookCells:
         self._below = asking
         """The cell below which the next one is inserted."""
         self._touched: dict[str, None] = {}
+        self.log = CellLog()
+        """What the agent changed."""
         self._is_restarting = False
 
     @property
@@ -75,17 +78,22 @@ class NotebookCells:
             raise NotebookError("Say after which cell to insert: the cell that asks is not known.")
         result = await self._call("insert", source=source, type=type, after=below)
         self._below = id = str(result.get("id"))
+        self.log.inserted(id, type, source)
         self._touched[id] = None
         return id
 
     async def edit(self, id: str, expected: str, source: str) -> None:
         """See `LiveNotebook`."""
         await self._call("edit", id=id, expected=expected, source=source)
+        self.log.edited(id, expected, source)
         self._touched[id] = None
 
     async def delete(self, id: str, expected: str) -> None:
         """See `LiveNotebook`."""
+        cells = (await self.read(None, outputs=False)).cells
         await self._call("delete", id=id, expected=expected)
+        at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
+        self.log.deleted(cells[at], cells[at - 1].id if at else None)
         self._touched.pop(id, None)
         if self._below == id:
             self._below = self._asking
@@ -106,6 +114,18 @@ class NotebookCells:
             raise NoPage(NO_RESTART)
         await self._page.call("restart")
         self._is_restarting = True
+
+    async def open_documents(self) -> Sequence[str]:
+        """See `TurnNotebook`. It must be known where the page's paths begin."""
+        own = (self._saved,) if self._saved else ()
+        if self._page is None or not await self._page.known() or not self._saved.endswith(f"/{self._page.path}"):
+            return own
+        try:
+            paths = (await self._page.call("documents")).get("paths")
+        except NotebookError:
+            return own
+        top, listed = self._saved.removesuffix(self._page.path), paths if isinstance(paths, list) else []
+        return (*own, *(f"{top}{path}" for path in listed if isinstance(path, str)))
 
     async def _call(self, op: str, **args: Any) -> dict[str, Any]:
         if self._page is None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from ..notebook.live import LiveNotebook, NotebookError
+from ..undo.cells import CellLog
 from .page_turn import PageTurn
 
 
@@ -23,6 +24,12 @@ class TurnNotebook(LiveNotebook, Protocol):
     @property
     def touched(self) -> Sequence[str]:
         """The cells that the agent has changed or run."""
+
+    log: CellLog
+    """What the agent has changed in cells."""
+
+    async def open_documents(self) -> Sequence[str]:
+        """The absolute paths of the notebook and of what is open beside it, as far as they are known."""
 
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent`: see `PageTurn`."""

@@ -7,26 +7,35 @@ small one.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from math import inf
 from typing import Any
 
 from ..conversation.model import Entry, Notice
+from ..errors import trace
 from .cell import Bundle, Cell
-from .slot_items import picture
 from .slots import OpenQuestion, Slot, Slots
 
 MAX_PER_SECOND = 20
-SECONDS_PER_CHARACTER = 4e-6
+SECONDS_PER_CHARACTER = 8e-6
 """Of a display's text/plain and text/html: bounds what is sent per byte of the agent's text."""
-STATUS_DELAY = 0.3
+STATUS_DELAY = 0.2
 """Seconds from the first status until it is shown."""
 AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
+UNREAD_SECONDS = 0.5
+"""How long text waits until it is read: where its display rests longer, little is left to do at the end."""
 REST_PER_WORK = 4.0
 """Seconds without drawing for each second that drawing took."""
+STEP_SECONDS = 0.01
+"""Of reading or rendering, after which other work of the event loop gets a turn."""
+STEP_CHARS = 1 << 15
+"""Of a message, read at once."""
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 BLANK: Bundle = {"text/plain": "", "text/html": ""}
+
+_log = logging.getLogger(__name__)
 
 
 class OutputArea:
@@ -35,6 +44,8 @@ class OutputArea:
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
         self._cell, self._cwd = cell, cwd
         self._slots = Slots()
+        # New or changed, in the order in which they first came.
+        self._unread: dict[int, Entry] = {}
         # From above.
         self._displayed: list[Slot] = []
         self._loop = loop
@@ -47,8 +58,21 @@ class OutputArea:
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed."""
-        self._slots.put(entry)
-        self._wake()
+        if entry.id not in self._unread:
+            self._wake_at(min(self._slots.rest(entry.id), self._loop.time() + UNREAD_SECONDS))
+        self._unread[entry.id] = entry
+
+    async def drawn(self) -> None:
+        """Draw everything that waits, step by step."""
+        while self._unread:
+            self._read(self._loop.time() + STEP_SECONDS)
+            await asyncio.sleep(0)
+        self._slots.end_streams()
+        for slot in [slot for slot in self._slots if slot.dirty]:
+            while not self._prepared(slot, self._loop.time() + STEP_SECONDS):
+                await asyncio.sleep(0)
+            self._send(slot)
+            await asyncio.sleep(0)
 
     def open_question(
         self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
@@ -57,6 +81,7 @@ class OutputArea:
 
         The answer takes it away again, and leaves a line if nothing else says it.
         """
+        self._read()
         decide = self._slots.open_question(entry_id, question)
         self._when_drawn.append(shown)
         self._wake(after=0.0)
@@ -77,14 +102,18 @@ class OutputArea:
             self._show_status()
 
     def _show_status(self) -> None:
+        self._read(self._loop.time() + STEP_SECONDS)
         self._slots.show_status(self._status)
         self._wake()
 
     def settle(self) -> None:
         """Send everything that waits, and take open questions away: probably nothing follows."""
+        self._read()
         self._slots.end_streams()
         self._slots.close_questions()
         self._draw(everything=True)
+        for slot in self._slots:
+            slot.drawn.clear()
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
         """One more display, at the end, that never changes; it takes the place of a passing line, or of buttons."""
@@ -106,8 +135,13 @@ class OutputArea:
             self._rest = self._loop.time() + after
             for slot in waiting:
                 slot.rest = self._rest
-        at = max(self._rest, min((slot.rest for slot in waiting), default=inf))
-        if waiting and (self._timer is None or at < self._timer.when()):
+        if waiting or self._unread:
+            self._wake_at(0.0 if self._unread else min(slot.due for slot in waiting))
+
+    def _wake_at(self, at: float) -> None:
+        """Draw then, or as soon as anything can be sent."""
+        at = max(self._rest, at)
+        if self._timer is None or at < self._timer.when():
             self._stop_timer()
             self._timer = self._loop.call_at(at, self._draw)
 
@@ -120,23 +154,53 @@ class OutputArea:
         """Send what changed and has rested; come back for the others."""
         self._stop_timer()
         now = self._loop.time()
-        sent = [self._send(slot) for slot in self._slots if slot.dirty and (everything or slot.rest <= now)]
-        self._rest = now + sum(sent) / MAX_PER_SECOND
+        until = inf if everything else now + STEP_SECONDS
+        self._read(until)
+        sent = 0
+        for slot in [slot for slot in self._slots if slot.dirty and (everything or slot.due <= now)]:
+            if not self._prepared(slot, until):
+                break  # those below must not come before it
+            sent += self._send(slot)
+            if self._loop.time() > until:
+                break
+        self._rest = now + sent / MAX_PER_SECOND
         reports, self._when_drawn = self._when_drawn, []
         for report in reports:
             report()
         self._wake()
 
+    def _read(self, until: float = inf) -> None:
+        """Put what is new into its slots, a little of it even if this time of the loop has passed."""
+        while self._unread:
+            entry = next(iter(self._unread.values()))
+            try:
+                is_read = self._slots.put(entry, STEP_CHARS)
+            # A bug must not end the turn, nor hide what comes after.
+            except Exception as error:
+                is_read = True
+                _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
+            if is_read:
+                del self._unread[entry.id]
+            if self._loop.time() > until:
+                return
+
+    def _prepared(self, slot: Slot, until: float) -> bool:
+        """Render what the slot shows; False: not all of it until this time of the loop."""
+        try:
+            return slot.prepare(self._cwd, lambda: self._loop.time() > until)
+        except Exception:
+            return True  # it is reported when it is drawn
+
     def _send(self, slot: Slot) -> bool:
         """False: it looks as it did."""
         began = self._loop.time()
         slot.dirty = False
-        bundle = slot.question or picture(slot.items.values(), self._cwd)
+        bundle = slot.picture(self._cwd)
         changed = bundle != slot.shown and not (slot.shown is None and slot.is_vacant)
         if changed:
             self._send_bundle(slot, bundle)
             slot.shown = bundle
-            slot.rest = self._rest_after(bundle, began)
+            slot.rest = max(slot.rest, self._rest_after(bundle, began))
         if slot.question is None and slot.withdraw is not None:
             slot.withdraw()
             slot.withdraw = None
@@ -152,10 +216,10 @@ class OutputArea:
             self._displayed.append(slot)
             self._cell.display(bundle, display_id=slot.display_id)
             return
-        if _height(bundle) != _height(slot.shown):
-            for below in self._displayed[self._displayed.index(slot) + 1 :]:
-                if below.question is not None:
-                    below.shifted()
+        below = self._displayed[self._displayed.index(slot) + 1 :]
+        if (asking := [each for each in below if each.question]) and _height(bundle) != _height(slot.shown):
+            for each in asking:
+                each.shifted()
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)

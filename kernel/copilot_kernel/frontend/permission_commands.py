@@ -17,10 +17,11 @@ BYPASSING = (
     "%permissions mode default ends this."
 )
 MODES = {
-    "default": "you are asked about every request, unless a rule answers it",
+    "default": "you are asked before anything is changed or run, unless a rule allows it",
     "acceptEdits": "files of the project may be changed, moved and deleted without asking; the rest is asked about",
     "bypassPermissions": "you are not asked: everything is allowed except what an ask or deny rule matches",
     "plan": "nothing is done and you are not asked: every request of the agent is rejected",
+    "sandboxed": "commands and edits of the agent in its sandbox need no question; the rest is as with acceptEdits",
 }
 ACTIONS = {
     "mode": "change what is allowed without asking",

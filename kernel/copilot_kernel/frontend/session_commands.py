@@ -164,6 +164,7 @@ async def _resume(context: CommandContext, output: CommandOutput, session: Sessi
     """Show what was said. What was done; empty if the agent could not resume it."""
     with output.replay(context.settings.folder) as view:
         turn = await context.do(lambda chat: chat.resume(session.id, view))
+        await view.drawn()
         view.finish(turn)
     return f"Resumed: {_name(session)}" if turn.session_id == session.id else ""
 

@@ -1,36 +1,46 @@
 """What a display of a cell holds: entries, and the pieces of a message that is growing; and how it looks.
 
 Finished pieces of a message never change, only the last one is drawn again. Reading costs what is new, not what is
-there; drawing costs the last paragraph, and at its end the piece as a whole.
+there; drawing costs the last paragraph. What takes long is prepared in steps.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from ..conversation.model import Entry
 from ..conversation.text import GrowingText
-from ..rendering.blocks import StreamedHtml
+from ..rendering.blocks import PLAIN_FROM, PieceHtml, StreamedHtml
 from ..rendering.entry import render, render_group, render_status, render_text
-from ..rendering.markup import Bundle
+from ..rendering.markup import Bundle, muted
+
+MAX_CHARS = 10 * 1024 * 1024
+"""Of one message, shown."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
 class Piece:
-    """Markdown that no longer grows."""
+    """Markdown that no longer grows: piece `number` of a message, at the end of which `left_out` characters are not
+    shown. `known` holds the HTML of its units, as far as they were rendered before.
+    """
 
-    source: str
+    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, left_out: int = 0) -> None:
+        self.source, self.number = source, number
+        self._html, self._left_out = PieceHtml(source, number, known), left_out
+
+    def prepare(self) -> bool:
+        """Render a little more; False: `bundle` is ready."""
+        return self._html.work()
 
     @cached_property
     def bundle(self) -> Bundle:
-        """Rendered as a whole."""
-        return render_text("agent", self.source)
+        """Complete."""
+        return _ended(render_text("agent", self.source, self._html.html()), self._left_out)
 
 
 class Stream:
@@ -38,30 +48,48 @@ class Stream:
 
     def __init__(self) -> None:
         self._html = StreamedHtml()
-        self._read = 0
-        self.number = 0
+        self._read = self._taken = self._left_out = 0
+        self._unread = ""
         self.is_blank = True
         """There is nothing to see yet."""
 
-    def feed(self, text: GrowingText) -> list[Piece]:
-        """Read on in `text`; the pieces that are finished by it."""
-        new = "".join(text.parts(self._read))
-        self._read = text.count
-        pieces = self._html.feed(new)
-        self.number += len(pieces)
-        rest = self._html.source() if pieces else new
-        self.is_blank = (self.is_blank or bool(pieces)) and not rest.strip()
-        return [Piece(piece) for piece in pieces]
+    @property
+    def number(self) -> int:
+        """Of the pieces before it."""
+        return self._html.number
+
+    @property
+    def is_read(self) -> bool:
+        """All that was given to `feed` counts."""
+        return not self._unread
+
+    def feed(self, text: GrowingText, limit: int = MAX_CHARS) -> list[Piece]:
+        """Read on in `text`, `limit` characters at most; the pieces that are finished by it."""
+        new = "".join(part[:MAX_CHARS] for part in text.parts(self._read))
+        new = (self._unread + new if self._unread else new)[: MAX_CHARS - self._taken]
+        self._read, self._left_out = len(text), max(len(text) - MAX_CHARS, 0)
+        new, self._unread = new[:limit], new[limit:]
+        self._taken += len(new)
+        first = self.number
+        sources = self._html.feed(new)
+        rest = self._html.source() if sources else new
+        self.is_blank = (self.is_blank or bool(sources)) and not rest.strip()
+        known = [self._html.known, *({} for _ in sources)]
+        return [Piece(source, first + at, known[at]) for at, source in enumerate(sources)]
+
+    def prepare(self) -> bool:
+        """Render a little more; False: `bundle` is almost ready."""
+        return self.number < PLAIN_FROM and self._html.work()
 
     @property
     def bundle(self) -> Bundle:
         """As far as it has come."""
-        return render_text("agent", self._html.source(), self._html.html())
+        return _ended(render_text("agent", self._html.source(), self._html.html()), self._left_out)
 
     @property
     def last(self) -> Piece:
         """The end of the message, if nothing more comes."""
-        return Piece(self._html.source())
+        return Piece(self._html.source(), self.number, self._html.rendered, self._left_out)
 
 
 @dataclass(frozen=True)
@@ -77,25 +105,47 @@ class Status:
 
 
 Item = Entry | Stream | Piece | Status
+Drawn = dict[int, tuple[Entry, Bundle]]
+"""By id, entries as they were rendered last."""
 
 
-def picture(items: Iterable[Item], cwd: str) -> Bundle:
-    """`items` one below the other; a bug in drawing them is reported in their place."""
+def picture(items: Iterable[Item], cwd: str, drawn: Drawn | None = None) -> Bundle:
+    """`items` one below the other; a bug in drawing them is reported in their place. `drawn`: see `draw`."""
     try:
-        return _joined(list(_bundles(items, cwd)))
+        return _joined(list(_bundles(items, cwd, {} if drawn is None else drawn)))
     except Exception:
         _log.exception("an output could not be drawn")
         return {"text/plain": "(This output could not be drawn; see the kernel's log.)"}
 
 
-def _bundles(items: Iterable[Item], cwd: str) -> Iterator[Bundle]:
+def draw(entry: Entry, cwd: str, drawn: Drawn) -> Bundle:
+    """`entry` as `drawn` has it, or else rendered and kept there: of many entries in one display, few change."""
+    if not is_drawn(entry, drawn):
+        drawn[entry.id] = entry, render(entry, cwd)
+    return drawn[entry.id][1]
+
+
+def is_drawn(entry: Entry, drawn: Drawn) -> bool:
+    """Whether `drawn` has it as it is."""
+    return entry.id in drawn and drawn[entry.id][0] is entry
+
+
+def _bundles(items: Iterable[Item], cwd: str, drawn: Drawn) -> Iterator[Bundle]:
     """Each piece of a message for itself, entries in a row together."""
     for is_alone, row in groupby(items, lambda item: isinstance(item, Piece | Stream | Status)):
         if is_alone:
             yield from (item.bundle for item in row if isinstance(item, Piece | Stream | Status))
         else:
             entries = [entry for entry in row if not isinstance(entry, Piece | Stream | Status)]
-            yield render(entries[0], cwd) if len(entries) == 1 else render_group(entries, cwd)
+            draw_one = partial(draw, cwd=cwd, drawn=drawn)
+            yield draw_one(entries[0]) if len(entries) == 1 else render_group(entries, draw_one)
+
+
+def _ended(bundle: Bundle, left_out: int) -> Bundle:
+    """With how many characters are left out at the end."""
+    words = f"… {left_out:,} characters not shown …"
+    added = {"text/html": f"<div>{muted(words)}</div>", "text/plain": f"\n\n{words}"}
+    return {kind: bundle[kind] + text for kind, text in added.items()} if left_out else bundle
 
 
 def _joined(bundles: list[Bundle]) -> Bundle:

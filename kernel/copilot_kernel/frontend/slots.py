@@ -16,7 +16,7 @@ from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
 from ..rendering.entry import ASKING
 from ..rendering.markup import Bundle
-from .slot_items import Item, Status, Stream
+from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
@@ -38,10 +38,13 @@ class Slot:
     """It is there for what passes: when it is empty, whatever comes next may take the display."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
+    drawn: Drawn = field(default_factory=dict)
+    steps: Iterator[None] | None = None
+    """The rest of what is being prepared."""
     shown: Bundle | None = None
     """What was sent last."""
     rest: float = 0.0
-    """Not to be sent again before this time of the loop."""
+    """Not to be sent again before this time of the loop; see `due`."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
@@ -64,6 +67,33 @@ class Slot:
     def stop_asking(self) -> None:
         """Show what there is besides."""
         self.question, self.dirty = None, True
+
+    def picture(self, cwd: str) -> Bundle:
+        """What it shows."""
+        return self.question or picture(self.items.values(), cwd, self.drawn)
+
+    def prepare(self, cwd: str, is_late: Callable[[], bool]) -> bool:
+        """Render step by step what `picture` needs, until it `is_late`; False: go on later."""
+        self.steps = self.steps or self._prepare(cwd)
+        for _ in self.steps:
+            if is_late():
+                return False
+        self.steps = None
+        return True
+
+    def _prepare(self, cwd: str) -> Iterator[None]:
+        for item in () if self.question else tuple(self.items.values()):
+            if isinstance(item, Piece | Stream):
+                while item.prepare():
+                    yield
+            elif not isinstance(item, Status) and not is_drawn(item, self.drawn):
+                draw(item, cwd, self.drawn)
+                yield
+
+    @property
+    def due(self) -> float:
+        """When it may be sent, by the loop's time: the first time at once, so that displays keep their order."""
+        return 0.0 if self.shown is None else self.rest
 
     @property
     def is_vacant(self) -> bool:
@@ -102,15 +132,23 @@ class Slots:
     def __iter__(self) -> Iterator[Slot]:
         return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
 
-    def put(self, entry: Entry) -> None:
-        """Show `entry` in its slot: the one that it has, the last one, or a new one."""
+    def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
+        """Show `entry` in its slot: the one that it has, the last one, or a new one.
+
+        Of a message, so many characters more are read; False: some are left.
+        """
         if entry.id not in self._slot_of and entry.id not in self._streams:
             self.end_streams()
         if isinstance(entry, Message) and entry.speaker == "agent":
-            self._put_text(entry)
-        else:
-            is_image = isinstance(entry, Attachment) and isinstance(entry.block, ImageBlock)
-            self._slot_for(entry.id, alone=is_image).put(entry.id, entry)
+            return self._put_text(entry, limit)
+        is_image = isinstance(entry, Attachment) and isinstance(entry.block, ImageBlock)
+        self._slot_for(entry.id, alone=is_image).put(entry.id, entry)
+        return True
+
+    def rest(self, entry_id: int) -> float:
+        """Not to be drawn again before this time of the loop."""
+        slot = self._slot_of.get(entry_id)
+        return slot.due if slot else 0.0
 
     def end_streams(self) -> None:
         """The messages are probably complete: their last pieces are rendered as a whole."""
@@ -149,14 +187,11 @@ class Slots:
                 slot.stop_asking()
 
     def show_status(self, words: str) -> None:
-        """Say what the turn is doing, on top or below everything else; nothing without words.
-
-        Below a question, a status that points to it is left out.
-        """
+        """Say what the turn is doing, on top or below everything else; nothing without words, or below a question."""
         if words and not self._slots:
             self._header = Slot(alone=True)
             self._slots.append(self._header)
-        elif self._header is None and words.startswith(ASKING):
+        elif self._header is None and (words.startswith(ASKING) or any(slot.question for slot in self)):
             words = ""
         elif words and not self._header:
             self._status = self._status or self.free()
@@ -172,17 +207,22 @@ class Slots:
             self._header = None if slot is self._header else self._header
         return slot or Slot()
 
-    def _put_text(self, entry: Message) -> None:
+    def _put_text(self, entry: Message, limit: int) -> bool:
         """Each piece in a slot of its own; a finished one stays where it grew."""
-        stream = self._streams.setdefault(entry.id, Stream())
-        before, pieces = stream.number, stream.feed(entry.text)
-        for number, piece in enumerate(pieces, before):
-            self._slot_for(entry.id, alone=True).put((entry.id, number), piece)
+        stream, rest = self._streams.setdefault(entry.id, Stream()), 0.0
+        for piece in stream.feed(entry.text, limit):
+            slot = self._slot_for(entry.id, alone=True)
+            slot.put((entry.id, piece.number), piece)
+            if len(slot.items) == 1:  # complete: it is drawn at once, and what grows rests instead
+                rest, slot.rest = max(rest, slot.rest), 0.0
             del self._slot_of[entry.id]
         self._growing.discard(entry.id)
         if not stream.is_blank:
-            self._slot_for(entry.id, alone=True).put((entry.id, stream.number), stream)
+            slot = self._slot_for(entry.id, alone=True)
+            slot.put((entry.id, stream.number), stream)
+            slot.rest = max(rest, slot.rest)
             self._growing.add(entry.id)
+        return stream.is_read
 
     def _slot_for(self, entry_id: int, alone: bool) -> Slot:
         if entry_id not in self._slot_of:

@@ -25,6 +25,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from ..acp.child_processes import Graces, signal_name, start_problem, unwatch, watch
 from ..acp.posix_session import signal_session
 from ..errors import HostError, HostMissing, HostRefused
+from ..sandbox import Sandbox
 from .command import CommandSpec, environment
 
 MAX_TERMINALS = 128
@@ -77,14 +78,17 @@ class Terminals:
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(*error)
 
-    async def create(self, command: CommandSpec) -> str:
-        """Start a command and return the id of its terminal. Raises HostRefused, HostError."""
+    async def create(self, command: CommandSpec, sandbox: Sandbox | None = None) -> str:
+        """Start a command, in the sandbox if there is one, and return the id of its terminal.
+
+        Raises HostRefused, HostError.
+        """
         id = f"terminal-{secrets.token_hex(4)}"
         async with self._starting:
             self._check_free()
             try:
                 with anyio.CancelScope(shield=True):
-                    process, pipe = await _start(command)
+                    process, pipe = await _start(command, sandbox)
             except (OSError, ValueError) as error:
                 is_final = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
                 raise (HostRefused if is_final else HostError)(start_problem(command.argv[0], error)) from error
@@ -210,14 +214,17 @@ def _exit(returncode: int | None) -> ExitStatus:
     return ExitStatus(signal=signal_name(returncode))
 
 
-async def _start(command: CommandSpec) -> tuple[Process, int]:
+async def _start(command: CommandSpec, sandbox: Sandbox | None) -> tuple[Process, int]:
     """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
+    argv, env = command.argv, environment(command, os.environ)
+    if sandbox:
+        argv, env = sandbox.command(argv, command.cwd, env), sandbox.environment(env)
     reading, writing = os.pipe()
     try:
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
             process = await anyio.open_process(
-                command.argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-                cwd=command.cwd, env=environment(command, os.environ), start_new_session=True,
+                argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
+                cwd=command.cwd, env=env, start_new_session=True,
             )  # fmt: skip
     except BaseException:
         os.close(reading)

@@ -84,6 +84,7 @@ class ShellCell(Cell):
         self._asking = asyncio.Lock()
         self.live, self.cell_id, self.widgets = live, None, False
         self.session = ""  # a terminal has none
+        self.shown = {}
 
     @contextmanager
     def owning(self) -> Iterator[None]:

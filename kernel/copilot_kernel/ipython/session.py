@@ -87,6 +87,8 @@ class MagicSession:
             from ..rendering.footer import render_stopped
 
             cell.display(render_stopped(by_user=self.interrupted))
+        elif isinstance(error := task.exception(), CopilotError):
+            shorten_traceback(error, cell)
         return task
 
     def interrupt(self) -> None:
@@ -131,7 +133,8 @@ class MagicSession:
             self._show_usage(cell)
         self.widgets.probe(cell)
         turn = await self.kernel_session.run(cell, text, make_notebook)
-        return Turn(turn) if turn else None
+        chat = self.kernel_session.chat_runner.chat
+        return Turn(turn, chat.undo.changes if chat else ()) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:
         from ..rendering.report import Report, render_report
@@ -148,7 +151,7 @@ def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseExcept
         return None, Cancelled()
     error = ended.exception()
     if isinstance(error, CopilotError):
-        return None, brief(error)
+        return None, error.with_traceback(None)
     if error is not None:
         error.add_note(REPORT_BUG)
         return None, error
@@ -212,7 +215,11 @@ class Cancelled(KeyboardInterrupt):
         return [str(self)]
 
 
-def brief(error: CopilotError) -> CopilotError:
-    """`error`, of which IPython shows only the title: the card above it shows the rest."""
-    error._render_traceback_ = lambda: [f"{type(error).__name__}: {visible_line(error.title)}"]  # type: ignore[attr-defined]
-    return error.with_traceback(None)
+def shorten_traceback(error: CopilotError, cell: Cell) -> None:
+    """Let IPython show one line of `error`; it says why where the card may not be seen: in a batch run, or captured."""
+    from .cell import NotebookCell
+
+    name = type(error).__name__
+    is_seen = isinstance(cell, NotebookCell) and cell.live
+    line = f"{name}, see above" if is_seen else f"{name}: {visible_line(error.title)}"
+    error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..acp.messages import Diff
 from ..conversation.model import ToolCall
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..chat import Turn as ChatTurn
     from ..rendering.changes import FileChange
+    from ..undo.listing import ListedChange
 
 
 class CodeBlock(NamedTuple):
@@ -27,6 +29,8 @@ class Turn:
     """One prompt and its outcome. `str` gives the text; IPython shows it like a Copilot cell."""
 
     _turn: ChatTurn
+    _session_changes: tuple[ListedChange, ...] | None = ()
+    """None: they are not recorded."""
 
     @property
     def text(self) -> str:
@@ -49,9 +53,22 @@ class Turn:
         done = (call for call in self.tool_calls if call.status == "completed")
         return tuple(part for call in done for part in call.content if isinstance(part, Diff))
 
+    @property
+    def changes(self) -> tuple[ListedChange, ...]:
+        """What `%changes` listed after the turn, from the session's first turn on: turn (its number), kind (file, cell,
+        command), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
+        """
+        if self._session_changes is None:
+            from ..chat.undoing import OFF
+
+            raise UsageError(OFF)
+        return self._session_changes
+
     @cached_property
-    def changes(self) -> tuple[FileChange, ...]:
-        """The net change of each file: path, what (new, changed, deleted, moved), added, removed (lines)."""
+    def file_changes(self) -> tuple[FileChange, ...]:
+        """What the tool calls of this turn report, the net change of each file: path, what (new, changed, deleted,
+        moved), added, removed (lines).
+        """
         from ..rendering.changes import changes_of
 
         return changes_of(self.tool_calls).files
@@ -78,7 +95,7 @@ class Turn:
 
     def cancelled(self) -> Turn:
         """This turn with the stop reason `cancelled`."""
-        return Turn(replace(self._turn, stop_reason="cancelled"))
+        return replace(self, _turn=replace(self._turn, stop_reason="cancelled"))
 
     def __str__(self) -> str:
         return self.text

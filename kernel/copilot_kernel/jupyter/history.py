@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 Line = tuple[int, int, str]
@@ -10,7 +10,7 @@ Line = tuple[int, int, str]
 
 
 def select(
-    lines: Sequence[Line],
+    lines: Iterable[Line],
     access: str,
     *,
     n: int | None = None,

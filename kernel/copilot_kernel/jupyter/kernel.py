@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+from collections import deque
 from functools import partial
 from traceback import format_exception
 from typing import Any
@@ -19,6 +21,7 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
+from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
@@ -28,6 +31,8 @@ Reply = dict[str, Any]
 
 PARENT = os.getppid()
 """As early as it can be asked for: the parent may end while the kernel starts."""
+MAX_HISTORY = 1_000
+"""Cells that are kept for front ends that ask for history."""
 INTERRUPT_LATENCY = 0.01
 """Seconds that an interrupt which came while the event loop was busy may take to reach it."""
 NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
@@ -64,7 +69,8 @@ class CopilotKernel(ConcurrentKernel):
         comms.install(self)
         live = CurrentNotebook(has_variables=False)
         self.kernel_session = KernelSession(guard_seconds=self.guard_seconds, live=live)
-        self.history: list[Line] = []
+        self._warm_start = WarmStart(self.kernel_session)
+        self.history: deque[Line] = deque(maxlen=MAX_HISTORY)
         self._pages = Pages()
         self._turn: asyncio.Task[Reply] | None = None
         # Since the running cell began.
@@ -89,6 +95,7 @@ class CopilotKernel(ConcurrentKernel):
         assert self.running is not None
         if silent:
             return self._silent(code)
+        self._warm_start.skip()
         if store_history and code.strip():
             self.history.append((0, self.execution_count, code))
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
@@ -96,6 +103,7 @@ class CopilotKernel(ConcurrentKernel):
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
+        _freeze()
         if not turn.cancelled() and (bug := turn.exception()):
             return self._broken(cell, bug)
         await asyncio.sleep(INTERRUPT_LATENCY)
@@ -112,7 +120,9 @@ class CopilotKernel(ConcurrentKernel):
             turn = await self.kernel_session.run(cell, code, partial(self._notebook, cell))
         except CopilotError as error:
             name, title = type(error).__name__, visible_line(error.title)
-            return self._error(name, title, [f"{name}: {title}"], cell)  # the card above it says the rest
+            full = [f"{name}: {title}"]
+            cell.error(name, title, [f"{name}, see above"] if cell.live else full)  # the card says the cause
+            return self._error(name, title, full)
         return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
 
     def _notebook(self, cell: Cell) -> NotebookCells:
@@ -157,6 +167,11 @@ class CopilotKernel(ConcurrentKernel):
         self._interrupted = True
         if not self.kernel_session.chat_runner.cancel(at) and self._turn is not None:
             self._turn.cancel()
+
+    async def kernel_info_request(self, stream: Any, ident: Any, parent: Any) -> None:
+        """A front end is there. Runs in the control thread, too."""
+        await super().kernel_info_request(stream, ident, parent)  # type: ignore[no-untyped-call]
+        self.io_loop.asyncio_loop.call_soon_threadsafe(self._warm_start.schedule)
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:
         """See `completion.py`."""
@@ -213,6 +228,7 @@ class CopilotKernel(ConcurrentKernel):
 
     async def close(self) -> None:
         """End the turn, then the agent, in bounded time."""
+        self._warm_start.cancel()
         if self._turn is not None:
             self._turn.cancel()
         await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
@@ -222,3 +238,9 @@ class CopilotKernel(ConcurrentKernel):
         closing = asyncio.run_coroutine_threadsafe(self.close(), self.io_loop.asyncio_loop)
         await asyncio.wait({asyncio.wrap_future(closing)}, timeout=lifetime.EXIT_LIMIT)
         return {"status": "ok", "restart": restart}
+
+
+def _freeze() -> None:
+    """Leave out of garbage collection what the first cell has imported: else it stops an answer for 20 ms at times."""
+    if not gc.get_freeze_count():
+        gc.freeze()

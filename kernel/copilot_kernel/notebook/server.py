@@ -56,7 +56,7 @@ class Endpoint:
 
 
 class NotebookServer:
-    """Listens from the first registration until `close`."""
+    """Listens from `listen` or the first registration until `close`."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, McpSession] = {}
@@ -65,15 +65,20 @@ class NotebookServer:
         self._answers: set[asyncio.Task[Json | None]] = set()
         self._port = 0
 
-    async def register(self, tools: Tools) -> Endpoint:
-        """Serve `tools` to whoever has the token of the endpoint."""
+    async def listen(self) -> int:
+        """The port."""
         if self._server is None:
             self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=MAX_HEAD_BYTES)
             self._port = self._server.sockets[0].getsockname()[1]
+        return self._port
+
+    async def register(self, tools: Tools) -> Endpoint:
+        """Serve `tools` to whoever has the token of the endpoint."""
+        port = await self.listen()
         token = os.urandom(TOKEN_BYTES).hex()
         register([token])
         self._sessions[token] = McpSession(tools)
-        return Endpoint(f"http://127.0.0.1:{self._port}{PATH}", token)
+        return Endpoint(f"http://127.0.0.1:{port}{PATH}", token)
 
     def unregister(self, endpoint: Endpoint) -> None:
         """The token is worth nothing any more; calls that run are cancelled."""

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..config import SANDBOXED
 from .inputs import FILE_KINDS
 from .paths import ResolvedPath, glob_protection
 from .request import CHANGING, PolicyRequest
 from .rulebook import NAME_OF, Rule
 
 ACCEPT_EDITS = "acceptEdits"
+# The same, and in the sandbox more.
+ACCEPTING = (ACCEPT_EDITS, SANDBOXED)
 BYPASS = "bypassPermissions"
 _HTTP = re.compile(r"https?://[!-~]+\Z", re.IGNORECASE)
 
@@ -135,7 +138,7 @@ def _every(request: PolicyRequest, paths: Iterable[ResolvedPath], kind: str) -> 
         if problem:
             return Grant(problem=problem)
         rule = next((rule for rule in request.context.rules.allow if _covers(rule, request, path, kind)), None)
-        is_accepted = request.context.mode == ACCEPT_EDITS and _is_inside(request, path, kind)
+        is_accepted = request.context.mode in ACCEPTING and _is_inside(request, path, kind)
         if not rule and not is_accepted:
             return Grant(problem=_no_rule(request, path, kind))
         rules |= {rule.text: None} if rule else {}

@@ -43,7 +43,7 @@ timeout_seconds turn_id turnId initial_wait initialWait yield_time_ms max_output
 """
 HARMLESS_NAMES = frozenset(_HARMLESS.split())
 
-# Members that may hold a command too. No rule allows them.
+# Members that may hold a command too. They are allowed by no rule.
 SCRIPT_NAMES = ("script", "shell_command", "shellCommand", "bash", "cmdline")
 
 _TEXTS = """

@@ -13,16 +13,14 @@ from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from . import inputs
 from .deny import changed_settings
-from .policy import decide
+from .policy import decide, decider
 from .question import AnsweredBy, PermissionAnswer
 from .request import PolicyContext, PolicyRequest
 
 MAX_ENTRIES = 1_000  # the newest decisions are kept
 MAX_SUBJECT = 300  # characters of what a decision was about
 
-LedgerOutcome = Literal[
-    "allowed", "rejected", "answered", "cancelled", "ran without asking", "ran although refused", "covered"
-]
+LedgerOutcome = Literal["allowed", "denied", "answered", "cancelled", "not asked", "done although denied", "covered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +43,13 @@ class Ledger:
     kept: tuple[LedgerEntry, ...] = ()
     count: int = 0
 
-    def answered(self, call: ToolCall, answer: PermissionAnswer, rule: str = "") -> Ledger:
+    def answered(self, call: ToolCall, answer: PermissionAnswer) -> Ledger:
         """With the answer to a question about `call`."""
-        return self._with(call, _outcome(answer), answer.by, rule, answer.reason)
+        return self._with(call, _outcome(answer), answer.by, answer.rule, answer.reason)
 
     def acted(self, call: ToolCall, outcome: LedgerOutcome, reason: str) -> Ledger:
         """With something that the agent did without a question, or against the answer."""
-        return self._with(call, outcome, "none", "", reason)
+        return self._with(call, outcome, "none", "", "" if reason == outcome else reason)
 
     def _with(self, call: ToolCall, outcome: LedgerOutcome, by: AnsweredBy, rule: str, reason: str) -> Ledger:
         entry = LedgerEntry(self.count + 1, call.turn, subject_of(call), outcome, by, rule, reason)
@@ -70,33 +68,26 @@ def subject_of(call: ToolCall) -> str:
 def _outcome(answer: PermissionAnswer) -> LedgerOutcome:
     if answer.option is None:
         return "cancelled"
-    return "allowed" if answer.allows else "rejected" if answer.rejects else "answered"
+    return "allowed" if answer.allows else "denied" if answer.rejects else "answered"
 
 
 # -- actions without a question -------------------------------------------------------------------------------------
 
 _ONCE = (PermissionOption("", "", "allow_once"),)
-_ACTIONS = {
-    "edit": "changed a file without asking",
-    "delete": "deleted a file without asking",
-    "move": "moved a file without asking",
-    "execute": "ran a command without asking",
-}
+_ACTIONS = ("edit", "delete", "move", "execute")
+_UNASKED: LedgerOutcome = "not asked"
 
 
 def unasked_action(call: ToolCall, context: PolicyContext) -> str | None:
-    """What the agent should have asked about: a change, a command, or something outside the project.
+    """That the agent should have asked: about a change, a command, or something outside the project.
 
     Searching and fetching are not counted.
     """
     given = inputs.read(call)
-    kind = (
-        call.kind if call.kind in _ACTIONS else "execute" if given.commands else "edit" if given.changes_files else None
-    )
-    if kind:
-        return _ACTIONS[kind]
+    if call.kind in _ACTIONS or given.commands or given.changes_files:
+        return _UNASKED
     outside = next((path for path in inputs.paths(call) if _is_outside(path, context)), None)
-    return f"went outside of the project without asking, to {outside}" if outside else None
+    return f"{_UNASKED}, outside the project: {outside}" if outside else None
 
 
 def why_covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext) -> str | None:
@@ -110,7 +101,7 @@ def why_covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyCon
         return None
     decision = decide(call, _ONCE, context)
     if decision.outcome == "allow":
-        return f"covered by {f'the rule {decision.rule}' if decision.rule else f'the mode {context.mode}'}"
+        return f"covered by {decider(decision, context.mode)}"
     if decision.outcome == "reject":
         return None
     subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)

@@ -154,6 +154,13 @@ def protection(names: Iterable[str], *, changes: bool) -> str | None:
     return next((why for row, why in rows.items() if row[0] in plain and _contains(plain, row, changes=changes)), None)
 
 
+@lru_cache(maxsize=4096)
+def may_be_protected(name: str) -> bool:
+    """Whether a path may be protected because it ends in `name`: a quick look before `protection`."""
+    plain = plain_name(name).strip()
+    return bool(_name_protection(plain)) or any(row[-1] == plain for row in _rows(changes=True))
+
+
 def _contains(names: tuple[str, ...], row: tuple[str, ...], *, changes: bool) -> bool:
     """For changes, the folder of a row counts as well, with which the rest would come or go."""
     if changes and len(row) > 1 and names[-1] == row[0]:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..acp.messages import PermissionOption
+from ..config import SANDBOXED
 from ..conversation.model import ToolCall
 from .deny import changed_settings, matches, possible_rule
-from .grants import ACCEPT_EDITS, BYPASS, grant, is_trusted
+from .grants import BYPASS, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
-from .request import PolicyContext, PolicyRequest, contradiction, paths
+from .request import CHANGING, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
@@ -40,8 +41,8 @@ class Decision:
     by: Literal["rule", "mode"]
     # One sentence for the user.
     reason: str
-    # The rule that decided; of several that did so together, joined by "and".
-    rule: str | None = None
+    # Those that decided together.
+    rules: tuple[str, ...] = ()
     # Rules of which each alone, added to `allow`, would have allowed the call. Only if the outcome is `ask`.
     would: tuple[str, ...] = ()
     # The narrowest of them, unless it allows everything.
@@ -79,21 +80,34 @@ def _find(request: PolicyRequest) -> Decision:
     if mode == PLAN:
         return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
     if denied := next((rule for rule in rules.deny if matches(rule, request)), None):
-        return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", denied.text)
+        return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", (denied.text,))
     if request.given.tool in ALWAYS_ASKED:
         return Decision("ask", None, "mode", "All variables would be lost, which always prompts.")
     if settings := changed_settings(request):
         return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
     if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
-        return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", asked.text)
+        return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", (asked.text,))
     limits = (*rules.deny, *rules.ask)
     if possible := possible_rule(limits, request):
-        return Decision("ask", None, "rule", possible[1], possible[0].text)
-    if (mode == BYPASS or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
+        return Decision("ask", None, "rule", possible[1], (possible[0].text,))
+    is_confined = mode == SANDBOXED and _is_of_own_processes(request)
+    if (mode == BYPASS or is_confined or is_trusted(request)) and (
+        reason := next(_hiding_places(limits, request), None)
+    ):
         return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
     if mode == BYPASS:
         return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
+    if is_confined:
+        return Decision("allow", None, "mode", f"The mode {SANDBOXED} allows it: it is done in the sandbox.")
     return _granted(request)
+
+
+def _is_of_own_processes(request: PolicyRequest) -> bool:
+    """A command or an edit that the agent itself does, and no tool of an MCP server, which may run elsewhere."""
+    kind, given = request.call.kind, request.given
+    names_subject = given.commands if kind == "execute" else given.paths if kind in CHANGING else ()
+    is_of_server = any(name.startswith("mcp__") for name in (given.tool or "", *request.claimed_tools))
+    return bool(names_subject) and not is_of_server and not given.is_gate
 
 
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
@@ -119,6 +133,13 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
     yield from (reason for is_hidden, reason in gaps if is_hidden)
 
 
+def decider(decision: Decision, mode: str) -> str:
+    """Who decided in the user's place, such as "rule `Bash(ls)`"."""
+    if decision.by == "mode":
+        return f"mode {mode}"
+    return f"rule{'s' * (len(decision.rules) > 1)} {' and '.join(f'`{rule}`' for rule in decision.rules)}"
+
+
 def _granted(request: PolicyRequest) -> Decision:
     if reason := contradiction(request):
         return Decision("ask", None, "mode", reason)
@@ -126,12 +147,12 @@ def _granted(request: PolicyRequest) -> Decision:
     if found.problem:
         would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
         narrow = next((rule for rule in would if not parse(rule).warning), None)
-        return Decision("ask", None, "mode", found.problem, None, would, narrow, is_routine=True)
+        return Decision("ask", None, "mode", found.problem, (), would, narrow, is_routine=True)
     if not found.rules:
-        return Decision("allow", None, "mode", f"The mode {ACCEPT_EDITS} allows it in the project.")
+        return Decision("allow", None, "mode", f"The mode {request.context.mode} allows it in the project.")
     names = " and ".join(found.rules)
     words = f"The rule {names} allows it." if len(found.rules) == 1 else f"The rules {names} allow it."
-    return Decision("allow", None, "rule", words, names)
+    return Decision("allow", None, "rule", words, tuple(found.rules))
 
 
 # -- suggestions ----------------------------------------------------------------------------------------------------
@@ -210,3 +231,21 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
     known = replace(start, real={path: path for path in paths(question.call, start)})
     decision = decide(question.call, question.options, known)
     return None if decision.outcome == "allow" else f"By itself this rule does not allow this call: {decision.reason}"
+
+
+class RuleReview:
+    """Rules that a person offers as the answer to `question`. A doubtful one is accepted when it is offered again."""
+
+    def __init__(self, question: Question, root: str, home: str) -> None:
+        self._question, self._root, self._home = question, root, home
+        self._doubted = ""
+
+    def complaint(self, rule: str) -> str:
+        """Why `rule` is not accepted; empty if it is."""
+        if problem := rule_problem(rule):
+            return problem
+        doubt = rule_doubt(rule, self._question, self._root, self._home)
+        if not doubt or rule == self._doubted:
+            return ""
+        self._doubted = rule
+        return f"{doubt} Save it again if you mean it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,20 +29,23 @@ class Question:
     suggestion: str = ""
     # The folder that the call works in: the one it names, else the session's.
     folder: str = ""
+    # How far the call can reach in the sandbox, and that it refuses it and what to do instead; empty: there is none.
+    sandbox: str = ""
+    refusal: str = ""
     # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswer:
-    """`option` None means `cancelled`. `reason` says in words who decided and why, for the static line."""
+    """`option` None means `cancelled`. `reason` names the rule or mode that decided, else says why nobody did."""
 
     option: PermissionOption | None
     by: AnsweredBy
     reason: str = ""
-    # A rule that the person adds to `allow` with this answer; empty: none.
+    # The rule that decided, or that the person adds to `allow` with this answer; empty: none.
     rule: str = ""
-    # How long `rule` holds: until the conversation is another one, or from now on, in the settings.
+    # How long an added rule holds: until the conversation is another one, or from now on, in the settings.
     keep: Literal["session", "settings"] = "session"
     # What the person says to the agent with a "no"; it is sent as the next prompt. Empty: nothing.
     feedback: str = ""
@@ -56,13 +60,24 @@ class PermissionAnswer:
         """True only for the two kinds that reject."""
         return self.option is not None and self.option.kind in ("reject_once", "reject_always")
 
-    @property
-    def words(self) -> str:
-        """What was decided and by whom, the rule that was added, and the feedback for the agent; in one line."""
+    def words(self, options: Sequence[PermissionOption]) -> str:
+        """What was decided and by whom, such as `denied by you: “Use Python instead”`; in one line.
+
+        Of the `options` that there were, the chosen one is named if that does not tell it.
+        """
+        verb = "allowed" if self.allows else "denied" if self.rejects else "answered"
         if self.option is None:
-            return f"Not run ({self.reason or 'no answer'})"
-        verb = "Allowed" if self.allows else "Rejected" if self.rejects else "Answered"
+            return f"not run ({self.reason or 'no answer'})"
+        if self.by != "you":
+            return f"{verb}{' by ' if self.by in ('rule', 'mode') else ': '}{self.reason}"
+        kind = self.option.kind
+        is_told = kind in ("allow_once", "reject_once") and sum(option.kind == kind for option in options) <= 1
+        name = "" if is_told else f" (“{_line(self.option.name)}”)"
+        feedback = f": “{_line(self.feedback)}”" if self.feedback else ""
         where = "in your settings" if self.keep == "settings" else "for this session"
-        rule = f"; rule added {where}: {self.rule}" if self.rule else ""
-        feedback = f"; sent to the agent: {' '.join(self.feedback.split())}" if self.feedback else ""
-        return f"{verb}: {self.option.name} ({self.reason or self.by}){rule}{feedback}"
+        rule = f"; rule `{self.rule}` added {where}" if self.rule else ""
+        return f"{verb} by you{name}{feedback}{rule}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -203,7 +203,7 @@ def _with_kind(request: PolicyRequest) -> Iterator[str]:
     is_known = kind in FILE_KINDS | _READING | {"execute"}
     has_own_folder = given.folder and any(not path.startswith("/") for path in given.paths)
     signs = (
-        (given.is_gate, "The agent asks to leave its trusted folders, which opens more than this call names."),
+        (given.is_gate, "The agent asks for access outside your project: more than this call names."),
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
         (
             given.commands and given.unknown_member and not (kind == "other" and given.tool),

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from ..acp.lenient import as_dict, as_id, as_str
 from ..acp.messages import (
     Block,
@@ -25,7 +27,7 @@ from ..acp.messages import (
     Update,
 )
 from ..conversation import reduce
-from ..conversation.model import Conversation, ToolCall
+from ..conversation.model import Conversation, Entries, ToolCall
 from .log import LogEvent, ReadStats, events, rewound
 from .updates import attachments, call_completed, call_id, is_rejected, is_shown, update_of
 
@@ -53,8 +55,8 @@ _OF_SUBAGENTS = frozenset({
     "tool.execution_progress",
     "tool.execution_start",
 })  # fmt: skip
-_DECISIONS = {"approved": (True, "Allowed"), "cancelled": (None, "Cancelled"), "denied": (False, "Rejected")}
-_DECIDERS = {"human_response": " (you)", "host_policy": " (by a rule)", "assisted_approval": " (by the assistant)"}
+_DECISIONS = {"approved": (True, "allowed"), "cancelled": (None, "not run"), "denied": (False, "denied")}
+_DECIDERS = {"human_response": " by you", "host_policy": " by a rule", "assisted_approval": " by the assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class _TurnReader:
             self._conversation = reduce.reduce(self._conversation, line)
         whole = reduce.end_turn(self._conversation, self._reason)
         yield PastTurn(self._prompt, whole, self._state, self._reason, self._time)
-        self._conversation = replace(whole, entries=())
+        self._conversation = structs.replace(whole, entries=Entries())
 
     def _apply(self, update: Update) -> None:
         before = self._conversation
@@ -179,7 +181,7 @@ class _TurnReader:
     def _on_complete(self, event: LogEvent) -> None:
         call = self._call(call_id(event))
         if is_rejected(event) and call is not None and not call.decision:
-            self._decide(call, False, "Rejected")
+            self._decide(call, False, "denied")
         is_blind_edit = call is not None and call.kind == "edit" and not call.content
         self._apply(call_completed(event, as_dict(call.raw_input) if call and is_blind_edit else None))
 
@@ -188,8 +190,8 @@ class _TurnReader:
         allowed, word = _DECISIONS.get(kind.partition("-")[0], (None, ""))
         call = self._call(call_id(event)) or self._call(as_id(event.data.get("toolCallId")))
         if call is not None and word:
-            lasting = " from then on" if kind.startswith("approved-") else ""
-            self._decide(call, allowed, word + lasting + _DECIDERS.get(as_str(event.data.get("decisionSource")), ""))
+            who = _DECIDERS.get(as_str(event.data.get("decisionSource")), "")
+            self._decide(call, allowed, word + who + ", from then on" * kind.startswith("approved-"))
 
     def _decide(self, call: ToolCall, allowed: bool | None, decision: str) -> None:
         self._conversation = reduce.decide(self._conversation, call.id, allowed, decision)
@@ -205,18 +207,20 @@ class _TurnReader:
         self._reason = "end_turn" if refused else "cancelled"
 
     def _on_turn_start(self, event: LogEvent) -> None:
-        self._conversation = replace(self._conversation, live=self._conversation.turn > 0)
+        self._conversation = structs.replace(self._conversation, live=self._conversation.turn > 0)
 
     def _on_turn_end(self, event: LogEvent) -> None:
         """The user makes the changes between here and the next start."""
-        self._conversation = replace(self._conversation, live=False)
+        self._conversation = structs.replace(self._conversation, live=False)
         self._state = self._conversation.state or self._state
 
     def _on_model(self, event: LogEvent) -> None:
         model = as_str(event.data.get("newModel")) or as_str(event.data.get("selectedModel"))
         state = self._conversation.state or SessionState("")
         session = as_str(event.data.get("sessionId")) or state.id
-        self._conversation = replace(self._conversation, state=replace(state, id=session, model=model or state.model))
+        self._conversation = structs.replace(
+            self._conversation, state=structs.replace(state, id=session, model=model or state.model)
+        )
 
     def _on_asset(self, event: LogEvent) -> None:
         """Keep the newest ones, for the prompt that follows."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
@@ -16,14 +17,17 @@ from ...permissions import policy
 from ...permissions.question import PermissionAnswer, Question
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
-from ...rendering.plain import visible_line
+from ...rendering.permission_options import STANDING, remark, remembered
+from ...rendering.plain import visible_line, visible_text
 from ...rendering.question import allowed_by, question_html
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
 from .html import HtmlBatcher
 from .outbox import newest
-from .wire import ApprovalRequest, ApproveTool, Delta, EntryHtml, Event, Message, SandboxResult
+from .wire import AnswerOption, ApprovalRequest, ApproveTool, Delta, EntryHtml, Event, Message, SandboxResult
 
 MAX_REPLAYED_ENTRIES = 500
+SUMMARY_PIECE = 10**9
+"""Of the last entry of a turn: what the turn changed comes after everything else of it."""
 MAX_QUESTION_CHARS = 4_000_000
 """Of a question's HTML; what cannot be shown is rejected."""
 FORM_NOT_SHOWN = "The agent asked for input that this chat cannot show; the request was declined"
@@ -44,15 +48,20 @@ class Subscriber(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _OpenQuestion:
+    question: Question
     request: ApprovalRequest
+    review: policy.RuleReview
     answer: asyncio.Future[PermissionAnswer]
 
 
 class PendingApprovals:
-    """The open questions of one conversation: any subscriber may answer, once, within `limit` seconds."""
+    """The open questions of one conversation: any subscriber may answer, once, within `limit` seconds.
 
-    def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], limit: float) -> None:
-        self._call_ids, self._publish, self._limit = call_ids, publish, limit
+    `root` is the project's folder.
+    """
+
+    def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], root: str, limit: float) -> None:
+        self._call_ids, self._publish, self._root, self._limit = call_ids, publish, root, limit
         self._open: dict[str, _OpenQuestion] = {}
 
     @property
@@ -68,7 +77,8 @@ class PendingApprovals:
         request = self._request(question)
         if len(request.html) > MAX_QUESTION_CHARS:
             return PermissionAnswer(policy.reject(question.options), "none", "it is too large to be shown here")
-        open_question = _OpenQuestion(request, asyncio.get_running_loop().create_future())
+        review = policy.RuleReview(question, self._root, os.path.expanduser("~"))
+        open_question = _OpenQuestion(question, request, review, asyncio.get_running_loop().create_future())
         answer = PermissionAnswer(None, "cancel", "withdrawn")
         self._open[request.call_id] = open_question
         self._publish(request)
@@ -80,19 +90,29 @@ class PendingApprovals:
             answer = PermissionAnswer(policy.reject(question.options), "none", reason)
         finally:
             del self._open[request.call_id]
-            fields = {"call_id": request.call_id, "approved": answer.allows, "reason": answer.words}
+            words = visible_line(answer.words(question.options))
+            fields = {"call_id": request.call_id, "approved": answer.allows, "reason": words}
             self._publish(Event("approval_resolved", fields))
         return answer
 
     def answer(self, action: ApproveTool) -> None:
-        """The first answer counts. Raises UsageError for a question that is not open, or has no such option."""
+        """The first answer counts, unless its rule is refused.
+
+        Raises UsageError for a question that is not open, or has no such option.
+        """
         found = self._open.get(action.call_id)
         if found is None or found.answer.done():
             raise UsageError(f"There is no open question {action.call_id:.100}.", "It may have been answered already.")
-        answer = PermissionAnswer(_chosen(action, found.request.options), "you", feedback=action.reason.strip())
+        option, rule = _chosen(action, found.question.options), action.rule.strip()
+        answer = PermissionAnswer(option, "you", rule=rule, feedback=action.reason.strip())
         if answer.feedback and not answer.rejects:
             raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
-        found.answer.set_result(answer)
+        if rule and (option is None or option.kind != "allow_once"):
+            raise UsageError("A rule is only for allowing this once.", "Answer without it, or with yes.")
+        if rule and (complaint := found.review.complaint(rule)):
+            self._publish(Event("rule_refused", {"call_id": action.call_id, "content": visible_text(complaint)}))
+        else:
+            found.answer.set_result(answer)
 
     def _request(self, question: Question) -> ApprovalRequest:
         call = question.call
@@ -101,11 +121,17 @@ class PendingApprovals:
             tool=tool(call),
             arguments=arguments(call),
             title=visible_line(call.best_title),
-            options=tuple(replace(option, name=visible_line(option.name)) for option in question.options),
+            options=tuple(_option(question, option) for option in question.options),
             entry=call.id,
-            html=question_html(question),
-            about=allowed_by(question),
+            html=question_html(question, self._root),
+            about=allowed_by(question, self._root),
+            suggestion=visible_line(question.suggestion),
         )
+
+
+def _option(question: Question, option: PermissionOption) -> AnswerOption:
+    meaning = remembered(question, option) if option.kind in STANDING else ""
+    return AnswerOption(option.id, visible_line(option.name), option.kind, remark(option), meaning)
 
 
 def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
@@ -131,13 +157,18 @@ class Broadcaster:
     def __init__(self, conversation: Callable[[], Conversation], save_file: SaveFile, cwd: str, limit: float) -> None:
         call_ids = CallIds()
         self.subscribers: set[Subscriber] = set()
-        self.approvals = PendingApprovals(call_ids, self.publish, limit)
+        self.approvals = PendingApprovals(call_ids, self.publish, cwd, limit)
         self.replays = False
+        self.summaries: dict[int, str] = {}
+        """HTML of what turns changed, by their numbers; sent to who joins after the end."""
         self._conversation = conversation
         self._encoder = EntryEncoder(call_ids, save_file)
-        self._html = HtmlBatcher(self.publish, lambda: any(each.wants_html for each in self.subscribers), cwd)
+        self._html = HtmlBatcher(self.publish, self._is_watched, lambda: conversation().entries, cwd)
         self._state: dict[str, Any] = {}
         self._status = ""
+
+    def _is_watched(self) -> bool:
+        return any(each.wants_html for each in self.subscribers)
 
     # -- subscribers ------------------------------------------------------------------------------------------------
 
@@ -181,6 +212,9 @@ class Broadcaster:
         for entry in entries:
             for file in self._encoder.files.get(entry.id, ()):
                 subscriber.receive(file)
+        for turn, last in {entry.turn: entry.id for entry in entries}.items():
+            if summary := self.summaries.get(turn):
+                subscriber.receive(EntryHtml(last, SUMMARY_PIECE, "footer", summary))
 
     def _replay_turn(self, subscriber: Subscriber, conversation: Conversation) -> None:
         entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]

@@ -7,8 +7,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, assert_never
+
+from msgspec import structs
 
 from ...acp.messages import (
     AudioBlock,
@@ -88,7 +90,7 @@ class EntryEncoder:
             case ToolCall():
                 yield from self._call(entry)
             case Plan():
-                steps = [asdict(each) for each in entry.entries]
+                steps = [structs.asdict(each) for each in entry.entries]
                 yield Event("plan", {"entry": entry.id, "description": entry.description, "entries": steps})
             case Notice():
                 yield from self._notice(entry)
@@ -111,7 +113,7 @@ class EntryEncoder:
 
     def _message(self, entry: Message) -> Iterator[WireMessage]:
         start = self._read.get(entry.id, 0)
-        self._read[entry.id] = entry.text.count
+        self._read[entry.id] = len(entry.text)
         text = "".join(entry.text.parts(start))
         if entry.speaker == "user":
             yield Event("prompt", {"content": prompt_text(entry), "entry": entry.id})

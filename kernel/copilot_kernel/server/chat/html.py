@@ -1,7 +1,8 @@
 """A conversation's entries as safe HTML, for subscribers that ask for it: rendered a little after they changed.
 
 What an entry looks like is up to `rendering`. A growing message is cut into pieces, of which only the last one is
-rendered again; the larger the HTML, the longer the pause before the next rendering.
+rendered again; the larger the HTML, the longer the pause before the next rendering. Lookups in a row are shown in the
+place of the first one; the HTML of the others is empty then.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from ...frontend.slot_items import Piece, Stream
 from ...rendering.attachment import attachment_html, attachment_text
-from ...rendering.entry import render
+from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
 from .encoder import card, is_file, prompt_text
@@ -36,11 +40,22 @@ _log = logging.getLogger(__name__)
 
 
 class HtmlBatcher:
-    """The newest HTML of what changed goes to `emit`. Nothing is rendered unless `is_watched`."""
+    """The newest HTML of what changed goes to `emit`. Nothing is rendered unless `is_watched`.
 
-    def __init__(self, emit: Callable[[EntryHtml], None], is_watched: Callable[[], bool], cwd: str) -> None:
-        self._emit, self._is_watched, self._cwd = emit, is_watched, cwd
+    `entries` returns those of the conversation as it stands.
+    """
+
+    def __init__(
+        self,
+        emit: Callable[[EntryHtml], None],
+        is_watched: Callable[[], bool],
+        entries: Callable[[], Sequence[Entry]],
+        cwd: str,
+    ) -> None:
+        self._emit, self._is_watched, self._entries, self._cwd = emit, is_watched, entries, cwd
         self._dirty: dict[int, Entry] = {}
+        # Entries that were sent as one with others.
+        self._grouped: set[int] = set()
         self._backlog: deque[Iterator[EntryHtml]] = deque()
         self._streams: dict[int, Stream] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -79,8 +94,8 @@ class HtmlBatcher:
     def replay(self, entries: Sequence[Entry]) -> list[EntryHtml]:
         """The newest of `entries` as they stand, up to MAX_REPLAY_CHARS."""
         kept: list[EntryHtml] = []
-        for entry in reversed(entries):
-            for message in self._newest_first(entry):
+        for part in reversed(list(parts(list(entries)))):
+            for message in self._newest_first(part):
                 kept.append(message)
                 if sum(len(each.html) for each in kept) > MAX_REPLAY_CHARS:
                     return kept[::-1]
@@ -99,23 +114,44 @@ class HtmlBatcher:
         self._emit(message)
         return len(message.html)
 
-    def _newest_first(self, entry: Entry) -> Iterator[EntryHtml]:
+    def _newest_first(self, part: Sequence[Entry]) -> Iterator[EntryHtml]:
         """Of a long message, the end is rendered first."""
-        if isinstance(entry, Message) and entry.speaker == "agent":
-            return _grown(entry, Stream(), newest_first=True)
-        return self._message(entry)
+        if isinstance(part[0], Message) and part[0].speaker == "agent":
+            return _grown(part[0], Stream(), newest_first=True)
+        return self._messages(part)
 
     def _changes(self, entry: Entry) -> Iterator[EntryHtml]:
         if isinstance(entry, Message) and entry.speaker == "agent":
-            return _grown(entry, self._streams.setdefault(entry.id, Stream()))
-        return self._message(entry)
+            yield from _grown(entry, self._streams.setdefault(entry.id, Stream()))
+            return
+        # What is new in a group may shift those after it; what has left one divides it.
+        first = entry.id if is_quiet(entry) else entry.id - MAX_GROUP
+        for part in parts(self._around(entry)):
+            if part[-1].id >= first:
+                yield from self._messages(part)
 
-    def _message(self, entry: Entry) -> Iterator[EntryHtml]:
-        kind, html = _kind_and_html(entry, self._cwd)
+    def _around(self, entry: Entry) -> list[Entry]:
+        """`entry` between those with which it is, or was, shown as one."""
+        if not (is_quiet(entry) or entry.id in self._grouped):
+            return [entry]
+        entries = self._entries()
+        before = takewhile(is_quiet, (entries[at] for at in range(min(entry.id, len(entries)) - 1, -1, -1)))
+        after = takewhile(is_quiet, (entries[at] for at in range(entry.id + 1, len(entries))))
+        return [*reversed(list(before)), entry, *after]
+
+    def _messages(self, part: Sequence[Entry]) -> Iterator[EntryHtml]:
+        """Of one entry, or of several that are shown as one."""
+        first, *others = part
+        shown = partial(render, cwd=self._cwd)
+        kind, html = ("tool", render_group(part, shown)["text/html"]) if others else _kind_and_html(first, self._cwd)
         if len(html) > MAX_ENTRY_CHARS:
-            html = pre(escape(shortened(render(entry, self._cwd)["text/plain"])))
+            html = pre(escape(shortened(render_group(part, shown)["text/plain"])))
+        if others:
+            self._grouped.update(each.id for each in part)
         if html:
-            yield EntryHtml(entry.id, 0, kind, html, getattr(entry, "status", ""))
+            yield EntryHtml(first.id, 0, kind, html, getattr(first, "status", ""))
+        for each in others:
+            yield EntryHtml(each.id, 0, "thought" if isinstance(each, Message) else "tool", "")
 
 
 def _grown(entry: Message, stream: Stream, *, newest_first: bool = False) -> Iterator[EntryHtml]:

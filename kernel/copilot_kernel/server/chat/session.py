@@ -237,6 +237,7 @@ class ChatSession:
         try:
             done = await self._respond(text)
         except CopilotError as error:
+            self.broadcaster.settle()  # what was said before stands above it
             self._publish(commands.failure(error))
         except Exception:
             _log.exception("a message to the chat failed")
@@ -268,7 +269,8 @@ class ChatSession:
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
         changes = changes_of(turn.tool_calls, self.context.settings.folder)
         footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
-        return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), footer.get("text/html", ""))
+        html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")
+        return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 
     async def _ensure_session(self) -> None:
         """An agent that was restarted may not remember; then what was said goes with the prompt."""

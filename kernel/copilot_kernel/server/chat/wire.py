@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import to_builtins
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from ...acp.messages import PermissionOption
 from ...errors import UsageError
 from ...frontend.cell import clean
 from ..errors import describe, json_object
@@ -47,7 +47,8 @@ class Send(BaseModel):
 class ApproveTool(BaseModel):
     """The answer to an open question. `option_id` is one of the agent's options; without it `response` counts.
 
-    `reason` goes with a rejection; the agent gets it as the next prompt.
+    `reason` goes with a rejection; the agent gets it as the next prompt. `rule` goes with `yes`: it is added for this
+    conversation.
     """
 
     action: Literal["approve_tool"]
@@ -55,6 +56,7 @@ class ApproveTool(BaseModel):
     response: Any = None
     option_id: str | None = None
     reason: str = Field("", max_length=MAX_REASON_CHARS)
+    rule: str = Field("", max_length=MAX_REASON_CHARS)
 
     @property
     def approves(self) -> bool:
@@ -132,18 +134,33 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerOption:
+    """One of the agent's options. `remark` belongs beside its name; `meaning`: what comes of one that it remembers."""
+
+    id: str
+    name: str
+    kind: str
+    remark: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A question. `html` is what a person must see, `about` names in a line what an answer allows."""
+    """A question. `html` is what a person must see, `about` names in a line what an answer allows.
+
+    `suggestion` is the narrowest rule that would cover it; empty if there is none.
+    """
 
     type: ClassVar[str] = "event"
     call_id: str
     tool: str
     arguments: str
     title: str
-    options: tuple[PermissionOption, ...]
+    options: tuple[AnswerOption, ...]
     entry: int
     html: str = ""
     about: str = ""
+    suggestion: str = ""
     event: str = field(default="tool_approval_request", init=False)
 
 
@@ -218,7 +235,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class EntryHtml:
-    """The event `entry`, for HTML subscribers only: `html` replaces what stood at (`entry`, `piece`)."""
+    """The event `entry`, for HTML subscribers only: `html` replaces what stood at (`entry`, `piece`).
+
+    It is empty if the entry is shown with an earlier one.
+    """
 
     type: ClassVar[str] = "event"
     entry: int
@@ -250,6 +270,6 @@ def compose(message: Message, with_html: bool = False) -> str:
     if isinstance(message, Event):
         members = {"event": message.event, **message.fields}
     else:
-        found = {name: value for name, value in asdict(message).items() if with_html or name != "html"}
+        found = {name: value for name, value in to_builtins(message).items() if with_html or name != "html"}
         members = {name: value for name, value in found.items() if value is not None or name == "exit_code"}
     return json.dumps(clean({"type": message.type, **members}), ensure_ascii=False)

@@ -37,7 +37,7 @@ class TextView:
             self._waiting.append(PARAGRAPH)
         text = list(entry.text.parts(self._read.get(entry.id, 0)))
         self._waiting += text
-        self._read[entry.id] = entry.text.count
+        self._read[entry.id] = len(entry.text)
         self._changed.set()
         if self._on_text is not None and any(text):
             self._on_text()

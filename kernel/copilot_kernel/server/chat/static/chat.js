@@ -65,6 +65,7 @@ const EVENTS = {
     cry(`The agent asks: ${message.about || message.title || message.tool}`);
     settle();
   },
+  rule_refused({ call_id: id, content }) { keepingEnd(() => log.refused(id, content)); },
   approval_resolved({ call_id: id, reason }) {
     const within = document.activeElement?.closest('.question');
     log.answered(id);
@@ -92,10 +93,10 @@ const EVENTS = {
 
 function nothing() {}
 
-function answer({ call_id: id }, option, reason = '') {
+function answer({ call_id: id }, option, reason = '', rule = '') {
   const response = option.kind === 'allow_once' ? 'yes' : 'no';
-  act({ action: 'approve_tool', call_id: id, response, option_id: option.id, ...(reason && { reason }) });
-  onward();
+  act({ action: 'approve_tool', call_id: id, response, option_id: option.id, ...(reason && { reason }), ...(rule && { rule }) });
+  if (!rule) onward(); // it may be refused
 }
 
 // The button that had the focus is gone: to the next question, else to the field.

@@ -48,8 +48,8 @@ export class Log {
     slot.replaceChildren(...cards.map(({ content }) => card(content)));
   }
 
-  // answer(option, reason) is called once, with what was chosen.
-  ask({ call_id: id, entry, html, about, options }, answer) {
+  // answer(option, reason, rule) is called with what was chosen: once, or again after a rule was refused.
+  ask({ call_id: id, entry, html, about, options, suggestion }, answer) {
     const slot = this.#slot(`question ${id}`, entry, QUESTION, 'question');
     const body = element('div', 'body');
     write(body, html);
@@ -59,10 +59,22 @@ export class Log {
       slot.dataset.answered = '';
       answer(...chosen);
     };
-    for (const option of options) row.append(action(option.kind, option.name || option.id, () => settle(option), about));
+    const [yes, no, never] = ['allow_once', 'reject_once', 'reject_always'].map((kind) => options.find((each) => each.kind === kind));
+    const inside = (option) => yes && suggestion && option.kind === 'allow_always';
+    const choice = (option) => offered(option, about, () => settle(option));
+    row.append(...options.filter((each) => !inside(each)).map(choice));
     slot.replaceChildren(body, row);
-    const no = ['reject_once', 'reject_always'].map((kind) => options.find((each) => each.kind === kind)).find(Boolean);
-    if (no) slot.append(reasoned(row, about, (reason) => settle(no, reason)));
+    if (no ?? never) slot.append(reasoned(row, about, (reason) => settle(no ?? never, reason)));
+    if (yes && suggestion) {
+      const always = options.filter(inside).map((option) => explained(choice(option), option.meaning));
+      slot.append(ruled(row, about, suggestion, always, (rule) => answer(yes, '', rule)));
+    }
+  }
+
+  // A rule that was offered as the answer is not taken: the question stays.
+  refused(id, words) {
+    const complaint = this.#slots.get(`question ${id}`)?.querySelector('.complaint');
+    if (complaint) complaint.textContent = `⚠ ${words}`;
   }
 
   answered(id) {
@@ -97,24 +109,56 @@ function action(kind, words, act, about = '') {
   return button;
 }
 
-// "Deny and say why…" opens a field; what is written there is the agent's next prompt.
+// One of the agent's options; of one that it remembers, what that means.
+function offered({ kind, name, id, remark, meaning }, about, act) {
+  const button = action(kind, remark ? `${name || id} (${remark})` : name || id, act, meaning || about);
+  button.title = meaning;
+  return button;
+}
+
+function explained(button, meaning) {
+  const row = element('p', 'answers');
+  row.append(button, element('span', 'hint', meaning));
+  return row;
+}
+
+// "Deny and say why…" opens a field; what is written there is the agent's next message.
 function reasoned(row, about, tell) {
-  const form = element('form', 'reason');
   const field = element('textarea');
-  field.rows = 3; field.maxLength = 10000;
+  field.rows = 3;
   field.setAttribute('aria-label', 'Feedback for the agent');
-  field.placeholder = 'Why not, or what instead? Sent as your next prompt.';
+  field.placeholder = 'Why not, or what instead? The agent gets this as your next message.';
+  return written(row, action('', 'Deny and say why…', () => {}, about), field, element('button', 'reject_once', 'Send why'), tell);
+}
+
+// "Always allow ▾" opens a rule of ours that can be changed first; below it what the agent itself would remember.
+function ruled(row, about, suggestion, always, save) {
+  const field = element('input');
+  field.value = suggestion; field.spellcheck = false;
+  field.setAttribute('aria-label', 'Rule');
+  const opener = action('', 'Always allow ▾', () => {}, `by a rule that you can change first: ${suggestion}`);
+  const form = written(row, opener, field, action('allow_once', 'Save & allow', null, about), save);
+  const complaint = element('p', 'complaint');
+  complaint.setAttribute('role', 'alert');
+  field.after(element('p', 'hint', 'You will not be asked about calls that it covers, in this conversation.'), complaint);
+  form.append(...always);
+  return form;
+}
+
+// A form in the place of the answers, and the button that opens it; `act` gets what was written, if anything was.
+function written(row, opener, field, send, act) {
+  const form = element('form', 'written');
   const buttons = element('div', 'answers');
-  const send = element('button', 'reject_once', 'Send why');
-  const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : row.lastElementChild).focus(); };
+  const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : opener).focus(); };
+  field.maxLength = 10000; send.type = 'submit'; form.hidden = true;
+  opener.onclick = () => show(true);
   buttons.append(send, action('', 'Back', () => show(false)));
   form.append(field, buttons);
-  form.hidden = true;
   form.onsubmit = (event) => {
     event.preventDefault();
-    if (field.value.trim()) tell(field.value.trim()); else field.focus();
+    if (field.value.trim()) act(field.value.trim()); else field.focus();
   };
-  row.append(action('', 'Deny and say why…', () => show(true), about));
+  row.append(opener);
   return form;
 }
 
