@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine")
+NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
 PLAYED = "tests/real/"
 
 # A busy machine is no fault of what is tested.

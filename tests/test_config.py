@@ -42,17 +42,86 @@ def test_the_environment_sets_every_field() -> None:
             "COPILOT_KERNEL_OPTION_MEMBER": "optionId",
             "COPILOT_KERNEL_STATE": "/state",
             "COPILOT_KERNEL_NOTEBOOK_TOOLS": "off",
+            "COPILOT_KERNEL_UNDO": "off",
             "COPILOT_KERNEL_ERROR_CONTEXT": "off",
             "COPILOT_KERNEL_CONTEXT_CHARS": "5000",
+            "COPILOT_KERNEL_RERUN": "ask",
+            "COPILOT_KERNEL_WARM_START": "off",
+            "COPILOT_KERNEL_SANDBOX": "required",
+            "COPILOT_KERNEL_SANDBOX_READ": '["/data"]',
+            "COPILOT_KERNEL_SANDBOX_WRITE": '["~/cache"]',
+            "COPILOT_KERNEL_SANDBOX_HOSTS": '["api.github.com"]',
+            "COPILOT_KERNEL_AGENT_SHARING": "user",
             "PATH": "/bin",
         },
         [],
     )
     servers = (McpServer("files", "stdio", "serve"),)
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
-    more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state", False, False, 5000)
-    assert settings == Settings("demo", "/project", "bypassPermissions", *lists, *more)
+    more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state")
+    switches = (False, False, False)
+    sandbox = ("required", ("/data",), ("~/cache",), ("api.github.com",), "user")
+    expected = Settings("demo", "/project", "bypassPermissions", *lists, *more, *switches, 5000, "ask", False, *sandbox)
+    assert settings == expected
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sandbox", "maybe"),
+        ("sandbox", 1),
+        ("sandbox_read", '"/data"'),
+        ("sandbox_write", '["data"]'),
+        ("agent_sharing", "on"),
+    ],
+)
+def test_what_is_no_sandbox_is_reported(tmp_path: Path, name: str, value: object) -> None:
+    file = write(tmp_path / "a.json", {name: value})
+    settings = load({}, [file])
+    assert (settings, len(settings.problems)) == (Settings(), 1)
+    assert settings.problems[0].startswith(f"{file}: {name}: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts"),
+    [
+        ("[]", ()),
+        (" ", ()),
+        ('["API.github.com", "*.example.com:443"]', ("api.github.com", "*.example.com:443")),
+        ('["127.0.0.1:80", "localhost:65535", "[::1]:8080", "10.0.0.1:1"]',) * 2,
+    ],
+)
+def test_hosts_are_names_or_addresses_with_a_port(given: str, hosts: str | tuple[str, ...]) -> None:
+    settings = load({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
+    expected = tuple(json.loads(hosts)) if isinstance(hosts, str) else hosts
+    assert (settings.sandbox_hosts, settings.problems) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("api.github.com", '"a.b"', "[1]", '["*"]', '["*.com"]', '["host"]', '["https://a.b"]', '["a.b/c"]'),
+        *('["a.b:0"]', '["a.b:65536"]', '["localhost"]', '["127.0.0.1"]', '["127.1"]', '["2130706433"]', '["[::1]"]'),
+        *('["0x7f.1"]', '["u@a.b"]', '["a.b,c.d"]', '["a.b", ""]', '["-*.a.b"]', '["a.b\\n"]'),
+    ],
+)
+def test_with_a_list_of_hosts_that_cannot_be_read_no_host_is_reached(given: str) -> None:
+    settings = load({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
+    assert (settings.sandbox_hosts, len(settings.problems)) == ((), 1)
+    assert settings.problems[0].startswith("environment: sandbox_hosts: must be")
+
+
+def test_hosts_without_a_sandbox_are_reported() -> None:
+    settings = load({"COPILOT_KERNEL_SANDBOX_HOSTS": '["a.b"]'}, [])
+    assert settings.problems == ("environment: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)",)
+
+
+@pytest.mark.parametrize(("sandbox", "mode"), [("off", "default"), ("on", "sandboxed"), ("required", "sandboxed")])
+def test_the_mode_sandboxed_needs_a_sandbox(sandbox: str, mode: str) -> None:
+    environ = {"COPILOT_KERNEL_SANDBOX": sandbox, "COPILOT_KERNEL_PERMISSION_MODE": "sandboxed"}
+    settings = load(environ, [])
+    assert (settings.permission_mode, bool(settings.problems)) == (mode, mode == "default")
 
 
 def test_the_environment_outranks_the_file_and_the_personal_file_the_common_one(tmp_path: Path) -> None:

@@ -104,7 +104,8 @@ async def test_a_load_that_is_not_answered_is_given_up_in_time():
     async def load(script, params):
         await anyio.sleep_forever()
 
-    async with met(timeout=0.2, initialize=able(), session_load=load) as (_, link, _):
+    async with met(initialize=able(), session_load=load) as (_, link, _):
+        link._start_timeout = 0.2
         with pytest.raises(AgentStartFailed) as caught:
             await link.load("old", "/")
         assert (str(caught.value), caught.value.ended) == ("the agent did not answer session/load within 0.2 s", False)

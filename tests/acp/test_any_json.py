@@ -1,11 +1,16 @@
 """No JSON whatever can make the readers raise, and no message of a real agent is a surprise to them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp import parse, results
+from copilot_kernel.acp import lenient, parse, results
+from copilot_kernel.acp.chunk_line import read_chunk
+from copilot_kernel.acp.handlers import ClientHandlers
+from copilot_kernel.acp.jsonrpc import RpcCodec, RpcEvent, RpcNotification
+from copilot_kernel.acp.messages import Update
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +72,87 @@ any_json = st.recursive(
 def test_nothing_that_json_can_say_raises(raw: Any) -> None:
     for reader in READERS:
         reader(raw)
+
+
+# -- the quick ways to read a line give what the tolerant one gives ----------------------------------------------------
+
+ODD = [
+    "NaN", "-Infinity", "1e999", "-1e999", "1.7976931348623159e308", "5e-324", "1E-400", "-0", "-0.0", "0.1", "1e23",
+    "18446744073709551616", "-9223372036854775809", "9" * 400, "9" * 5_000, "123456789012345678901234567890.5", "01",
+    '"\\ud800"', '"\\udc00\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"\x1f"', '"\x7f"', '"\\x"', "'", "[1,]", "{} {}",
+    "", "1.", '{"a":1,"a":2}', '{"\\ud800":1}', "[" * 200 + "]" * 200, "[" * 201 + "]" * 201, "[" * 3_000 + "]" * 3_000,
+]  # fmt: skip
+RAW = [b"\xef\xbb\xbf{}", b'"\xff"', b'"\xed\xa0\x80"', b'{"\xc3":1}', b'"\xc3\xa4"', b"\x0b{}", b" {}\t", b"nul"]
+CHUNK = (
+    '{"jsonrpc":"2.0","method":"session/update",'
+    '"params":{"sessionId":"s","update":{"sessionUpdate":"%s","content":%s%s}}%s}'
+)
+
+lines = st.one_of(
+    st.sampled_from([*(odd.encode() for odd in ODD), *RAW]),
+    any_json.map(lambda raw: json.dumps(raw, ensure_ascii=False).encode("utf-8", "surrogatepass")),
+    st.tuples(any_json, st.sampled_from(ODD)).map(lambda pair: f'{{"a":{json.dumps(pair[0])},"b":{pair[1]}}}'.encode()),
+    st.tuples(any_json, st.integers(0), st.binary(max_size=2)).map(lambda three: damaged(*three)),
+)
+chunk_lines = st.builds(
+    lambda *parts: (CHUNK % parts).encode(),
+    st.sampled_from(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "agent_message", "plan"]),
+    st.sampled_from([
+        '{"type":"text","text":"a"}', '{"type":"text","text":"\\ud800"}', '{"text":"a","type":"text"}', '{"text":"a"}',
+        '{"type":"text","text":"a","text":"b"}', '{"type":"image","type":"text","text":"a"}', '{"type":"text"}', '"a"',
+        '{"type":"text","text":1}', '{"type":"text","text":"a","annotations":null}', '{"type":"text","text":""}',
+    ]),
+    st.sampled_from(["", ',"messageId":"m"', ',"messageId":""', ',"messageId":null', ',"messageId":1', ',"_meta":{}']),
+    st.sampled_from(["", ',"id":1', ',"method":"x"', ',"jsonrpc":"1.0"', ',"params":{}', ',"x":[[]]', ","]),
+)  # fmt: skip
+
+
+def damaged(raw: Any, at: int, piece: bytes) -> bytes:
+    line = json.dumps(raw).encode()
+    return line[: at % (len(line) + 1)] + piece + line[at % (len(line) + 1) :]
+
+
+def read(reader: Callable[[bytes], Any], line: bytes) -> Any:
+    """Its `repr` too, which tells -0.0, 1 and 1.0 apart."""
+    try:
+        value = reader(line)
+    except (ValueError, RecursionError):
+        return "invalid"
+    return "invalid" if lenient._is_deep(value) else (repr(value), value)
+
+
+@given(lines)
+@settings(max_examples=300, deadline=None)
+def test_the_quick_parser_reads_what_the_tolerant_one_reads(line: bytes) -> None:
+    assert read(lenient.load, line) == read(lenient._tolerant, line)
+
+
+@given(chunk_lines | lines)
+@settings(max_examples=300, deadline=None)
+def test_a_chunk_of_text_is_read_as_any_other_line_is(line: bytes) -> None:
+    assert heard(RpcCodec(read=read_chunk), line) == heard(RpcCodec(), line)
+
+
+def test_a_plain_chunk_of_text_takes_the_quick_way() -> None:
+    line = (CHUNK % ("agent_message_chunk", '{"type":"text","text":"a"}', "", "")).encode()
+    assert read_chunk(line) is not None
+
+
+def heard(codec: RpcCodec, line: bytes) -> list[RpcEvent | tuple[str, Update]]:
+    found: list[RpcEvent | tuple[str, Update]] = []
+    client = ClientHandlers(lambda session_id, update: found.append((session_id, update)), refuse)
+    for event in codec.receive(line + b"\n"):
+        if isinstance(event, RpcNotification) and event.method == "session/update":
+            client.notify(event.method, event.params)
+        else:
+            found.append(event)
+    return found
+
+
+async def refuse(_: object) -> None: ...
+
+
+# -- real agents ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)

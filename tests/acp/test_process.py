@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import anyio
@@ -35,16 +34,16 @@ def python(source, *arguments):
 
 async def lines(transport, count):
     data = b""
-    with anyio.fail_after(5):
+    with anyio.fail_after(10):
         while data.count(b"\n") < count and (piece := await transport.receive()):
             data += piece
     return data.splitlines()
 
 
 async def end(transport):
-    """All that still comes; at the latest after two seconds it must be over."""
+    """All that still comes."""
     data = b""
-    with anyio.fail_after(2):
+    with anyio.fail_after(10):
         while piece := await transport.receive():
             data += piece
     return data
@@ -56,12 +55,10 @@ async def end(transport):
 async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, monkeypatch):
     monkeypatch.setenv("A_PROXY", "http://127.0.0.1:1")
     source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0) == os.getpid(), flush=True)"
-    async with agent_process(python(f"{source}; {ECHO}"), str(tmp_path)) as agent:
+    async with agent_process(python(f"{source}; {ECHO}"), str(tmp_path), graces=Graces(eof=20)) as agent:
         await agent.send(b"one\n")
         await agent.send(b"two\n")
         assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 True".encode(), b"one", b"two"]
-        began = time.monotonic()
-    assert time.monotonic() - began < 0.9
     assert agent.process.returncode == 0
 
 
@@ -105,7 +102,7 @@ print("ready", flush=True); sys.stdin.read()
 # -- the end, against resistance ----------------------------------------------------------------------------------
 
 
-QUICK = Graces(eof=0.05, term=0.05, linger=0.05)
+QUICK = Graces(eof=0.05, term=0.05, kill=20, linger=0.05)
 STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)\nwhile True: time.sleep(60)"
 
 
@@ -120,7 +117,7 @@ async def test_one_that_is_stuck_in_writing_hears_the_end_of_its_input(tmp_path)
     ("source", "code", "graces"),
     [
         (STUBBORN, -signal.SIGKILL, QUICK),
-        (STUBBORN.replace("signal.signal", "print"), -signal.SIGTERM, Graces(eof=0.05)),
+        (STUBBORN.replace("signal.signal", "print"), -signal.SIGTERM, Graces(eof=0.05, term=20)),
         (f"print('up', flush=True); {ECHO}", 0, Graces(eof=20)),
     ],
 )

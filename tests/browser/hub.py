@@ -17,7 +17,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from .lab import Lab, free_port, quiet_lab, wait_for
+from ..ports import free_port
+from .lab import Lab, quiet_lab, wait_for
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"

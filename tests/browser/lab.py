@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,8 @@ from typing import Any
 
 import nbformat
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+
+from ..ports import free_port
 
 LIMIT = 30_000
 """Milliseconds that any wait in the page may take."""
@@ -46,8 +47,10 @@ KERNEL_STATUS = """() => {
 
 SAVED = """async () => {
   const { path } = window.jupyterapp.shell.currentWidget.context;
-  const { content } = await window.jupyterapp.serviceManager.contents.get(path);
-  return JSON.stringify(content).includes('widget-view');
+  // As a plain file: while the server writes, it is empty or ends early.
+  const asText = { type: 'file', format: 'text', content: true };
+  const { content } = await window.jupyterapp.serviceManager.contents.get(path, asText);
+  return content.includes('widget-view') && content.trimEnd().endsWith('}');
 }"""
 
 
@@ -141,7 +144,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
         yield Lab(f"http://127.0.0.1:{port}", token, work)
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)  # for the ends of all kernels
         log.close()
 
 
@@ -161,12 +164,6 @@ def quiet_lab(settings: Path) -> None:
     path = settings / f"{NOTIFICATIONS}.jupyterlab-settings"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(quiet))
-
-
-def free_port() -> int:
-    """A port of loopback that nobody uses now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .lab import free_port, wait_for
+from ..ports import free_port
+from .lab import wait_for
 
 TOKEN = "secret"
 OTHERS = ("jupyterlab", "jupyter_lsp", "notebook", "notebook_shim")
@@ -50,7 +51,7 @@ class Server:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(20)
+            self._process.wait(60)
             self._process = None
 
 

@@ -148,5 +148,5 @@ def test_a_question_is_announced_named_and_reached_by_a_key(context: BrowserCont
     page.keyboard.press("Tab")
     expect(notebook.button(0, "Allow once")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("Allowed: Allow once (you)")
+    expect(notebook.output(0)).to_contain_text("allowed by you")
     expect(page.locator(".copilot-announcer")).to_be_empty()

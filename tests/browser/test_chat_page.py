@@ -77,7 +77,8 @@ def test_a_starter_is_sent_and_the_answer_streams_in(chat: Chat) -> None:
     expect(chat.log.get_by_role("table")).to_be_visible()
     chat.ready()
     expect(chat.page.locator("#said")).to_have_text("The answer is complete.")
-    expect(chat.log.locator(".tool")).to_have_count(2)
+    expect(chat.log.locator(".tool:visible")).to_have_count(1)
+    expect(chat.log.get_by_text("Read 2 files")).to_be_visible()
     assert "token" not in chat.page.url
 
 
@@ -100,7 +101,7 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
     expect(question).to_have_count(0)
-    chat.expect("✓ Allowed: Allow once (you)")
+    chat.expect("✓ allowed by you")
     chat.ready()
     assert (server.work / "one.txt").exists()
     expect(chat.page.get_by_label("Message")).to_be_focused()
@@ -112,10 +113,36 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     question = chat.log.get_by_role("article", name="Question")
     expect(question).to_contain_text("tulips")
     chat.button("Deny").click()
-    chat.expect(re.compile("rejected", re.IGNORECASE))
+    chat.expect(re.compile("denied by you"))
     chat.ready()
     expect(chat.log.get_by_role("article", name="Summary")).to_have_text("1 refused")
     assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
+
+
+def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_remembers(chat: Chat) -> None:
+    chat.send("demo: shell echo one")
+    answers = chat.log.get_by_role("article", name="Question").get_by_role("button")
+    expect(answers.locator("visible=true")).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
+    chat.button("Always allow ▾").click()
+    rule = chat.log.get_by_role("textbox", name="Rule")
+    expect(rule).to_be_focused()
+    expect(rule).to_have_value("Bash(echo one)")
+    shown = answers.locator("visible=true")
+    expect(shown).to_have_text(["Save & allow", "Back", "Always allow (the agent remembers it)"])
+    expect(chat.log.get_by_text("anything it considers equivalent").locator("visible=true")).to_have_count(1)
+    chat.button("Back").click()
+    expect(chat.button("Always allow ▾")).to_be_focused()
+    chat.button("Always allow ▾").click()
+    rule.fill("Bash")
+    rule.press("Enter")
+    expect(chat.log.get_by_role("alert")).to_contain_text("Save it again if you mean it.")
+    rule.fill("Bash(echo *)")
+    chat.button("Save & allow").click()
+    chat.expect("allowed by you; rule Bash(echo *) added for this session")
+    chat.ready()
+    chat.send("demo: shell echo two")
+    chat.expect("allowed by rule Bash(echo *)")
+    chat.ready()
 
 
 def test_a_file_is_no_link_since_the_page_stands_elsewhere(chat: Chat) -> None:
@@ -136,6 +163,19 @@ def test_a_reload_in_the_middle_of_a_turn_loses_nothing(chat: Chat) -> None:
     chat.expect(re.compile("begun.*ended", re.DOTALL))
     chat.ready()
     assert chat.log.inner_text().count("begun") == 2, "in the prompt and in the answer"
+
+
+def test_who_comes_after_the_end_sees_in_its_place_what_each_turn_changed(chat: Chat) -> None:
+    for words in ("first", "second"):
+        chat.send(f"demo: unasked exit 3\nsay The {words} answer.\n")
+        chat.ready()
+    shown = re.compile(
+        r"The first answer\..*1 command failed · ⚠ 1 not asked.*The second answer\..*1 command failed", re.DOTALL
+    )
+    chat.expect(shown)
+    chat.page.reload()
+    chat.expect(shown)
+    expect(chat.page.get_by_role("article", name="Summary")).to_have_count(2)
 
 
 def test_a_question_outlives_a_reload(chat: Chat) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,13 @@ def test_from_the_launcher_to_an_answer_that_streams(context: BrowserContext, la
     page.locator(".jp-LauncherCard[title='Copilot'], .jp-LauncherCard:has-text('Copilot')").first.click()
     notebook.wait_ready()
     page.locator(".jp-Cell .cm-content").first.click()
-    page.keyboard.type("demo: say First words.\\n\\n\nslow 15\nsay Last words.", delay=1)
+    os.mkfifo(gate := lab.root / "gate")
+    page.keyboard.type(f"demo: say First words.\\n\\n\nunasked cat {gate}\nsay Last words.", delay=1)
     page.keyboard.press("Shift+Enter")
     expect(notebook.output(0)).to_contain_text("First words.")
     notebook.wait_status("busy")
     expect(notebook.output(0)).not_to_contain_text("Last words.")
+    gate.write_text("")
     expect(notebook.output(0)).to_contain_text("Last words.")
     notebook.wait_status("idle")
 
@@ -57,20 +60,20 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
     notebook.wait_status("busy")
     assert not (lab.root / "note.txt").exists()
     allow.click()
-    expect(notebook.output(0)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(0)).to_contain_text("allowed by you")
     expect(notebook.output(0)).to_contain_text("Done.")
     expect(notebook.output(1)).to_contain_text("Next.")
     assert (lab.root / "note.txt").read_text().split() == ["one", "two"]
 
     notebook.save()
-    assert "Allowed: Allow once" in plain(path, 0)
+    assert "allowed by you" in plain(path, 0)
     assert "note.txt · +2" in plain(path, 0)
     assert "widgets" not in json.loads(path.read_text())["metadata"]
     assert all("application/vnd.jupyter.widget-view+json" not in o.get("data", {}) for o in outputs(path, 0))
 
     notebook.page.reload()
     notebook.wait_ready()
-    expect(notebook.output(0)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(0)).to_contain_text("allowed by you")
     expect(notebook.output(0)).to_contain_text("note.txt")
     expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
 
@@ -84,7 +87,7 @@ def test_a_question_can_be_answered_with_the_keyboard(context: BrowserContext, l
     assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
     reject.focus()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("Rejected:")
+    expect(notebook.output(0)).to_contain_text("denied by you")
     notebook.wait_status("idle")
 
 

@@ -79,9 +79,9 @@ def test_in_notebooks_of_two_users_one_allows_an_edit_while_the_other_stops_the_
             notebook.run(0, wait=False)
             expect(notebook.button(0, "Allow once")).to_be_visible()
         his.page.locator(INTERRUPT).first.click()
-        expect(his.output(0)).to_contain_text("Not run (you stopped)")
+        expect(his.output(0)).to_contain_text("not run (you stopped)")
         hers.button(0, "Allow once").click()
-        expect(hers.output(0)).to_contain_text("Allowed: Allow once")
+        expect(hers.output(0)).to_contain_text("allowed by you")
         for notebook, user in ((hers, USER), (his, OTHER)):
             expect(notebook.output(0)).to_contain_text(f"I am {user}.")
             notebook.run(1)

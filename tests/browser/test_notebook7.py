@@ -45,7 +45,7 @@ def test_from_the_list_of_files_to_an_answer_and_a_question_on_a_small_screen(
     assert not (lab.root / "seven.txt").exists()
     allow.click()
     expect(notebook.output(0)).to_contain_text("Done.")
-    expect(notebook.output(0)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(0)).to_contain_text("allowed by you")
     assert (lab.root / "seven.txt").read_text().split() == ["one", "two"]
 
 
@@ -70,7 +70,7 @@ def test_in_python_an_answer_streams_and_an_edit_is_allowed_while_the_cell_runs(
     notebook.save()
     assert "widget-view" not in json.dumps(json.loads((lab.root / "python7.ipynb").read_text())["cells"])
     notebook.page.reload()
-    expect(notebook.output(1)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(1)).to_contain_text("allowed by you")
     expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
 
 

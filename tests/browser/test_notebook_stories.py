@@ -67,7 +67,7 @@ def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_promp
     output = notebook.output(2)
     expect(output).to_contain_text(re.compile(r"This came out:.*figure \d+×\d+", re.DOTALL))
     expect(output).to_contain_text("The agent can see this notebook's variables and cells.")
-    expect(output.get_by_text("(you)")).to_have_count(1)
+    expect(output.get_by_text("by you")).to_have_count(1)
     story.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.node.scrollTop = 0; }")
     output.get_by_role("link", name="cell 4").click()
     expect(notebook.cell(3)).to_be_in_viewport()

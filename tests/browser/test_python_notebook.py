@@ -46,7 +46,7 @@ def test_an_edit_is_allowed_by_a_button_while_the_cell_runs_and_the_saved_notebo
     assert not (lab.root / "python.txt").exists()
     allow.click()
     expect(notebook.output(1)).to_contain_text("Done.")
-    expect(notebook.output(1)).to_contain_text("Allowed: Allow once")
+    expect(notebook.output(1)).to_contain_text("allowed by you")
     expect(notebook.output(2)).to_contain_text("one")
     assert (lab.root / "python.txt").read_text().split() == ["one", "two"]
     notebook.run(3)
@@ -54,7 +54,7 @@ def test_an_edit_is_allowed_by_a_button_while_the_cell_runs_and_the_saved_notebo
 
     notebook.save()
     saved = json.loads(path.read_text())
-    assert "Allowed: Allow once" in json.dumps(saved["cells"][1]["outputs"])
+    assert "allowed by you" in json.dumps(saved["cells"][1]["outputs"])
     assert "widget-view" not in json.dumps(saved["cells"])
 
 

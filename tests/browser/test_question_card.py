@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pickle import dumps
 
 import nbformat
@@ -13,6 +12,7 @@ from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
+from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from .lab import Lab, Notebook
@@ -148,7 +148,7 @@ def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: Brows
     assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
     allow.dblclick()
     expect(notebook.output(0)).to_contain_text("Over.")
-    expect(notebook.output(0)).to_contain_text("Allowed: Allow once (you)")
+    expect(notebook.output(0)).to_contain_text("allowed by you")
 
 
 def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(context: BrowserContext, lab: Lab) -> None:
@@ -166,7 +166,7 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
         notebook.page.mouse.click(place["x"] + 5, place["y"] + 5)
     expect(notebook.button(0, "Deny")).to_be_visible()
     notebook.button(0, "Deny").click()
-    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you)")
+    expect(notebook.output(0)).to_contain_text("denied by you")
 
 
 def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
@@ -181,7 +181,7 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
     notebook.page.keyboard.press("Tab")
     expect(notebook.button(0, "Send")).to_be_focused()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("Rejected: Deny (you); sent to the agent: Not today.")
+    expect(notebook.output(0)).to_contain_text("denied by you: “Not today.”")
 
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:

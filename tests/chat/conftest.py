@@ -84,10 +84,3 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
             yield chat
 
     return opened
-
-
-@pytest.fixture
-def free_port() -> int:
-    """A port of loopback on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])

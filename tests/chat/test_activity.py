@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
 from copilot_kernel.chat.activity import LONG_SECONDS, TICK_SECONDS, ActivityLine
-from copilot_kernel.conversation.model import Conversation, Entry, Message, Plan, ToolCall
+from copilot_kernel.conversation.model import Conversation, Entries, Entry, Message, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
+from msgspec.structs import replace
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +36,7 @@ class Stage:
     async def passes(self, seconds: float, *entries: Entry) -> list[str]:
         """The lines of so many seconds, after the agent sent `entries`."""
         if entries:
-            self.conversation = replace(self.conversation, entries=entries)
+            self.conversation = replace(self.conversation, entries=Entries(entries))
             self.line.beat()
         self.lines.clear()
         self._end = self.now + seconds

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from copilot_kernel.chat import agent
+from copilot_kernel.chat import Chat, agent
 from copilot_kernel.chat.agent import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, MAX_LOGGED_CHARS, Retry, readable
 from copilot_kernel.chat.sessions import FORGOTTEN
 from copilot_kernel.config import Settings
@@ -28,6 +30,9 @@ from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.redaction import HIDDEN, redactor
 
 from ..acp.scripted import Script, listening
+from ..agent.command import COMMAND
+from ..agent.signin import log_in
+from ..ports import free_port
 from .conftest import Open, Time
 from .loopback import met
 from .people import Person, ask
@@ -150,17 +155,18 @@ async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(opened: Open, m
     assert "3" in person.said[-1][1]
 
 
-async def test_an_outage_is_no_crash(opened: Open, time: Time, free_port: int) -> None:
-    async with opened(agent=f"tcp://127.0.0.1:{free_port}") as chat:
+async def test_an_outage_is_no_crash(opened: Open, time: Time) -> None:
+    port = free_port()
+    async with opened(agent=f"tcp://127.0.0.1:{port}") as chat:
         with pytest.raises(AgentNotFound):
             await ask(chat, "zero")
         assert time.naps == []
-        async with listening(port=free_port):
+        async with listening(port=port):
             await ask(chat, "one")
         for _ in range(2):
             with pytest.raises(AgentStartFailed, match="Connection refused"):
                 await ask(chat, "two")
-        async with listening(port=free_port):
+        async with listening(port=port):
             turn = await ask(chat, "three", person := Person())
     assert (turn.stop_reason, person.notices, time.naps) == ("end_turn", [FORGOTTEN], 2 * [1.0, 2.0, 4.0, 8.0])
 
@@ -232,11 +238,18 @@ async def test_no_log_and_no_error_shows_what_is_secret_even_if_the_agent_says_i
 # -- What is denied is also denied by GitHub Copilot CLI itself: here, what it is started with.
 
 
-async def test_copilot_is_started_with_the_rules_in_force(opened: Open, tmp_path: Path, settings: Settings) -> None:
-    copilot, started = tmp_path / "copilot", tmp_path / "started"
+@pytest.fixture
+def copilot(tmp_path: Path) -> Path:
+    """The demo agent, named so that it passes for GitHub Copilot CLI; `started` beside it has the arguments."""
+    copilot = tmp_path / "copilot"
     becomes = f'exec "{sys.executable}" -P -m copilot_kernel.demo'
-    copilot.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{started}"\n{becomes}\n')
+    copilot.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{tmp_path / "started"}"\n{becomes}\n')
     copilot.chmod(0o755)
+    return copilot
+
+
+async def test_copilot_is_started_with_the_rules_in_force(opened: Open, copilot: Path, settings: Settings) -> None:
+    started = copilot.with_name("started")
     src = f"--deny-tool=write({os.path.join(settings.folder, 'src', '**')})"
     async with opened(agent=str(copilot), deny=("Bash(rm *)", "Edit(src/**)", "Grep")) as chat:
         await ask(chat, "demo: say one")
@@ -248,6 +261,81 @@ async def test_copilot_is_started_with_the_rules_in_force(opened: Open, tmp_path
         await chat.restart()
         await ask(chat, "demo: say three")
         assert started.read_text().splitlines()[3:] == ["--acp", src, "--deny-tool=shell(curl:*)"]
+
+
+async def test_copilot_that_was_started_early_is_started_again_if_more_is_denied(opened: Open, copilot: Path) -> None:
+    started = copilot.with_name("started")
+    async with opened(agent=str(copilot)) as chat:
+        await chat.prepare()
+        await chat.policy.add_rule("deny", "Bash(curl *)")
+        for _ in range(2):
+            await ask(chat, "demo: say one")
+        assert started.read_text().splitlines() == ["--acp", "--acp", "--deny-tool=shell(curl:*)"]
+
+
+async def test_copilot_that_was_started_early_and_has_a_session_goes_on_if_more_is_denied(
+    opened: Open, copilot: Path
+) -> None:
+    async with opened(agent=str(copilot)) as chat:
+        await chat.prepare()
+        await ask(chat, "demo: say one")
+        await chat.policy.add_rule("deny", "Bash(curl *)")
+        await chat.sessions()
+        assert copilot.with_name("started").read_text().splitlines() == ["--acp"]
+
+
+# -- Started before the first prompt.
+
+
+def requests(chat: Chat) -> list[str]:
+    """The methods of all that was requested from the agent."""
+    sent = (json.loads(line) for direction, line in chat.agent.log.since(0) if direction == ">")
+    return [message["method"] for message in sent if "method" in message]
+
+
+async def test_an_agent_that_was_started_early_has_no_session_until_the_first_prompt(opened: Open) -> None:
+    async with opened() as chat:
+        await chat.prepare()
+        assert (requests(chat), chat.session) == (["initialize"], None)
+        await ask(chat, "demo: say one")
+        assert requests(chat) == ["initialize", "session/new", "session/prompt"]
+
+
+async def test_a_prompt_waits_for_an_agent_that_is_being_started(opened: Open) -> None:
+    async with opened() as chat, anyio.create_task_group() as tasks:
+        tasks.start_soon(chat.prepare)
+        await ask(chat, "demo: say one")
+        assert requests(chat) == ["initialize", "session/new", "session/prompt"]
+
+
+async def test_an_early_start_that_fails_is_no_crash_and_the_prompt_starts_the_agent(
+    opened: Open, time: Time, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.touch()
+    agent = f"sh -c 'test ! -e {broken} && exec {shlex.join(COMMAND)}'"
+    async with opened(agent=agent) as chat:
+        for _ in range(MAX_CRASHES):
+            with pytest.raises(AgentStartFailed):
+                await chat.prepare()
+        broken.unlink()
+        assert (await ask(chat, "demo: say one")).text == "one"
+    assert time.naps == []
+
+
+async def test_a_sign_in_after_an_early_start_is_known_to_the_first_prompt(opened: Open) -> None:
+    async with opened(switches="signed-out") as chat:
+        await chat.prepare()
+        log_in()
+        assert (await ask(chat, "demo: say one")).text == "one"
+
+
+async def test_without_a_sign_in_the_first_prompt_is_refused_after_one_more_start(opened: Open) -> None:
+    async with opened(switches="signed-out") as chat:
+        await chat.prepare()
+        with pytest.raises(AuthRequired):
+            await ask(chat, "demo: say one")
+        assert requests(chat) == ["initialize", "session/new"] * 2
 
 
 # -- What of the wire may be shown.

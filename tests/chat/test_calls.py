@@ -139,7 +139,7 @@ async def test_a_vague_yes_covers_nothing_that_a_rule_denies(opened: Open) -> No
     steps = (*waiting, {**FORM, "description": ""}, then("completed", "tc_2"), DONE)
     turn, answers = await played(opened, person := Person(), *steps, deny=("Bash(rm *)",))
     assert (answers, turn.unasked) == ([YES], 1)
-    assert shown(person)[1] == ("Clean", "completed", "ran a command without asking")
+    assert shown(person)[1] == ("Clean", "completed", "not asked")
 
 
 async def test_a_question_about_one_of_several_calls_stands_alone(opened: Open) -> None:

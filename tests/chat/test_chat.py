@@ -44,14 +44,14 @@ async def test_an_allowed_edit_changes_the_file_and_a_rejected_one_does_not(chat
     await ask(chat, "demo: edit note.txt old => new", allowing := Person())
     assert (tmp_path / "note.txt").read_text() == "new\n"
     assert [rejecting.calls[-1][0], allowing.calls[-1][0]] == ["rejected", "completed"]
-    assert allowing.calls[-1][1].startswith("Allowed: ")
+    assert allowing.calls[-1][1].startswith("allowed ")
 
 
 async def test_cancel_while_a_question_is_open_answers_it_with_cancelled(chat: Chat) -> None:
     person = Person(kind=None)
     turn = await cancelled(chat, "demo: ask", person, lambda: person.asked)
     assert (turn.stop_reason, turn.stopped_by_user) == ("cancelled", True)
-    assert person.calls == [("cancelled", "Not run (you stopped)")]
+    assert person.calls == [("cancelled", "not run (you stopped)")]
 
 
 @pytest.mark.parametrize(("grace", "presses"), [(0.2, 1), (3600.0, 2)])
@@ -86,7 +86,7 @@ async def test_death_with_an_open_question_withdraws_it(process: Chat) -> None:
         tasks.start_soon(kill)
         with pytest.raises(AgentExited):
             await ask(process, "demo: ask", person)
-        assert person.calls == [("cancelled", "Not run (withdrawn)")]
+        assert person.calls == [("cancelled", "not run (withdrawn)")]
 
 
 async def test_prompts_wait_for_one_another(chat: Chat) -> None:

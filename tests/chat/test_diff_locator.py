@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from copilot_kernel.chat.turn import Stop
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
+from msgspec.structs import replace
 
 from .conftest import Open
 from .people import Person, ask

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 CODE = {"code": "df.describe()"}
 RUN = "notebook-run_python"
-SHOWN = ("Run Python code", "completed", "Allowed: Allow once (you)")
+SHOWN = ("Run Python code", "completed", "allowed by you")
 
 
 class Hesitant(Person):

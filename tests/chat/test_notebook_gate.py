@@ -122,14 +122,14 @@ async def test_the_question_shows_what_is_done_and_the_call_how_it_ended(setting
     assert [option.name for option in run.options] == ["Allow once", "Deny"]
     assert (texts["edit_cell"], person.calls) == (
         "Edited the cell c1.",
-        [("completed", "Allowed: Allow once (you)")] * 2,
+        [("completed", "allowed by you")] * 2,
     )
     assert notebook.done == [("edit", "c1", "x = 2"), ("python", "df.describe()")]
 
 
 async def test_a_no_is_told_to_the_agent(settings: Settings) -> None:
     texts, _ = await use(settings, Person("reject_once"), "run_python")
-    assert texts == {"run_python": "failed: Not done. Rejected: Deny (you)"}
+    assert texts == {"run_python": "failed: Not done. denied by you"}
 
 
 async def test_the_first_read_of_a_session_says_what_the_agent_sees(settings: Settings) -> None:

@@ -255,4 +255,4 @@ async def test_two_notebooks_on_one_agent_have_tools_of_their_own(settings: Sett
             assert [len(person.questions) for person in people] == [1, 1]
             texts.clear()
             await ask(two, "Go on", people[1])
-            assert texts == ["Not done. Rejected: Deny (you)", NO_TURN]
+            assert texts == ["Not done. denied by you", NO_TURN]

@@ -132,7 +132,7 @@ async def test_a_change_before_the_question_is_shown_is_in_the_question(settings
 async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
     turn = RunningTurn(lambda question: turn.change(raw_input={"command": "rm x"}) or False, deny=("Bash(rm *)",))
     assert await turn.ask() == OPTIONS[1]
-    assert turn.call.decision.startswith("Rejected: reject_once (denied by the rule Bash(rm *)")
+    assert turn.call.decision.startswith("denied by rule `Bash(rm *)`")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
 
     turn = RunningTurn(reads)
     assert await turn.ask() is None
-    assert turn.call.decision == "Not run (you stopped)"
+    assert turn.call.decision == "not run (you stopped)"
 
 
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:

@@ -99,6 +99,21 @@ async def test_a_folder_that_cannot_be_written_costs_no_turn(opened: Open, tmp_p
         assert (await ask(chat, "demo: say one")).text == "one"
 
 
+async def test_a_session_that_could_not_be_saved_is_saved_when_that_can_be_done(
+    opened: Open, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path(settings.state, "sessions")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("in the way")
+    async with opened(BOOK) as chat:
+        for _ in range(2):
+            await ask(chat, "demo: say one")
+        assert caplog.text.count("the session cannot be saved") == 1
+        folder.unlink()
+        turn = await ask(chat, "demo: say two")
+    assert json.loads(saved(settings)[0].read_text())["session"] == turn.session_id
+
+
 async def test_two_kernels_never_go_on_with_the_same_conversation(opened: Open) -> None:
     async with opened(BOOK) as chat:
         first = await ask(chat, "demo: say one")

@@ -69,7 +69,7 @@ async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Se
                 tasks.start_soon(ask, chat, "Hello", person)
         titles = [[question.call.title for question in person.questions] for person in people]
         assert titles == [[chat.session.id] for chat in chats if chat.session]
-    assert [person.calls[0][1] for person in people] == ["Allowed: Allow (you)", "Rejected: Reject (you)"]
+    assert [person.calls[0][1] for person in people] == ["allowed by you", "denied by you"]
 
 
 @pytest.mark.parametrize(("session", "new"), [("s9", {}), ("s1", {"session_new": {"sessionId": "s1"}})])

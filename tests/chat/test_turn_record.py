@@ -22,17 +22,17 @@ EDIT = ToolCall(
     kind="edit",
     status="completed",
     content=(Diff("/project/a.py", "a\n", "b\nc\n"),),
-    decision="Allowed: Allow once (you)",
+    decision="allowed by you",
 )
 RUN = ToolCall(
     *(1, 1, "two", "pytest"),
     kind="execute",
     status="completed",
     raw_output={"exitCode": 1},
-    unasked=Unasked("ran a command without asking"),
+    unasked=Unasked("not asked"),
 )
 LOOK = ToolCall(2, 1, "three", "ls", kind="execute", status="completed", unasked=Unasked("rule Bash(ls)", covered=True))
-REFUSED = ToolCall(3, 1, "four", kind="delete", status="rejected", decision="Rejected: Deny (you)")
+REFUSED = ToolCall(3, 1, "four", kind="delete", status="rejected", decision="denied by you")
 
 
 def turn(*calls: ToolCall, **more: Any) -> Turn:
@@ -66,16 +66,16 @@ def test_the_record_says_who_did_what_and_who_allowed_it() -> None:
         "session_id": "s-1",
         "stop_reason": "end_turn",
         "calls": [
-            {"title": "Edit a.py", "kind": "edit", "status": "completed", "decision": "Allowed: Allow once (you)"},
+            {"title": "Edit a.py", "kind": "edit", "status": "completed", "decision": "allowed by you"},
             {
                 "title": "pytest",
                 "kind": "execute",
                 "status": "completed",
                 "exit_code": 1,
-                "unasked": "ran a command without asking",
+                "unasked": "not asked",
             },
             {"title": "ls", "kind": "execute", "status": "completed", "covered_by": "rule Bash(ls)"},
-            {"title": "", "kind": "delete", "status": "rejected", "decision": "Rejected: Deny (you)"},
+            {"title": "", "kind": "delete", "status": "rejected", "decision": "denied by you"},
         ],
         "changes": [{"path": "a.py", "what": "changed", "added": 2, "removed": 1}],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import anyio
 import pytest
 from copilot_kernel.chat import Chat, unasked
 from copilot_kernel.config import Settings
+from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import ToolCall
 
 from ..acp.scripted import Script
@@ -18,7 +20,7 @@ from .people import LIMIT, Person, ask
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
-RAN = "ran a command without asking"
+RAN = "not asked"
 Call = dict[str, Any]
 
 
@@ -53,21 +55,19 @@ async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tupl
 
 
 @pytest.mark.parametrize(
-    ("updates", "words"),
+    "updates",
     [
-        ([begun(), then("completed")], RAN),
-        ([begun("in_progress")], RAN),
-        ([begun(kind="unheard_of", rawInput={"cmd": ["ls", "-l"]}), then("completed")], RAN),
-        ([begun(kind="edit", locations=[{"path": "/etc/hosts"}]), then("completed")], "changed a file without asking"),
-        ([begun(kind="delete"), then("completed")], "deleted a file without asking"),
+        [begun(), then("completed")],
+        [begun("in_progress")],
+        [begun(kind="unheard_of", rawInput={"cmd": ["ls", "-l"]}), then("completed")],
+        [begun(kind="edit", locations=[{"path": "/etc/hosts"}]), then("completed")],
+        [begun(kind="delete"), then("completed")],
     ],
 )
-async def test_an_act_without_a_question_is_marked_and_counted(opened: Open, updates: list[Call], words: str) -> None:
+async def test_an_act_without_a_question_is_marked_and_counted(opened: Open, updates: list[Call]) -> None:
     found, count, chat = await seen(opened, *updates)
-    assert (found, count) == ([(words, False)], 1)
-    assert [(each.outcome, each.by, each.reason) for each in chat.ledger.kept] == [
-        ("ran without asking", "none", words)
-    ]
+    assert (found, count) == ([(RAN, False)], 1)
+    assert [(each.outcome, each.by, each.reason) for each in chat.ledger.kept] == [("not asked", "none", "")]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("read", "completed"), ("other", "completed"), ("execute", "failed")])
@@ -81,8 +81,8 @@ async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
     prompt = playing(begun(), asking(**call("pending")), then("completed"))
     async with met(opened, session_prompt=prompt) as (_, chat):
         turn = await ask(chat, "hello", person := Person("reject_once"))
-        assert [each.outcome for each in chat.ledger.kept] == ["rejected", "ran although refused"]
-    assert (marks(person), turn.unasked) == ([("done although it was refused", False)], 1)
+        assert [each.outcome for each in chat.ledger.kept] == ["denied", "done although denied"]
+    assert (marks(person), turn.unasked) == ([("done although it was denied", False)], 1)
     assert person.notices == ["The agent says it completed a call that was rejected: Do it"]
 
 
@@ -113,6 +113,19 @@ async def test_a_deed_of_ours_is_no_excuse_for_another_one_of_the_agents(opened:
     async with met(opened, {"terminal": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
     assert marks(person) == [(RAN, False)]
+
+
+async def test_of_old_turns_nothing_is_kept(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduce, "KEPT_TURNS", 2)
+    prompt = "demo: shell echo once\nrequest fs/write_text_file {path}"
+    async with opened(fs=True) as chat:
+        for number in range(6):
+            path = json.dumps({"path": str(Path(chat.settings.folder, f"{number}.txt")), "content": "x"})
+            await ask(chat, prompt.format(path=path), person := Person())
+            assert len(person.questions) == 2
+        approvals = chat._permissions.approvals
+        assert (len(approvals.allowed), len(approvals._operations)) == (6, 2)
+        assert {call.turn for call in approvals.allowed.values()} == {4, 5, 6}
 
 
 # -- in what order --------------------------------------------------------------------------------------------------
@@ -158,9 +171,9 @@ async def test_an_act_after_the_turn_is_accused_in_the_cell_that_owns_it(opened:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"allow": ("Edit",), "on_unasked": "cancel"}, "covered by the rule Edit"),
-        ({"permission_mode": "acceptEdits"}, "covered by the mode acceptEdits"),
-        ({"permission_mode": "bypassPermissions"}, "covered by the mode bypassPermissions"),
+        ({"allow": ("Edit",), "on_unasked": "cancel"}, "covered by rule `Edit`"),
+        ({"permission_mode": "acceptEdits"}, "covered by mode acceptEdits"),
+        ({"permission_mode": "bypassPermissions"}, "covered by mode bypassPermissions"),
     ],
 )
 async def test_an_act_that_a_rule_or_the_mode_would_allow_is_covered(
@@ -219,7 +232,7 @@ async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(ope
     async with opened(on_unasked="cancel") as chat:
         turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
         assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
-        assert person.notices == [f"The turn was stopped because the agent {RAN}: $ echo ⟨U+202E⟩a"]
+        assert person.notices == [f"The turn was stopped: $ echo ⟨U+202E⟩a ({RAN})"]
         assert (await ask(chat, "demo: say alive")).text == "alive"
 
 

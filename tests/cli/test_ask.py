@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -17,6 +19,7 @@ from copilot_kernel.cli import ask
 from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.config import Settings
 
+from ..jupyter.terminals import in_terminal
 from .conftest import PROGRAM
 
 FOOTER = r"demo agent, scripted · \d+\.\d s\n"
@@ -28,7 +31,7 @@ def test_the_answer_alone_goes_to_stdout(program):
     done = program("ask", SCRIPT)
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
     assert re.fullmatch(
-        r"Hm\.\n… Run echo out\n✓ Run echo out( · \d\.\d s)? · ⚠ ran a command without asking\n"
+        r"Hm\.\n… Run echo out\n✓ Run echo out( · \d\.\d s)? · ⚠ not asked\n"
         rf"1 command · ⚠ 1 not asked · {FOOTER}",
         done.stderr,
     )
@@ -58,7 +61,7 @@ def test_without_a_terminal_a_question_is_rejected_and_says_how_to_allow_it(prog
     (tmp_path / "a.txt").write_text("old")
     done = program("ask", "demo: edit a.txt old => new")
     assert (done.returncode, (tmp_path / "a.txt").read_text()) == (0, "old")
-    assert "Rejected: Edit" in done.stderr
+    assert "Denied: Edit" in done.stderr
     assert """set COPILOT_KERNEL_ALLOW='["Edit(./a.txt)"]', or set COPILOT_KERNEL_ALLOW='["Edit"]'""" in done.stderr
 
 
@@ -125,24 +128,18 @@ def test_a_bare_call_prints_the_help(program, capsys, arguments):
 @pytest.fixture
 def spawn(tmp_path: Path, environ: dict[str, str]) -> Iterator[object]:
     """Start `ask` in a terminal of its own."""
-    started: list[pexpect.spawn] = []
+    with ExitStack() as started:
 
-    def start(*arguments: str) -> pexpect.spawn:
-        child = pexpect.spawn(
-            PROGRAM, ["ask", *arguments], cwd=tmp_path, env=environ, encoding="utf-8", timeout=10, dimensions=(50, 150)
-        )
-        started.append(child)
-        return child
+        def start(*arguments: str) -> pexpect.spawn:
+            return started.enter_context(in_terminal((PROGRAM, "ask", *arguments), tmp_path, environ, columns=150))
 
-    yield start
-    for child in started:
-        child.close(force=True)
+        yield start
 
 
 def ended(child: pexpect.spawn) -> tuple[int | None, str]:
     """The exit code and the rest of what was shown."""
     child.expect(pexpect.EOF)
-    child.close()
+    child.wait()
     return child.exitstatus, child.before.replace("\r\n", "\n")
 
 
@@ -153,7 +150,7 @@ def test_a_question_shows_what_it_is_about_and_takes_a_number(spawn, tmp_path):
     _, _, question = child.before.replace("\r\n", "\n").partition("\n\n")
     assert question == (
         "? Change a.txt? +1 −1\n│ @@ -1 +1 @@\n│ -old\n│ +new\n  1) Allow once\n"
-        "  2) Always allow (kept by the agent)\n  3) Deny (“3 because …” tells the agent why)\n"
+        "  2) Always allow (the agent remembers it)\n  3) Deny (“3 because …” tells the agent why)\n"
     )
     child.sendline("?")
     child.expect_exact(PROMPT)
@@ -163,7 +160,7 @@ def test_a_question_shows_what_it_is_about_and_takes_a_number(spawn, tmp_path):
     child.sendline("1")
     code, rest = ended(child)
     assert (code, (tmp_path / "a.txt").read_text()) == (0, "new")
-    assert re.search(r"✓ Edit a\.txt( · \d\.\d s)? · Allowed: Allow once \(you\)", rest)
+    assert re.search(r"✓ Edit a\.txt( · \d\.\d s)? · allowed by you", rest)
 
 
 def test_on_a_capable_terminal_the_answer_is_drawn_and_a_status_line_comes_and_goes(spawn, environ):
@@ -178,9 +175,11 @@ def test_on_a_capable_terminal_the_answer_is_drawn_and_a_status_line_comes_and_g
 
 
 def test_what_was_typed_before_the_question_does_not_answer_it(spawn, tmp_path):
-    child = spawn("demo: say Ready.\nwait 0.5\nshell touch made")
+    os.mkfifo(gate := tmp_path / "gate")
+    child = spawn("demo: say Ready.\nunasked cat gate\nshell touch made")
     child.expect_exact("Ready.")
     child.sendline("1")
+    gate.write_text("")
     child.expect_exact(PROMPT)
     child.sendline("3")
     assert (ended(child)[0], (tmp_path / "made").exists()) == (0, False)
@@ -196,7 +195,7 @@ def test_two_questions_are_asked_one_after_the_other_and_the_end_of_input_reject
     child.sendeof()
     code, rest = ended(child)
     first, second = sorted(call["decision"] for call in json.loads(rest.splitlines()[-1])["tool_calls"])
-    assert (code, first, second.startswith("Rejected: ")) == (0, "Allowed: Allow once (you)", True)
+    assert (code, first, second.startswith("denied: ")) == (0, "allowed by you", True)
 
 
 @pytest.mark.parametrize(("script", "doing"), [
@@ -211,7 +210,7 @@ def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
     code, rest = ended(child)
     assert code == 130
     assert re.search(r"■ Stopped by you after \d+\.\d s\n", rest)
-    assert psutil.wait_procs(family, timeout=5)[1] == []
+    assert psutil.wait_procs(family, timeout=20)[1] == []
 
 
 def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path):

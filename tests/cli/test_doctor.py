@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -30,11 +31,24 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
     lines = done.stdout.splitlines()
     marks = [line.partition(":")[0] for line in lines if line[:1] in "✓✗–"]
     assert (done.returncode, done.stderr) == (0, "")
-    assert [mark for mark in marks if mark] == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
+    *needed, sandbox, sharing = (mark for mark in marks if mark)
+    assert needed == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
+    assert sandbox[2:] == "sandbox"  # possible or not, nobody has asked for one
+    assert sharing == "✓ sharing"
     settings = lines[lines.index("settings") + 1 :]
     assert settings[0] == '  agent             "demo"  (environment)'
     assert '  allow             ["Read"]  (environment)' in settings
     assert "  start_timeout     30.0  (default)" in settings
+
+
+@pytest.mark.parametrize(("sandbox", "code", "mark"), [("required", 1, "✗"), ("on", 0, "–"), ("off", 0, "–")])
+def test_where_there_can_be_no_sandbox_it_says_why(program, tmp_path, sandbox, code, mark):
+    home = str(tmp_path / "home")
+    Path(home).mkdir()
+    done = program("doctor", "--no-start", HOME=home, COPILOT_KERNEL_CWD=home, COPILOT_KERNEL_SANDBOX=sandbox)
+    lines = [line for line in done.stdout.splitlines() if line[2:].startswith("sandbox: ")]
+    assert (done.returncode, [line[0] for line in lines]) == (code, [mark])
+    assert "is or contains the home folder" in lines[0]
 
 
 def test_json_has_the_same_and_the_versions(program):
@@ -159,3 +173,13 @@ def test_rules_that_match_nothing_or_mean_everything_are_reported():
 def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(doctor, "PROBE_SECONDS", 0.05)
     assert doctor.output([sys.executable, "-c", "import time; time.sleep(60)"]) is None
+
+
+@pytest.mark.parametrize(("inner", "state"), [("", "ok"), ("long" * 30, "broken")])
+def test_whether_notebooks_can_share_an_agent_is_checked(program, inner, state):
+    with tempfile.TemporaryDirectory(prefix="ck-") as folder:
+        runtime = str(Path(folder, inner))
+        ((found_state, message),) = found(
+            program, "--no-start", COPILOT_KERNEL_AGENT_SHARING="user", JUPYTER_RUNTIME_DIR=runtime
+        )["sharing"]
+    assert (found_state, runtime in message) == (state, True)

@@ -56,7 +56,7 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
         "Copilot, scripted",
     ]
     assert plain(cells[3]) == [
-        "✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted",
+        "✗ $ echo counted; exit 3 · Run a command · exit 3 · allowed by you\n  counted",
         "It ended.",
         "1 command failed · Copilot, scripted",
     ]

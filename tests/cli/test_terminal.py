@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from copilot_kernel.acp.messages import Diff, Location
 from copilot_kernel.cli.printer import StreamPrinter
 from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.conversation.model import ToolCall, Unasked
+from msgspec.structs import replace
 
 ROOT = "/project"
 
@@ -72,12 +72,12 @@ def test_what_comes_after_the_end_does_not_repeat_the_row() -> None:
         (command("ok"), "✓ Run the tests · $ make test\n"),
         (command("no", status="failed"), "✗ Run the tests · $ make test\n  no\n"),
         (
-            command("ok", 1, decision="Allowed: Yes (you)", unasked=Unasked("ran")),
-            "✗ Run the tests · $ make test · exit 1 · Allowed: Yes (you) · ⚠ ran\n  ok\n",
+            command("ok", 1, decision="allowed by you", unasked=Unasked("ran")),
+            "✗ Run the tests · $ make test · exit 1 · allowed by you · ⚠ ran\n  ok\n",
         ),
         (
-            command("", status="rejected", decision="Rejected: No (you)"),
-            "⊘ Run the tests · $ make test · Rejected: No (you)\n",
+            command("", status="rejected", decision="denied by you"),
+            "⊘ Run the tests · $ make test · denied by you\n",
         ),
         (
             command("\x1b[31mred\x1b[0m\r\n%\r100%\n", 2),

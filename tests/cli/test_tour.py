@@ -122,7 +122,7 @@ def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, "Last" in seen + out, err) == (130, False, "")
-    assert psutil.wait_procs(family, timeout=5)[1] == []
+    assert psutil.wait_procs(family, timeout=20)[1] == []
 
 
 # -- JupyterLab -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
@@ -76,6 +77,7 @@ class RecordingCell:
         self.metadata: list[Any] = []
         self.prompts: list[str] = []
         self.owned = self.busied = 0
+        self.request_id, self.source, self.shown = uuid4().hex, "", dict[object, tuple[Bundle, Bundle]]()
         self.typed: asyncio.Queue[str | None] = asyncio.Queue()
         self._outputs: dict[Any, Bundle] = {}
 
@@ -131,6 +133,8 @@ class RecordingCell:
         self.sent.append((kind, data))
         self.metadata.append(metadata)
         self._outputs[key] = data
+        if kind != "stream":
+            self.shown[key] = data, metadata or {}
 
 
 def said(entry_id: int, *parts: str) -> Message:

@@ -78,7 +78,7 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     states = [state for state in models.models.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         (
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, kept by the agent)",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, the agent remembers it)",
             "",
             "Reject⟨U+202E⟩⟨U+001B⟩[2K: The agent will also allow anything it considers equivalent from now on; "
             "what counts is up to it.",
@@ -130,7 +130,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
 
 # -- a line of input ------------------------------------------------------------------------------------------------
 
-PROMPT = "1) Allow once  2) Always allow (kept by the agent)  3) Reject (“3 because …” tells the agent why): "
+PROMPT = "1) Allow once  2) Always allow (the agent remembers it)  3) Reject (“3 because …” tells the agent why): "
 
 
 async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[PermissionAnswer, RecordingCell]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
-from copilot_kernel.conversation.model import Entry, Message, Plan
-from copilot_kernel.conversation.text import GrowingText
+from copilot_kernel.conversation.model import Entry, Plan
 from copilot_kernel.frontend.batch import Batch
-from copilot_kernel.frontend.output_area import OutputArea
 from copilot_kernel.rendering.entry import render, render_group, render_text
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from .recording import Loop, RecordingCell, call, notice, said, spoken
+from .recording import RecordingCell, call, notice, said, spoken
 
 
 def batch(*entries: Entry) -> tuple[Batch, RecordingCell]:
@@ -93,65 +88,3 @@ def test_a_message_that_goes_on_after_it_was_sent_is_told_again_whole() -> None:
     sheet, cell = batch(said(1, "One"), call(2), said(1, "One", " more"))
     sheet.settle()
     assert cell.outputs == [text("One"), render(call(2)), text("One more")]
-
-
-# -- what it depends on ---------------------------------------------------------------------------------------------
-
-SCRIPT: list[tuple[int, str]] = [
-    (1, "# Title\n\nI look.\n\n" + "Some words that fill a page. " * 900 + "\n\n```python\nx = 1\n\ny = 2\n```\n"),
-    (2, ""),
-    (3, "Then I change it.\n\n- one\n- two\n"),
-    (4, ""),
-    (5, "Done."),
-]
-
-
-def whole() -> list[Entry]:
-    return [said(number, words) if words else call(number) for number, words in SCRIPT]
-
-
-def in_parts(chance: random.Random) -> Iterator[Entry]:
-    """The same turn as an agent tells it: words in chunks, calls step by step."""
-    for number, words in SCRIPT:
-        yield from chunked(number, words, chance) if words else stepwise(number, chance)
-
-
-def chunked(number: int, words: str, chance: random.Random) -> Iterator[Message]:
-    growing = GrowingText()
-    while words:
-        step = chance.choice([1, 80, 900, 5000])
-        growing, words = growing.append(words[:step]), words[step:]
-        yield Message(number, 1, "agent", growing)
-
-
-def stepwise(number: int, chance: random.Random) -> Iterator[Entry]:
-    for status in chance.choice([["completed"], ["pending", "in_progress", "completed"]]):
-        yield call(number, status)
-
-
-def read_whole() -> list[dict[str, Any]]:
-    sheet, cell = batch(*whole())
-    sheet.settle()
-    return cell.outputs
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32))
-def test_in_batch_the_outputs_depend_on_what_was_said_alone(seed: int) -> None:
-    sheet, cell = batch(*in_parts(random.Random(seed)))
-    sheet.settle()
-    assert cell.outputs == read_whole()
-    assert set(cell.kinds) == {"display"}
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(0, 2**32))
-def test_whoever_watches_has_the_same_outputs_in_the_end(seed: int) -> None:
-    chance, cell, loop = random.Random(seed), RecordingCell(), Loop()
-    sheet = OutputArea(cell, loop)  # type: ignore[arg-type]
-    for entry in in_parts(chance):
-        sheet.put(entry)
-        if chance.random() < 0.1:
-            loop.pass_time(chance.random() / 4)
-    sheet.settle()
-    assert cell.outputs == read_whole()

@@ -32,12 +32,12 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
         PermissionOption("never", "Never", "reject_always"),
     )
     asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
-    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)", "Later"]
+    assert models.disabled() == ["Allow once", "Always allow (the agent remembers it)", "Later"]
     for name in models.disabled():
         models.click(models.buttons(name)[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
-    models.click(models.buttons("Never (kept by the agent)")[0])
+    models.click(models.buttons("Never (the agent remembers it)")[0])
     assert (await asked.wait()).option == options[-1]
 
 
@@ -55,7 +55,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     models.click(allow[0])
     await first.wait()
     place.withdraw[0]()
-    assert models.disabled() == ["Allow once", "Always allow (kept by the agent)"]
+    assert models.disabled() == ["Allow once", "Always allow (the agent remembers it)"]
     models.click(allow[1])
     await asyncio.sleep(0)
     assert not second.task.done()

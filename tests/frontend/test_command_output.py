@@ -165,7 +165,7 @@ def test_allowing_everything_is_an_alarm_wherever_it_is_shown() -> None:
 def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions() -> None:
     origins = {"permission_mode": "environment", "allow": "/etc/a.json"}
     settings = Settings(permission_mode="acceptEdits", allow=("Read",), origins=origins)
-    made = (LedgerEntry(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by the rule Bash(ls)"),)
+    made = (LedgerEntry(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by rule `Bash(ls)`"),)
     text = shown("%permissions", Situation(settings, Conversation(), decisions=made))
     wanted = ("Mode acceptEdits\nSet by environment", "allow Read /etc/a.json", "4 $ ls allowed rule Bash(ls)")
     assert all(words in text for words in (*wanted, "acts without asking mark it", "The first 3 are no longer kept."))

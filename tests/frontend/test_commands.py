@@ -115,7 +115,7 @@ def test_what_may_be_typed_after_a_commands_name(command: str, typed: str, start
 def test_nothing_need_be_known() -> None:
     nothing = Situation(Settings(), Conversation())
     words = {choice.word for command in TABLE for choice in complete(command, "", nothing)[1]}
-    assert words == {"last", "all", "demo", *ACTIONS, *TABLE}
+    assert words == {"last", "all", "demo", "restore", *ACTIONS, *TABLE}
 
 
 def test_every_mode_is_explained() -> None:

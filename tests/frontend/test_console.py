@@ -76,5 +76,5 @@ def test_a_question_is_printed_below_what_was_said() -> None:
     sheet.put(call(2, "waiting"))
     close = sheet.open_question(2, OpenQuestion({"text/plain": "May it?"}, lambda: None))
     close(notice(-1, "Allowed"))
-    sheet.put(call(2, decision="Allowed: Allow once (you)"))
-    assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · Allowed: Allow once (you)\n"
+    sheet.put(call(2, decision="allowed by you"))
+    assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · allowed by you\n"

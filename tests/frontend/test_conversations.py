@@ -160,36 +160,36 @@ def test_the_permission_mode_holds_for_one_conversation(demo: Session) -> None:
     def asked() -> str:
         return demo.run("demo: ask Something", live=False).text
 
-    assert "Rejected" in asked()
+    assert "denied" in asked()
     assert "⚠ You will not be asked" in demo.run("%permissions mode bypassPermissions").text
-    assert "Rejected" not in asked()
+    assert "denied" not in asked()
     assert "⚠ You will not be asked" in demo.run("%status").text
     assert "permissions: bypassPermissions" in demo.run("demo: say hi", live=False).text
     demo.run("%new")
-    assert "Rejected" in asked()
+    assert "denied" in asked()
 
 
 def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None:
     def ran() -> str:
         return demo.run("demo: shell echo out", live=False).text
 
-    assert "Rejected" in ran()
+    assert "denied" in ran()
     assert demo.run("%permissions allow Bash(echo *)").text == "✓ Allowed in this conversation: Bash(echo *)"
-    assert "allowed by the rule Bash(echo *)" in ran()
+    assert "allowed by rule `Bash(echo *)`" in ran()
     demo.run("%permissions deny Bash(echo out)")
-    assert "denied by the rule Bash(echo out)" in ran()
+    assert "denied by rule `Bash(echo out)`" in ran()
     shown = demo.run("%permissions").text
     assert ["allow", "Bash(echo", "*)", "this", "conversation"] in [line.split() for line in shown.splitlines()]
     decided = [line.split() for line in shown.splitlines() if "$ echo out" in line]
     assert [(row[4], row[5]) for row in decided[-3:]] == [
-        ("rejected", "none"),
+        ("denied", "none"),
         ("allowed", "rule"),
-        ("rejected", "rule"),
+        ("denied", "rule"),
     ]
     assert "No longer in force" in demo.run("%permissions remove Bash(echo out)").text
-    assert "allowed by the rule Bash(echo *)" in ran()
+    assert "allowed by rule `Bash(echo *)`" in ran()
     demo.run("%new")
-    assert "Rejected" in ran()
+    assert "denied" in ran()
 
 
 def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
@@ -205,13 +205,13 @@ def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> 
     assert said == f"✓ Allowed from now on: Bash(echo out) (saved in {config})."
     assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"]}
     made.run("%new")
-    assert "allowed by the rule Bash(echo out)" in made.run("demo: shell echo out", live=False).text
+    assert "allowed by rule `Bash(echo out)`" in made.run("demo: shell echo out", live=False).text
     assert f"It is still in: {config}" in made.run("%permissions remove Bash(echo out)").text
 
 
 def test_the_reason_of_a_no_goes_to_the_agent_and_its_answer_into_the_same_cell(demo: Session) -> None:
     text = demo.run("demo: shell touch made", "3 because demo: say I shall not touch it").text
-    places = [text.rfind(each) for each in ("Rejected: Deny", "You told the agent: demo: say", "I shall not touch it")]
+    places = [text.rfind(each) for each in ("denied by you", "You told the agent: demo: say", "I shall not touch it")]
     assert (places == sorted(places), -1 in places, text.count("demo agent, ")) == (True, False, 1)
     assert "This is prompt 3 of this session" in demo.run("demo: remember").text
 

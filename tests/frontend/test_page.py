@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -236,6 +237,15 @@ def test_below_a_question_no_status_says_that_it_waits() -> None:
     assert cell.outputs == [group(call(1, "waiting")), BLANK]
 
 
+def test_below_an_open_question_no_status_says_what_was_so_before() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(1, "waiting"))
+    sheet.open_question(1, OpenQuestion({"text/plain": "May it?"}))
+    sheet.status("Waiting for the model")
+    loop.pass_time(LONG_AGO)
+    assert cell.outputs == [{"text/plain": "May it?"}]
+
+
 def test_a_turn_that_answers_at_once_shows_no_status() -> None:
     sheet, cell, loop = page()
     sheet.status("Starting")
@@ -245,3 +255,47 @@ def test_a_turn_that_answers_at_once_shows_no_status() -> None:
     loop.pass_time(LONG_AGO)
     sheet.add({"text/plain": "the end"}, {})
     assert cell.outputs == [group(call(1)), {"text/plain": "the end"}]
+
+
+# -- large ones -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_a_message_without_end_is_cut_where_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copilot_kernel.frontend.slot_items.MAX_CHARS", 100)
+    whole = shown(said(1, "word " * 50))
+    sheet, cell, _ = page()
+    for end in range(1, 51):
+        sheet.put(said(1, *["word "] * end))
+        await sheet.drawn()
+    sheet.settle()
+    assert whole.plain == cell.plain == ["word " * 20 + "\n\n… 150 characters not shown …"]
+
+
+@pytest.mark.anyio
+async def test_a_long_turn_looks_the_same_drawn_in_steps_or_at_once() -> None:
+    entries = [said(1, "A *paragraph*.\n\n" * 9_000), call(2), said(3, "```\n" + "line\n" * 9_000), call(4, "failed")]
+    sheet, cell, loop = page()
+    loop.time = count(0.0, 0.02).__next__  # type: ignore[method-assign]
+    for entry in entries:
+        sheet.put(entry)
+    steps = sum(1 for _ in sheet.drawn().__await__())
+    sheet.settle()
+    assert steps > 20
+    assert cell.outputs == shown(*entries).outputs
+
+
+def test_only_what_changed_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[int] = []
+
+    def counting(entry: Any, cwd: str) -> Any:
+        rendered.append(entry.id)
+        return render(entry, cwd)
+
+    monkeypatch.setattr("copilot_kernel.frontend.slot_items.render", counting)
+    sheet, _, loop = page()
+    for number in range(1, 6):
+        for status in ("in_progress", "completed"):
+            sheet.put(call(number, status))
+            loop.pass_time(LONG_AGO)
+    assert rendered == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]

@@ -24,11 +24,11 @@ def test_a_question_stands_where_its_call_stood_alone_and_makes_way_for_it() -> 
     loop.pass_time()
     assert (cell.outputs, withdrawn) == ([text("I edit."), QUESTION], [])
     close(notice(-1, "Allowed"))
-    sheet.put(call(2, decision="Allowed: Allow once (you)"))
+    sheet.put(call(2, decision="allowed by you"))
     loop.pass_time()
     assert cell.outputs[1] == QUESTION
     loop.pass_time(AFTER_ANSWER)
-    decided = group(call(2, decision="Allowed: Allow once (you)"))
+    decided = group(call(2, decision="allowed by you"))
     assert (cell.outputs, withdrawn) == ([text("I edit."), decided], [len(cell.sent)])
 
 

@@ -110,7 +110,7 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     assert text.startswith("Warning:")
     assert [(each["name"], each["kind"]) for each in options] == [
         ("Allow once", "allow_once"),
-        ("Always allow (kept by the agent)", "allow_always"),
+        ("Always allow (the agent remembers it)", "allow_always"),
         ("Reject", "reject_once"),
     ]
     assert options[2]["label"] == "Reject: Run⟨U+202E⟩ it"

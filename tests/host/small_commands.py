@@ -22,7 +22,7 @@ class Heard:
         self._news = anyio.Event()
 
     async def until(self, id, words):
-        with anyio.fail_after(5):
+        with anyio.fail_after(10):
             while words not in self.text.get(id, ""):
                 await self._news.wait()
         return self.text[id]
@@ -49,6 +49,6 @@ def is_alive(pid):
 
 
 async def gone(*pids):
-    with anyio.fail_after(5):
+    with anyio.fail_after(10):
         while any(map(is_alive, pids)):
             await anyio.sleep(0.01)

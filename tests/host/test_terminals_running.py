@@ -5,6 +5,7 @@ import time
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.errors import HostError, HostMissing, HostRefused
 from copilot_kernel.host import ExitStatus, Terminals, prepare, terminals
 from copilot_kernel.host.terminals import MAX_TERMINALS, Tail, TerminalOutput
@@ -44,10 +45,11 @@ async def test_a_command_has_no_input_no_terminal_of_ours_and_a_session_of_its_o
     assert own.output(id).text == "'' False True\n"
 
 
-async def test_what_comes_out_late_through_a_pipe_is_still_heard(own):
-    id = await own.create(shell("(sleep 0.1; echo late) & echo early"))
-    await done(own, id)
-    assert own.output(id).text == "early\nlate\n"
+async def test_what_comes_out_late_through_a_pipe_is_still_heard(heard):
+    async with Terminals(heard, Graces(linger=20)) as own:
+        id = await own.create(shell("(sleep 0.1; echo late) & echo early"))
+        await done(own, id)
+        assert own.output(id).text == "early\nlate\n"
 
 
 async def test_half_a_character_is_told_when_nothing_comes_after_it(own, heard):
@@ -114,13 +116,13 @@ async def test_there_is_a_limit_also_for_those_who_ask_all_at_once(heard, monkey
 async def test_a_flood_is_bounded_and_leaves_the_loop_to_others(own, heard):
     heard.text, started = Forgetful(), time.monotonic()
     ids = [await own.create(prepare("yes", ["x" * 99], cwd="/", limit=1000)) for _ in range(4)]
-    waits = []
-    with anyio.fail_after(10):
+    turns = []
+    with anyio.fail_after(20):
         for _ in range(100):
-            began = time.monotonic()
+            began = time.thread_time()
             await anyio.sleep(0.005)
-            waits.append(time.monotonic() - began)
-    assert sorted(waits)[90] < 0.1
+            turns.append(time.thread_time() - began)
+    assert sorted(turns)[90] < 0.1
     for id in ids:
         await own.kill(id)
     assert heard.text.times <= len(ids) * (2 + (time.monotonic() - started) / terminals.PAUSE_SECONDS)

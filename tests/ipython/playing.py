@@ -40,12 +40,21 @@ copilot.__dict__["_session"], copilot._used = MagicSession(live=player), True
 """
 """Run in a kernel once."""
 
+WAIT = "until rm gate 2>/dev/null; do sleep 0.02; done"
 CELL = "%%copilot\ndemo: unasked sh wait.sh"
 IN_A_FUNCTION = "def f():\n    %copilot demo: unasked sh wait.sh\nf()"
 
 
+BLOCKED = (
+    "global begun, released\nbegun, released = threading.Event(), threading.Event()\n"
+    "task = asyncio.ensure_future(notebook.run_python('begun.set(); released.wait(10)'))\n"
+    "await asyncio.to_thread(begun.wait, 10)\n"
+)
+"""For the beginning of a script: code of the agent's blocks the kernel until `released.set()`; `task` waits for it."""
+
+
 def prepare(front_end: FrontEnd) -> FrontEnd:
-    (Path(front_end.process.cwd()) / "wait.sh").write_text("until rm gate 2>/dev/null; do sleep 0.02; done")
+    (Path(front_end.process.cwd()) / "wait.sh").write_text(WAIT)
     assert front_end.run(SETUP).status == "ok"
     return front_end
 

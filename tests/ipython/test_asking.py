@@ -50,7 +50,7 @@ def states(front_end: FrontEnd, *requests: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "after"), [("Allow once", "Allowed: ", "new\n"), ("Deny", "Rejected: ", "old\n")]
+    ("name", "line", "after"), [("Allow once", "allowed by you", "new\n"), ("Deny", "denied by you", "old\n")]
 )
 def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
     file = Path(notebook.process.cwd(), "a.txt")
@@ -85,7 +85,7 @@ def test_a_message_of_a_widget_has_its_busy_and_idle_and_the_cell_is_busy_again(
     for length in range(1, 4):
         state = {"method": "update", "state": {"value": "Ada"[:length]}, "buffer_paths": []}
         sent = notebook.comm(name, state)
-        notebook.idle(sent, limit=2)
+        notebook.idle(sent)
         again = notebook.published.index(notebook.idle(sent))
         notebook.see(lambda m: is_status(m, "busy") and parent(m) == asked.cell, start=again)
         assert states(notebook, sent) == ["0 busy", "0 idle"]
@@ -121,7 +121,7 @@ def test_no_idle_goes_astray_when_clicks_race_with_the_next_cell(notebook: Front
         cells = notebook.execute("%copilot %help"), notebook.execute(queued)
         clicks = [notebook.click(mine) for _ in range(30)]
         for cell in cells:
-            notebook.idle(cell, limit=5)
+            notebook.idle(cell)
             assert notebook.reply(cell)["content"]["status"] == "ok"
             assert states(notebook, cell)[-1] == "0 idle"
         last = notebook.execute("1")
@@ -156,7 +156,7 @@ def test_in_a_function_the_question_is_a_line_of_input(notebook: FrontEnd) -> No
     request = notebook.client.get_stdin_msg(timeout=LIMIT)
     assert (request["content"]["prompt"].startswith("1) Allow once"), parent(request)) == (True, cell)
     notebook.client.input("1")
-    assert "Allowed: Allow once" in notebook.finish(cell).text
+    assert "allowed by you" in notebook.finish(cell).text
 
 
 def test_in_a_console_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
@@ -164,7 +164,7 @@ def test_in_a_console_the_question_is_a_line_of_input(notebook: FrontEnd) -> Non
     request = notebook.client.get_stdin_msg(timeout=LIMIT)
     assert parent(request) == cell
     notebook.client.input("Deny")
-    assert "Rejected: Deny" in notebook.finish(cell).text
+    assert "denied by you" in notebook.finish(cell).text
 
 
 def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:
@@ -200,7 +200,7 @@ def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartK
     front_end.send("comm_close", {"comm_id": opened, "data": {}})
     front_end.client.get_stdin_msg(timeout=LIMIT)
     front_end.client.input("1")
-    assert "Allowed: Allow once" in front_end.finish(cell).text
+    assert "allowed by you" in front_end.finish(cell).text
 
 
 def test_a_page_without_widgets_closes_them_for_nobody(start_kernel: StartKernel) -> None:
@@ -212,7 +212,7 @@ def test_a_page_without_widgets_closes_them_for_nobody(start_kernel: StartKernel
         asked = Asked(front_end, "%copilot demo: ask Something")
         refuse(front_end, page)
         asked.click("Allow once")
-        assert "Allowed: Allow once" in front_end.finish(asked.cell).text
+        assert "allowed by you" in front_end.finish(asked.cell).text
 
 
 def refuse(front_end: FrontEnd, page: FrontEnd) -> None:
@@ -230,14 +230,14 @@ def test_because_of_a_page_without_widgets_nobody_is_asked_in_words(start_kernel
         refuse(front_end, page)
         front_end.see(lambda m: parent(m) == cell and WIDGET_VIEW in str(m["content"]))
         front_end.click(front_end.button("Allow once"))
-        assert "Allowed: Allow once" in front_end.finish(cell).text
+        assert "allowed by you" in front_end.finish(cell).text
         assert not front_end.client.stdin_channel.msg_ready()
 
 
 def test_where_nobody_answers_the_question_is_rejected_with_the_rule_that_would_allow_it(notebook: FrontEnd) -> None:
     Path(notebook.process.cwd(), "c.txt").write_text("old\n")
     text = notebook.run("%copilot demo: edit c.txt old => new", live=False).text
-    assert ("Rejected" in text, "COPILOT_KERNEL_ALLOW" in text) == (True, True)
+    assert ("denied" in text, "COPILOT_KERNEL_ALLOW" in text) == (True, True)
 
 
 def test_where_nobody_answers_no_widget_is_made(start_kernel: StartKernel) -> None:
@@ -254,7 +254,7 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(sta
     with connected(front_end.manager, front_end.log) as page:
         asked = Asked(front_end, "%copilot demo: ask Something")
         page.open_control()
-        assert "Not run (no open page showed this question)" in front_end.finish(asked.cell).text
+        assert "not run (no open page showed this question)" in front_end.finish(asked.cell).text
         assert "A question was cancelled" in page.run("%copilot demo: say Next.").text
     assert front_end.complaints() == []
 

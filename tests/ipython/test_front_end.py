@@ -45,6 +45,6 @@ def test_with_an_older_ipykernel_a_question_is_a_line_of_input_and_tasks_go_on(s
     cell = front_end.execute("%copilot demo: ask Something")
     front_end.client.get_stdin_msg(timeout=LIMIT)
     front_end.client.input("1")
-    assert "Allowed: Allow once" in front_end.finish(cell).text
+    assert "allowed by you" in front_end.finish(cell).text
     opened = {m["content"]["target_name"] for m in front_end.published if m["msg_type"] == "comm_open"}
     assert opened <= {TARGET}

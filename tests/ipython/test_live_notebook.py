@@ -14,7 +14,7 @@ import pytest
 from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
 from .conftest import ARGV, LOAD, StartKernel
 from .fake_page import FakePage, subshell
-from .playing import begin, play, prepare, value
+from .playing import BLOCKED, begin, play, prepare, value
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +197,8 @@ def test_a_request_to_run_that_nobody_waits_for_is_ignored(page: FakePage) -> No
 
 def test_the_cells_are_read_while_code_blocks_the_kernel(page: FakePage) -> None:
     body = (
-        "task = asyncio.ensure_future(notebook.run_python('import time; time.sleep(1)'))\nawait asyncio.sleep(0.3)\n"
-        "await notebook.read(None, outputs=False)\nbusy = not task.done()\nawait task\nreturn busy"
+        f"{BLOCKED}await notebook.read(None, outputs=False)\nbusy = not task.done()\n"
+        "released.set()\nawait task\nreturn busy"
     )
     start = len(page.front_end.published)
     played(page, body)
@@ -208,14 +208,12 @@ def test_the_cells_are_read_while_code_blocks_the_kernel(page: FakePage) -> None
 
 
 def test_an_interrupt_ends_a_run_of_a_cell_and_its_waiting(page: FakePage) -> None:
-    page.cells["b"] = "import time\nprint('begun', flush=True)\ntime.sleep(60)"
+    page.cells["b"] = "import time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.1)"
     request = begin(page.front_end, f"await notebook.run_cell('b', {page.cells['b']!r})")
     page.until(lambda m: m["msg_type"] == "stream" and "begun" in m["content"]["text"])
-    began = time.monotonic()
     page.front_end.process.send_signal(signal.SIGINT)
     page.play(request)
     assert page.front_end.finish(request).error[0] == "Cancelled"
-    assert time.monotonic() - began < 1.0
     assert [call["args"] for call in page.calls if call["op"] == "ran"] != []
 
 
@@ -266,7 +264,7 @@ def test_while_code_blocks_the_kernel_the_page_asks_and_its_answer_counts(page: 
     page.play(request)
     outcome = page.front_end.finish(request)
     assert value(page.front_end, "answered") is True
-    assert "Allowed: Allow once (you)" in outcome.text
+    assert "allowed by you" in outcome.text
     asked = next(event for event in page.events if event["event"] == "ask")
     assert asked["title"].startswith("Change asked.txt?")
     assert all(line in asked["text"] for line in ("-old", "+new"))
@@ -367,6 +365,7 @@ def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: St
         "NoPage",
         "The page that showed the notebook is gone.",
     )
+    agent.run("page_comm.CALL_SECONDS = 10")
     played(page, "await notebook.insert('x', 'code', None)")
     assert page.comm != opened["content"]["comm_id"]
     assert "x" in page.cells.values()

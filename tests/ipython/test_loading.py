@@ -46,10 +46,10 @@ def test_there_a_question_is_a_line_of_input_and_buttons_work_in_the_next(start_
     front_end.shows("Buttons work from the next cell on", cell)
     front_end.client.get_stdin_msg(timeout=LIMIT)
     front_end.client.input("1")
-    assert "Allowed: Allow once" in front_end.finish(cell).text
+    assert "allowed by you" in front_end.finish(cell).text
     cell = front_end.execute("%copilot demo: ask Something")
     front_end.click(front_end.button("Allow once"))
-    assert "Allowed: Allow once" in front_end.finish(cell).text
+    assert "allowed by you" in front_end.finish(cell).text
     assert not front_end.client.stdin_channel.msg_ready()
 
 

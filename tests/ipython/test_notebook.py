@@ -117,9 +117,11 @@ def test_an_error_is_a_card_and_one_short_line_and_what_waits_is_aborted(noteboo
     notebook.click(notebook.button("Allow once"))
     outcome = notebook.finish(cell)
     assert (outcome.error[0], "No such luck" in outcome.error[1]) == ("AgentRefused", True)
-    assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
+    assert outcome.reply["content"]["traceback"] == ["AgentRefused, see above"]
     assert "No such luck" in outcome.text
     assert notebook.finish(queued).status == "aborted"
+    batch = notebook.run("%copilot demo: error -32603 No such luck", live=False)
+    assert batch.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
 
 
 def test_an_error_can_be_caught(notebook: FrontEnd) -> None:

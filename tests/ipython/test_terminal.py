@@ -17,9 +17,12 @@ import pytest
 from copilot_kernel.ipython.cell import ShellCell
 
 from ..agent.command import COMMAND
-from ..jupyter.front_end import LIMIT, no_settings, until
+from ..jupyter.front_end import LIMIT, gone, no_settings, until
+from ..jupyter.terminals import START_LIMIT, in_terminal, interrupt
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
+BLOCKING = "import time; [time.sleep(0.1) for _ in range(600)]"
+"""A signal between Python's last look for one and the beginning of a single long `sleep` would wait for its end."""
 ASKED = r"1\) Allow once.*: "
 
 
@@ -29,17 +32,21 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
-    options = {"encoding": "utf-8", "timeout": 30, "dimensions": (50, 200), "cwd": str(tmp_path)}
-    child = pexpect.spawn(sys.executable, [*IPYTHON, "--ext=copilot_kernel"], env=environment(tmp_path), **options)
-    try:
-        child.expect(r"In \[1\]:")
+    argv = (sys.executable, *IPYTHON, "--ext=copilot_kernel")
+    with in_terminal(argv, tmp_path, environment(tmp_path)) as child:
+        child.expect(r"In \[1\]:", timeout=START_LIMIT)
         yield child
-    finally:
-        child.close(force=True)
 
 
 def agents(terminal: pexpect.spawn) -> list[psutil.Process]:
-    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if COMMAND[-1] in each.cmdline()]
+    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if is_agent(each)]
+
+
+def is_agent(process: psutil.Process) -> bool:
+    try:
+        return COMMAND[-1] in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_an_answer_is_printed_and_is_a_value(terminal: pexpect.spawn) -> None:
@@ -62,7 +69,7 @@ def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
     terminal.sendline("perhaps")
     terminal.expect(ASKED)
     terminal.sendline("1")
-    terminal.expect("Allowed: Allow once")
+    terminal.expect("allowed by you")
     terminal.expect(r"In \[2\]:")
 
 
@@ -89,7 +96,7 @@ def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str)
     (agent,) = agents(terminal)
     terminal.sendline(f"%copilot demo: {doing}")
     terminal.expect(sign)
-    terminal.sendintr()
+    interrupt(terminal)
     terminal.expect(r"■ Stopped by you after \d[^\r]* s\r\n")
     assert "Traceback" not in terminal.before
     terminal.expect(r"In \[3\]:")
@@ -98,7 +105,7 @@ def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str)
     terminal.sendline("%copilot demo: ask Something else")
     terminal.expect(ASKED)
     terminal.sendline("1")
-    terminal.expect("Allowed: Allow once")
+    terminal.expect("allowed by you")
 
 
 def test_an_error_is_a_card_and_a_name(terminal: pexpect.spawn) -> None:
@@ -111,8 +118,9 @@ def test_the_users_own_loop_and_ctrl_c_are_pythons(terminal: pexpect.spawn) -> N
     terminal.sendline("%copilot demo: say Ready")
     terminal.expect(r"In \[2\]:")
     terminal.sendline("import asyncio; await asyncio.sleep(0.01, 'slept')")
-    terminal.expect("'slept'")
-    terminal.sendline("import time; print('be' + 'gun'); time.sleep(60)")
+    terminal.expect(r"Out\[2\]: 'slept'")
+    terminal.expect(r"In \[3\]:")
+    terminal.sendline(f"print('be' + 'gun'); {BLOCKING}")
     terminal.expect("begun")
     terminal.sendintr()
     terminal.expect("KeyboardInterrupt")
@@ -125,7 +133,7 @@ def test_nothing_is_left_after_the_end(terminal: pexpect.spawn) -> None:
     (agent,) = agents(terminal)
     terminal.sendline("exit")
     terminal.expect(pexpect.EOF)
-    until(lambda: not agent.is_running(), "the end of the agent")
+    until(lambda: gone(agent), "the end of the agent")
 
 
 LOADING = """
@@ -149,5 +157,5 @@ def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
     command += ["get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"]
     options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
-    assert ("Rejected" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
+    assert ("denied" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
     assert not (tmp_path / "a.txt").exists()

@@ -10,10 +10,12 @@ import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.chat.turn import Turn as ChatTurn
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.errors import REPORT_BUG
+from copilot_kernel.errors import REPORT_BUG, UsageError
 from copilot_kernel.ipython.session import Cancelled, outcome
 from copilot_kernel.ipython.turn import CodeBlock, Turn
+from copilot_kernel.undo.listing import ListedChange
 from IPython.core.formatters import DisplayFormatter
+from msgspec import structs
 
 TEXT = "Do:\n\n```python title=a.py\nx = 1\n```\n\n- or\n\n  ~~~\n  y\n  ~~~\n\nand `not this`\n\n    indented\n"
 SAID = ChatTurn(1, "end_turn", TEXT, (), "s1", "demo", "scripted", usage={"totalTokens": 5})
@@ -27,10 +29,18 @@ def test_code_blocks_are_those_of_the_markdown() -> None:
 
 def test_diffs_are_those_of_completed_calls() -> None:
     done = ToolCall(1, 1, "a", status="completed", content=(TextBlock("x"), Diff("a.py", None, "new")))
-    calls = (done, replace(done, id=2, status="rejected", content=(Diff("b.py", "old", "new"),)))
+    calls = (done, structs.replace(done, id=2, status="rejected", content=(Diff("b.py", "old", "new"),)))
     turn = Turn(replace(SAID, tool_calls=calls))
     assert (turn.tool_calls, turn.diffs) == (calls, (Diff("a.py", None, "new"),))
-    assert [(file.path, file.what, file.added) for file in turn.changes] == [("a.py", "new", 1)]
+    assert [(file.path, file.what, file.added) for file in turn.file_changes] == [("a.py", "new", 1)]
+
+
+def test_changes_are_those_of_the_whole_session() -> None:
+    changes = (ListedChange(1, "file", "a.py", "new", "Write a.py"), ListedChange(2, "command", "", "", "make"))
+    turn = Turn(SAID, changes)
+    assert turn.changes == turn.cancelled().changes == changes
+    with pytest.raises(UsageError, match="Undo is off"):
+        _ = Turn(SAID, None).changes
 
 
 def test_the_rest_is_what_the_turn_says() -> None:

@@ -38,6 +38,9 @@ Display.finish = slow
 """
 """The end of a turn is drawn until somebody opens the gate."""
 
+QUIET = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0", "COPILOT_KERNEL_WARM_START": "off"}
+"""When the agent starts does not depend on how busy the machine is."""
+
 Message = dict[str, Any]
 
 
@@ -208,10 +211,17 @@ class FrontEnd:
         signs = ("ERROR", "Traceback", "never retrieved", "was destroyed", "never awaited")
         return [line for line in self.log.read_text().splitlines() if any(sign in line for sign in signs)]
 
-    def children(self) -> list[psutil.Process]:
-        """The agent and what it runs, without the kernel's own reaper."""
-        alive = (child for child in self.process.children(recursive=True) if not gone(child))
-        return [child for child in alive if posix_session.__file__ not in child.cmdline()]
+    def children(self, name: str = "") -> list[psutil.Process]:
+        """The agent and what it runs, without the kernel's own reaper; those of a program's `name` if it is given."""
+        return [child for child in self.process.children(recursive=True) if _is_of_agent(child, name)]
+
+
+def _is_of_agent(child: psutil.Process, name: str) -> bool:
+    try:
+        command = child.cmdline()  # of a zombie, that is an error, too
+        return posix_session.__file__ not in command and name in ("", child.name())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _is_pressable(message: Message) -> bool:
@@ -234,7 +244,7 @@ def is_status(message: Message, state: str) -> bool:
 @contextmanager
 def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
     log = folder / "kernel.log"
-    env = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0", **environ}
+    env = {**os.environ, **no_settings(folder), **QUIET, **environ}
     # Another process may take a TCP port between its choice here and the kernel's start; a Unix socket stays free.
     sockets = tempfile.TemporaryDirectory(prefix="kernel-")  # short: the path of a socket has at most 107 characters
     manager = KernelManager(

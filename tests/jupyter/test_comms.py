@@ -22,7 +22,7 @@ def test_a_page_without_widgets_closes_them_for_nobody(front_end: FrontEnd) -> N
         for model in asked.models():
             page.idle(page.send("comm_close", {"comm_id": model, "data": {}}))
         asked.click("Allow once")
-        assert "Allowed: Allow once (you)" in asked.finish().text
+        assert "allowed by you" in asked.finish().text
 
 
 def test_a_front_end_closes_what_a_front_end_has_opened(front_end: FrontEnd) -> None:
@@ -39,6 +39,6 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp
         asked = Asked(front_end, "demo: ask Something")
         with connected(front_end.manager, front_end.log) as page:
             page.open_control()
-            assert "Not run (no open page showed this question)" in asked.finish().text
+            assert "not run (no open page showed this question)" in asked.finish().text
             assert "A question was cancelled" in page.run("demo: say Next.").text
         assert front_end.complaints() == []

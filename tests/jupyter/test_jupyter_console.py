@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pexpect
 import pytest
 
+from .terminals import START_LIMIT, in_terminal, interrupt
+
 
 @pytest.fixture
-def terminal(kernelspec: str) -> Iterator[pexpect.spawn]:
-    argv = ["-P", "-m", "jupyter_console", "--kernel", kernelspec, "--simple-prompt"]
-    environ = dict(os.environ, TERM="dumb")
-    child = pexpect.spawn(sys.executable, argv, encoding="utf-8", timeout=15, env=environ, dimensions=(50, 200))
-    try:
-        child.expect(r"In \[1\]:", timeout=30)
+def terminal(kernelspec: str, tmp_path: Path) -> Iterator[pexpect.spawn]:
+    argv = [sys.executable, "-P", "-m", "jupyter_console", "--kernel", kernelspec, "--simple-prompt"]
+    with in_terminal(argv, tmp_path, {**os.environ, "TERM": "dumb"}) as child:
+        child.expect(r"In \[1\]:", timeout=START_LIMIT)
         yield child
-    finally:
-        child.close(force=True)
 
 
 def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn) -> None:
@@ -31,12 +30,12 @@ def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn
     for number, (doing, sign) in enumerate((("demo: slow 1000 0.05", "3 4 "), ("demo: ask Something", question)), 3):
         terminal.sendline(doing)
         terminal.expect(sign)
-        terminal.sendintr()
+        (interrupt if sign == question else pexpect.spawn.sendintr)(terminal)
         terminal.expect(r"■ Stopped by you after \d")
         terminal.expect(rf"In \[{number}\]:")
 
     terminal.sendline("demo: ask Something else")
     terminal.expect(question)
     terminal.sendline("1")
-    terminal.expect("Allowed: Allow once")
+    terminal.expect("allowed by you")
     terminal.expect(r"In \[5\]:")

@@ -66,7 +66,7 @@ def test_in_a_console_what_was_typed_for_the_first_description_does_not_allow_th
     for line in ("1", "3"):
         notebook.client.input(line)
     outcome = notebook.finish(cell)
-    assert (wire.outcomes(1), "Rejected: Deny (you)" in outcome.text) == (["reject_once"], True)
+    assert (wire.outcomes(1), "denied by you" in outcome.text) == (["reject_once"], True)
     assert not Path(notebook.process.cwd(), "two.txt").exists()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +13,7 @@ from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
 from .conftest import StartKernel
 from .front_end import START_LIMIT, FrontEnd, gone, is_output, until
 
-DEATH_LIMIT = 2.0
-"""Seconds from the agent's end to the error in the cell."""
-QUESTION = "Waiting for your answer"
+QUESTION = "Not answered."
 
 
 @pytest.fixture
@@ -49,11 +46,9 @@ def test_the_death_of_the_agent_ends_the_cell_and_its_questions(shared: FrontEnd
     notebook, count = shared, 4
     asked = Asked(notebook, f"demo: {several(count)}", questions=count)
     agent_of(notebook).kill()
-    began = time.monotonic()
     outcome = asked.finish()
-    took = time.monotonic() - began
-    assert (outcome.error[0], took < DEATH_LIMIT) == ("AgentExited", True), took
-    assert (outcome.text.count("Not run ("), QUESTION in outcome.text) == (count, False)
+    assert outcome.error[0] == "AgentExited"
+    assert (outcome.text.count("not run ("), QUESTION in outcome.text) == (count, False)
     notebook.idle(asked.click(ALLOW))
     assert notebook.run("demo: say Back.").status == "ok"
     assert notebook.complaints() == []
@@ -79,10 +74,10 @@ def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
     asked = Asked(notebook, f"demo: say Before.\\n\\n\n{several(2)}", questions=2)
     agent = agent_of(notebook)
     end(notebook)
-    assert not agent.is_running()
+    until(lambda: gone(agent), "the agent's end")
     notebook.see(lambda m: is_output(m, asked.cell) and "■ Stopped" in str(m["content"]))
     text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
-    assert (asked.standing(), text.count("Not run ("), "Before." in text) == ([], 2, True)
+    assert (asked.standing(), text.count("not run ("), "Before." in text) == ([], 2, True)
     assert QUESTION not in text
     if end is by_restart:
         notebook.client.wait_for_ready(timeout=START_LIMIT)
@@ -91,7 +86,7 @@ def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
         again = Asked(notebook, "demo: ask")
         notebook.idle(notebook.press(asked.button(ALLOW)))
         again.click(DENY)
-        assert "Rejected: Deny (you)" in again.finish().text
+        assert "denied by you" in again.finish().text
         assert notebook.complaints() == []
 
 
@@ -103,7 +98,7 @@ def test_a_kernel_that_is_killed_leaves_no_agent_and_a_cell_that_reads_as_a_ques
     until(lambda: gone(agent), "the agent's end")
     text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
     assert (QUESTION in text, "echo one && echo two" in text) == (True, True)
-    assert not any(word in text for word in ("Allowed", "Rejected", "Cancelled"))
+    assert not any(word in text for word in ("allowed", "denied", "not run"))
 
 
 # -- what was saved -------------------------------------------------------------------------------------------------
@@ -143,4 +138,4 @@ def test_a_notebook_saved_after_the_decision_says_what_was_decided(shared: Front
     asked.click(ALLOW)
     asked.finish()
     html = exported(saved(asked))
-    assert ("Allowed: Allow once (you)" in html, "Run this command?" in html) == (True, False)
+    assert ("allowed by you" in html, "Run this command?" in html) == (True, False)

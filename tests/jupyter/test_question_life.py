@@ -10,8 +10,8 @@ import pytest
 from .asked import ALLOW, DENY, Asked, Wire
 from .front_end import FrontEnd, connected
 
-ALWAYS = "Always allow (kept by the agent)"
-ALLOWED, REJECTED = "Allowed: Allow once (you)", "Rejected: Deny (you)"
+ALWAYS = "Always allow (the agent remembers it)"
+ALLOWED, REJECTED = "allowed by you", "denied by you"
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_another_tab_sees_the_question_and_can_answer_it(
     asked = Asked(notebook, "demo: ask")
     seen = Asked(other, cell=asked.cell)
     seen.click(name)
-    outcome, theirs = asked.finish(), other.shows("(you)", asked.cell)
+    outcome, theirs = asked.finish(), other.shows("by you", asked.cell)
     assert {ALLOW: ALLOWED, DENY: REJECTED}[name] in outcome.text
     assert theirs["msg_type"] == "update_display_data"
     seen.await_standing(0)
@@ -147,7 +147,7 @@ def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(
     asked.await_standing(0)
     notebook.idle(asked.click(ALLOW))
     text = asked.finish().text
-    assert ("Not run (withdrawn)" in text, "Allowed" in text) == (True, False)
+    assert ("not run (withdrawn)" in text, "allowed" in text) == (True, False)
     assert wire.outcomes(1) == ["-32800"]
 
 

@@ -16,8 +16,8 @@ from .front_end import LIMIT, FrontEnd
 @pytest.mark.parametrize(
     ("name", "line", "after"),
     [
-        ("Allow once", "Allowed: Allow once (you)", "new\n"),
-        ("Deny", "Rejected: Deny (you)", "old\n"),
+        ("Allow once", "allowed by you", "new\n"),
+        ("Deny", "denied by you", "old\n"),
     ],
 )
 def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
@@ -36,9 +36,9 @@ def test_two_questions_are_answered_in_any_order(notebook: FrontEnd, order: tupl
     names = ("Allow once", "Deny")
     for number in order:
         asked.click(names[number], number)
-        notebook.shows(("Allowed", "Rejected")[number], asked.cell)
+        notebook.shows(("allowed", "denied")[number], asked.cell)
     text = asked.finish().text
-    places = [text.index(words) for words in ("first", "Allowed: Allow once (you)", "second", "Rejected: Deny (you)")]
+    places = [text.index(words) for words in ("first", "allowed by you", "second", "denied by you")]
     assert places == sorted(places), text
 
 
@@ -50,8 +50,11 @@ def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: Front
     prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
     notebook.client.input("1")
     outcome = notebook.finish(cell)
-    assert prompt == "1) Allow once  2) Always allow (kept by the agent)  3) Deny (“3 because …” tells the agent why): "
-    assert ("Allowed: Allow once (you)" in outcome.text, opened(notebook, cell)) == (True, set())
+    assert (
+        prompt
+        == "1) Allow once  2) Always allow (the agent remembers it)  3) Deny (“3 because …” tells the agent why): "
+    )
+    assert ("allowed by you" in outcome.text, opened(notebook, cell)) == (True, set())
 
 
 def test_where_no_widgets_were_seen_both_ways_are_open(start_kernel: StartKernel) -> None:
@@ -63,7 +66,7 @@ def test_where_no_widgets_were_seen_both_ways_are_open(start_kernel: StartKernel
             asked.click("Deny")
         else:
             front_end.client.input("deny")
-        assert "Rejected: Deny (you)" in asked.finish().text
+        assert "denied by you" in asked.finish().text
     assert front_end.complaints() == []
 
 

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from copilot_kernel.cli import main
 
-from ..browser.lab import free_port
 from ..browser.serving import TOKEN, running_server
+from ..ports import free_port
 from .engine import running
 from .remote import Remote, RemoteNotebook
 

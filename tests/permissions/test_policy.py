@@ -9,9 +9,10 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.inputs import FILE_KINDS
-from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, paths, reject
+from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, decider, paths, reject
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from .making import (
     ALWAYS,
@@ -38,24 +39,61 @@ ODD = PermissionOption("allow_once", "Allow once", "allow_for_an_hour")
 
 def test_an_answer_says_who_decided_and_why() -> None:
     assert judged(run("git status"), allow="Bash(git *)") == Decision(
-        "allow", ONCE, "rule", "The rule Bash(git *) allows it.", "Bash(git *)"
+        "allow", ONCE, "rule", "The rule Bash(git *) allows it.", ("Bash(git *)",)
     )
     assert judged(run("git diff > a"), allow="Bash(git *); Edit(./a)") == Decision(
-        "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", "Bash(git *) and Edit(./a)"
+        "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", ("Bash(git *)", "Edit(./a)")
     )
     assert judged(edit("a"), mode="acceptEdits") == Decision(
         "allow", ONCE, "mode", "The mode acceptEdits allows it in the project."
     )
-    assert judged(edit("a"), deny="Edit(a)") == Decision("reject", NO, "rule", "The rule Edit(a) denies it.", "Edit(a)")
+    assert judged(edit("a"), deny="Edit(a)") == Decision(
+        "reject", NO, "rule", "The rule Edit(a) denies it.", ("Edit(a)",)
+    )
     assert judged(edit("a"), mode="plan").by == "mode"
+
+
+def test_who_decided_in_words() -> None:
+    asked = (
+        judged(run("git diff > a"), allow="Bash(git *); Edit(./a)"),
+        judged(edit("a"), deny="Edit(a)"),
+        judged(edit("a"), mode="acceptEdits"),
+    )
+    names = [decider(each, "acceptEdits") for each in asked]
+    assert names == ["rules `Bash(git *)` and `Edit(./a)`", "rule `Edit(a)`", "mode acceptEdits"]
+
+
+@pytest.mark.parametrize(
+    ("call", "outcome"),
+    [
+        (run("rm -r build; curl x | sh"), "allow"),
+        (edit("a"), "allow"),
+        (edit("/etc/hosts"), "allow"),
+        (edit("AGENTS.md"), "allow"),
+        (run(""), "ask"),
+        (view("src/a.py"), "allow"),
+        (view("/etc/passwd"), "ask"),
+        (fetch("https://example.com"), "ask"),
+        (tool("mcp__files__write"), "ask"),
+        (structs.replace(run("ls"), name="mcp__files__run"), "ask"),
+    ],
+)
+def test_the_mode_sandboxed_allows_what_the_agent_itself_runs_and_changes(call: ToolCall, outcome: str) -> None:
+    assert judged(call, mode="sandboxed").outcome == outcome
+    assert judged(call, mode="sandboxed", deny="Bash; Edit; Read; WebFetch; mcp__files").outcome == "reject"
+
+
+def test_in_the_mode_sandboxed_our_own_settings_and_what_a_denied_command_may_hide_in_prompt() -> None:
+    assert judged(edit(PROTECTED[0]), mode="sandboxed").outcome == "ask"
+    assert judged(run("bash -c 'git push'"), mode="sandboxed", deny="Bash(git push)").outcome == "ask"
 
 
 def test_a_question_says_why_and_what_would_have_allowed_it() -> None:
     assert judged(run("npm test")) == Decision(
-        "ask", None, "mode", "No rule covers `npm test`.", None, ("Bash(npm test)", "Bash"), "Bash(npm test)", True
+        "ask", None, "mode", "No rule covers `npm test`.", (), ("Bash(npm test)", "Bash"), "Bash(npm test)", True
     )
     assert judged(run("git push"), allow="Bash(git *)", ask="Bash(git push *)") == Decision(
-        "ask", None, "rule", "The rule Bash(git push *) asks about it.", "Bash(git push *)"
+        "ask", None, "rule", "The rule Bash(git push *) asks about it.", ("Bash(git push *)",)
     )
 
 
@@ -176,7 +214,7 @@ WebFetch(domain:example.com) ¦ mcp__a ¦ mcp__a__b
 """)
 )
 _RULES = st.lists(_RULE, max_size=4).map("; ".join)
-_MODES = st.sampled_from(["default", "acceptEdits", "bypassPermissions", "plan", "yolo"])
+_MODES = st.sampled_from(["default", "acceptEdits", "bypassPermissions", "plan", "sandboxed", "yolo"])
 _OPTIONS = st.lists(st.sampled_from([ALWAYS, ONCE, NO, NEVER, ODD]), max_size=4).map(tuple)
 
 
@@ -205,7 +243,10 @@ def test_what_is_denied_is_never_allowed_and_without_a_rule_only_a_mode_allows(
         assert judged(call, allow=allow, deny=everything, mode=mode).outcome == "reject"
         assert judged(call, allow=allow, ask=everything, mode=mode).outcome != "allow"
     if judged(call, mode=mode).outcome == "allow":
-        assert mode == "bypassPermissions" or (mode == "acceptEdits" and call.kind in FILE_KINDS)
+        assert mode == "bypassPermissions" or (
+            call.kind in FILE_KINDS | ({"execute"} if mode == "sandboxed" else set())
+            and mode in ("acceptEdits", "sandboxed")
+        )
 
 
 _LONG = {

@@ -14,6 +14,7 @@ from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import Conversation, ToolCall
 from copilot_kernel.permissions.policy import PolicyContext, Rules, decide, paths
 from copilot_kernel.permissions.request import is_another
+from msgspec import structs
 
 from .making import ROOT, at, claude_edit, edit, make, run
 
@@ -86,8 +87,8 @@ def diff(path: str) -> tuple[Diff, ...]:
         (run("make test", cwd="/tmp"), run("make test", cwd="/etc")),
         (edit("a.py"), edit("b.py")),
         (edit("a.py"), make("edit", {"paths": [at("a.py"), at("b.py")]})),
-        (edit("a.py"), replace(edit("a.py"), content=diff(at("b.py")))),
-        (edit("a.py"), replace(edit("a.py"), locations=(Location("/etc/passwd"),))),
+        (edit("a.py"), structs.replace(edit("a.py"), content=diff(at("b.py")))),
+        (edit("a.py"), structs.replace(edit("a.py"), locations=(Location("/etc/passwd"),))),
         (make("delete", {"path": "a.py"}), make("delete", {"path": "../a.py"})),
         (make("other", {"path": "a.py"}), make("delete", {"path": "b.py"})),
     ],
@@ -103,12 +104,12 @@ def test_something_else_than_was_allowed(allowed: ToolCall, now: ToolCall) -> No
         (run("make test"), run("make test", cwd=ROOT)),
         (run("make test", cwd="."), run("make test", cwd=ROOT)),
         (run("make test"), make("execute", None)),
-        (edit("a.py"), replace(edit("a.py"), content=diff("a.py"))),
+        (edit("a.py"), structs.replace(edit("a.py"), content=diff("a.py"))),
         (edit("a.py"), make("edit", {"path": "a.py", "note": "see ../b.py and /etc/passwd"})),
         (claude_edit("a.py"), edit("a.py")),
         (make("edit", None), edit("a.py")),
         (make("read", {"path": "a.py"}), make("read", {"path": "b.py"})),
-        (run("make test"), replace(run("make test"), locations=(Location(at("Makefile")),))),
+        (run("make test"), structs.replace(run("make test"), locations=(Location(at("Makefile")),))),
     ],
 )
 def test_the_same_told_again_in_other_words_or_with_more(allowed: ToolCall, now: ToolCall) -> None:

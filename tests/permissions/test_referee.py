@@ -51,7 +51,7 @@ command -- ./evil ¦ trap ./evil EXIT ¦ setsid ./evil ¦ flock out1 ./evil ¦ p
 test -v 'x[$(./evil)]' ¦ make SHELL=./evil all ¦ make -f Other ¦ make -C sub
 make --eval='$(shell ./evil)' all ¦ rsync -e ./evil h:x y ¦ rsync -a data/ . -> .hidden
 unzip a.zip -> from-zip ¦ zip -T -TT ./evil x.zip a.txt ¦ patch -p1 -i add.patch -> AGENTS.md
-rg --pre ./evil 1 ¦ fd -x ./evil ¦ fd -X ./evil ¦ curl -o PROOF file:///etc/hostname ¦ curl -sKcurlrc
+rg --pre ./evil 1 . ¦ fd -x ./evil ¦ fd -X ./evil ¦ curl -o PROOF file:///etc/hostname ¦ curl -sKcurlrc
 curl -sD PROOF file:///etc/hostname ¦ wget -O PROOF http://127.0.0.1:9/
 git merge-index ./evil -a -> ok ¦ git clone -u './evil;git-upload-pack' . sub2
 git config core.hooksPath --list -> .git/config ¦ make -E '$(shell ./evil)' all

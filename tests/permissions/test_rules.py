@@ -174,11 +174,11 @@ def test_a_folder_with_a_denied_file_in_it_counts_where_the_whole_folder_goes() 
 
 
 def test_a_pattern_that_could_blow_up_does_not() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for pattern in ("*a" * 11 + "b", "**/a/" * 3 + "b", "?*" * 6, "*a*/" * 5 + "b"):
         compile_glob(pattern).matches(f"{ROOT}/" + "a" * 250, PLACES)
         compile_glob(pattern).touches(f"{ROOT}/" + "a/" * 90, PLACES)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @given(st.text(max_size=60))

@@ -183,7 +183,7 @@ def test_time_is_bounded(unit: str) -> None:
     text = (unit * MAX_CHARS)[:MAX_CHARS]
     taken = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         parse_line(text)
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     assert min(taken) < 0.05  # 2 ms where nothing else runs

@@ -13,16 +13,16 @@ LINKS = {f"{ROOT}/link": "/etc/passwd", f"{ROOT}/unknown": ""}
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (make("execute"), "ran a command without asking"),
-        (edit("a"), "changed a file without asking"),
-        (delete("a"), "deleted a file without asking"),
-        (move("a", "b"), "moved a file without asking"),
-        (make("other", {"command": "ls"}), "ran a command without asking"),
-        (make("read", {"path": at("a")}, content=(Diff(at("a"), "a", "b"),)), "changed a file without asking"),
-        (view("/etc/passwd"), "went outside of the project without asking, to /etc/passwd"),
-        (view("link"), f"went outside of the project without asking, to {ROOT}/link"),
-        (make("read", {"path": "~/x"}), "went outside of the project without asking, to ~/x"),
-        (make("search", {"path": "/etc"}), "went outside of the project without asking, to /etc"),
+        (make("execute"), "not asked"),
+        (edit("a"), "not asked"),
+        (delete("a"), "not asked"),
+        (move("a", "b"), "not asked"),
+        (make("other", {"command": "ls"}), "not asked"),
+        (make("read", {"path": at("a")}, content=(Diff(at("a"), "a", "b"),)), "not asked"),
+        (view("/etc/passwd"), "not asked, outside the project: /etc/passwd"),
+        (view("link"), f"not asked, outside the project: {ROOT}/link"),
+        (make("read", {"path": "~/x"}), "not asked, outside the project: ~/x"),
+        (make("search", {"path": "/etc"}), "not asked, outside the project: /etc"),
     ],
 )
 def test_what_should_have_been_asked_about(call: ToolCall, words: str) -> None:
@@ -41,9 +41,9 @@ def test_what_need_not_be_asked_about(call: ToolCall) -> None:
 @pytest.mark.parametrize(
     ("call", "allow", "mode", "words"),
     [
-        (run("git status"), "Bash(git *)", "default", "covered by the rule Bash(git *)"),
-        (edit("a"), "", "acceptEdits", "covered by the mode acceptEdits"),
-        (run("ls"), "", "bypassPermissions", "covered by the mode bypassPermissions"),
+        (run("git status"), "Bash(git *)", "default", "covered by rule `Bash(git *)`"),
+        (edit("a"), "", "acceptEdits", "covered by mode acceptEdits"),
+        (run("ls"), "", "bypassPermissions", "covered by mode bypassPermissions"),
         (run("ls"), "Bash(git *)", "default", ""),
         (run("ls"), "Bash", "plan", ""),
         (edit("copilot_kernel.json"), "", "bypassPermissions", ""),

@@ -21,10 +21,10 @@ def perform(agent: Agent, home: Path, cache: Path) -> Json:
     return told("tests.real.chapters", agent, home, cache)
 
 
-def told(program: str, agent: Agent, home: Path, cache: Path, seconds: float = 170) -> Json:
+def told(program: str, agent: Agent, home: Path, cache: Path, seconds: float = 170, *, own_proc: bool = False) -> Json:
     """What the program prints in its last line, run inside with the agent's name."""
     command = [sys.executable, "-m", program, agent.name]
-    done = namespace.run(command, namespace.environment(home, cache), seconds=seconds)
+    done = namespace.run(command, namespace.environment(home, cache), seconds=seconds, own_proc=own_proc)
     assert done.returncode == 0, done.stderr[-4000:]
     findings: Json = json.loads(done.stdout.splitlines()[-1])
     return findings

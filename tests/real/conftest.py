@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from . import api as served
-from . import chapters, listening, magic, namespace, played, talking
+from . import chapters, confined, early, listening, magic, namespace, played, sharing, talking
 from .agents import AGENTS, COPILOT, Agent
 from .played import Played
 
@@ -24,9 +24,12 @@ PLAYS: dict[str, Play] = {
     "scenes": played.perform,
     "findings": chapters.perform,
     "listening_agent": listening.perform,
+    "shared_agent": sharing.perform,
     "api": served.perform,
     "magic_cells": magic.perform,
     "socket_frames": talking.perform,
+    "confined_turns": confined.perform,
+    "initialized": early.perform,
 }
 """By the name of the fixture that gives what came of it."""
 
@@ -99,6 +102,13 @@ def listening_agent(request: pytest.FixtureRequest) -> Json:
     return found
 
 
+@pytest.fixture(params=[COPILOT], ids=str)
+def shared_agent(request: pytest.FixtureRequest) -> Json:
+    """What three readers saw whose kernels share an agent."""
+    found: Json = _played(request)
+    return found
+
+
 @pytest.fixture(params=PINNED, ids=str)
 def api(request: pytest.FixtureRequest) -> Json:
     """What clients of the API were told, and what the model was sent."""
@@ -116,5 +126,19 @@ def magic_cells(request: pytest.FixtureRequest) -> Json:
 @pytest.fixture(params=[COPILOT], ids=str)
 def socket_frames(request: pytest.FixtureRequest) -> Json:
     """What a client of the WebSocket was sent."""
+    found: Json = _played(request)
+    return found
+
+
+@pytest.fixture(params=PINNED, ids=str)
+def confined_turns(request: pytest.FixtureRequest) -> Json:
+    """What came of two conversations in a sandbox, of which the second resumes the first."""
+    found: Json = _played(request)
+    return found
+
+
+@pytest.fixture(params=[COPILOT], ids=str)
+def initialized(request: pytest.FixtureRequest) -> Json:
+    """What an agent ran and kept that got no further than `initialize`."""
     found: Json = _played(request)
     return found

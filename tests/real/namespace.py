@@ -40,10 +40,13 @@ def environment(home: Path, cache: Path) -> dict[str, str]:
 
 
 def run(
-    command: Sequence[str], env: Mapping[str, str], cwd: Path = ROOT, seconds: float = 60
+    command: Sequence[str], env: Mapping[str, str], cwd: Path = ROOT, seconds: float = 60, *, own_proc: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command inside; raises TimeoutExpired after `seconds`, with nothing left running."""
-    inside = [*UNSHARE, sys.executable, __file__, *command]
+    """Run the command inside; raises TimeoutExpired after `seconds`, with nothing left running.
+
+    With `own_proc`, /proc shows the processes inside, which bubblewrap needs.
+    """
+    inside = [*UNSHARE, *(["--mount-proc"] if own_proc else []), sys.executable, __file__, *command]
     pipe = subprocess.PIPE
     with subprocess.Popen(inside, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe,
                           text=True, start_new_session=True) as process:  # fmt: skip

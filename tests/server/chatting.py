@@ -96,7 +96,12 @@ async def said(session: ChatSession, listener: Listener, text: str) -> list[Json
 
 
 def answered(
-    session: ChatSession, call_id: str, response: object, option_id: str | None = None, reason: str = ""
+    session: ChatSession,
+    call_id: str,
+    response: object,
+    option_id: str | None = None,
+    reason: str = "",
+    rule: str = "",
 ) -> None:
-    more = {"response": response, "option_id": option_id, "reason": reason}
+    more = {"response": response, "option_id": option_id, "reason": reason, "rule": rule}
     session.broadcaster.approvals.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_page_tells_the_folder_that_the_agent_works_in(folder: None, api: Api) -> None:
     page = (await api.ask("copilot/chat")).text
     assert "in the folder <b title" in page
-    assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. New chats begin in permission mode default: " in page
+    assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. Permission mode default: " in page
 
 
 async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, endpoint: ChatEndpoint) -> None:

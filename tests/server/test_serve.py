@@ -17,6 +17,8 @@ import pytest
 from jupyter_server.serverapp import list_running_servers
 from websockets.sync.client import connect
 
+from ..ports import free_port
+
 pytestmark = pytest.mark.timeout(300)
 """Six processes, each of which imports Jupyter Server."""
 
@@ -33,9 +35,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     """A free one; what is started there is ended."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        number = int(free.getsockname()[1])
-    yield number
+    yield free_port()
     left = [psutil.Process(info["pid"]) for info in list_running_servers(str(tmp_path / "_RUNTIME_DIR"))]
     for process in left:
         process.terminate()
@@ -83,7 +83,7 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
 
     stopped = serve(environment, "stop", f"--port={port}")
     assert (stopped.returncode, stopped.stdout) == (0, f"Stopped: port {port}\n")
-    assert [agent for agent in agents if agent.is_running()] == []
+    assert psutil.wait_procs(agents, timeout=20)[1] == []
     assert serve(environment, "stop").returncode == 1
 
 

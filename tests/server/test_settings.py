@@ -95,7 +95,8 @@ async def alone(**settings: float) -> AsyncIterator[StandaloneServer]:
 async def test_a_head_that_does_not_come_does_not_hold_the_connection(head: str, seconds: float) -> None:
     """Nor does the next one, which never comes after an answer: one that does come must come in that time, too."""
     async with alone(header_seconds=seconds) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        (bound,) = server.http_server._sockets.values()
+        reader, writer = await asyncio.open_connection(*bound.getsockname()[:2])
         writer.write(head.encode())
         async with asyncio.timeout(LIMIT):
             answer = await reader.read()

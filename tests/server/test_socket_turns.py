@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
+from copilot_kernel.conversation.model import Entry, GrowingText, Message, ToolCall
 from copilot_kernel.errors import AgentNotFound, UsageError
+from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import html
 from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.session import MAX_WAITING
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ..rendering.allowed import text_of as shown_text
 from .api import LIMIT
 from .chatting import Listener, answered, chat_manager, conversation, said
 from .sockets import text_of
@@ -86,6 +91,18 @@ async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Setti
         assert page.of("done")[0]["html"].count("<details>") == 1
         assert "changes" not in (await said(session, listener, "demo: say Yes."))[-1]
         assert page.of("done")[1]["html"] == ""
+        session.join(late := Listener(with_html=True))
+        (summary,) = [each for each in late.events("entry") if each["kind"] == "footer"]
+        last = max(each["entry"] for each in late.events("entry") if each["kind"] == "tool")
+        assert (summary["entry"], summary["html"]) == (last, page.of("done")[0]["html"])
+
+
+async def test_an_error_comes_after_the_html_of_what_led_to_it(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.join(page := Listener(with_html=True))
+        await said(session, listener, "demo: error -32603 No such luck")
+        kinds = [told.get("kind", told["type"]) for told in page.heard if told["type"] in ("event", "error", "done")]
+        assert [kind for kind in kinds if kind in ("prompt", "error", "done")] == ["prompt", "error", "done"]
 
 
 async def test_titles_and_names_of_options_show_what_hides_in_them(settings: Settings) -> None:
@@ -131,10 +148,53 @@ async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settin
             answered(session, call, "yes", reason="because")
         answered(session, call, "no", reason=" demo: say heard ")
         await listener.done()
-        assert "sent to the agent: demo: say heard" in listener.events("approval_resolved")[0]["reason"]
+        assert listener.events("approval_resolved")[0]["reason"] == "denied by you: “demo: say heard”"
         assert listener.events("tool_done")[0]["status"] == "rejected"
         assert listener.text.endswith("heard")
         assert len(listener.of("done")) == 1
+
+
+async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell echo hi")
+        asked = await listener.event("tool_approval_request")
+        assert asked["suggestion"] == "Bash(echo hi)"
+        with pytest.raises(UsageError, match="only for allowing this once"):
+            answered(session, asked["call_id"], "no", rule="Bash(echo *)")
+        answered(session, asked["call_id"], "yes", rule="Bash(echo *)")
+        await listener.done()
+        resolved = listener.events("approval_resolved")[0]["reason"]
+        assert resolved == "allowed by you; rule `Bash(echo *)` added for this session"
+        session.send("demo: shell echo you")
+        await listener.done(2)
+        done = [each["decision"] for each in listener.events("tool_done")]
+        assert (done[-1], len(listener.events("tool_approval_request"))) == ("allowed by rule `Bash(echo *)`", 1)
+
+
+async def test_a_rule_that_is_none_is_refused_and_a_doubtful_one_until_it_comes_again(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell echo hi")
+        call = (await listener.event("tool_approval_request"))["call_id"]
+        for rule in ("Bash(", "Bash(", "Bash", "Bash(ls)", "Bash"):
+            answered(session, call, "yes", rule=rule)
+        refused = [(each["call_id"], each["content"]) for each in listener.events("rule_refused")]
+        assert [name for name, _ in refused] == [call] * 5
+        assert ["Save it again" in words for _, words in refused] == [False, False, True, True, True]
+        answered(session, call, "yes", rule="Bash")
+        await listener.done()
+        assert listener.events("approval_resolved")[0]["approved"] is True
+
+
+async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: options allow_once=Deny;allow_always=Always;reject_once=No\nask")
+        asked = await listener.event("tool_approval_request")
+        told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
+        assert told == [
+            ("Deny", "this allows it", False),
+            ("Always", "the agent remembers it", True),
+            ("No", "", False),
+        ]
 
 
 async def test_an_answer_counts_once_and_for_its_own_question(settings: Settings) -> None:
@@ -275,6 +335,52 @@ async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(setti
         await asyncio.wait_for(late.done(), LIMIT)
         session.join(last := Listener(with_html=True), "live")
         assert _drawn(last) == _drawn(late) == _drawn(first) != {}
+
+
+async def test_lookups_in_a_row_are_drawn_as_one_also_for_who_comes_later(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A")
+    async with chat_manager(replace(settings, cwd=str(tmp_path))) as chats:
+        first, late = Listener(with_html=True), Listener(with_html=True)
+        session = await chats.new(first)
+        await said(session, first, "demo: say First\nread a.txt\nthink Hm\nread a.txt\nread none.txt\nsay Done")
+        session.join(late, "live")
+    drawn = _drawn(first)
+    assert drawn == _drawn(late)
+    texts = [shown_text(drawn[number, 0]) for number in range(2, 6)]
+    assert (texts[0].startswith("Read 2 files"), texts[1:3], "none.txt" in texts[3]) == (True, ["", ""], True)
+
+
+KINDS = st.sampled_from(("completed", "in_progress", "failed", "execute", "thought"))
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), KINDS), max_size=25))
+def test_however_calls_change_they_are_drawn_as_for_who_comes_later(changes: list[tuple[int, str]]) -> None:
+    async def check() -> None:
+        drawn: dict[int, str] = {}
+        entries: list[Entry] = []
+        batcher = html.HtmlBatcher(
+            lambda message: drawn.update({message.entry: message.html}), lambda: True, lambda: entries, ""
+        )
+        for number, kind in changes:
+            entry = _entry(min(number, len(entries)), kind)
+            if any(type(each) is not type(entry) for each in entries[entry.id : entry.id + 1]):
+                continue
+            entries[entry.id : entry.id + 1] = [entry]
+            batcher.put(entry)
+            batcher.flush(LIMIT)
+        assert drawn == {message.entry: message.html for message in batcher.replay(entries)}
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (html, rendered):
+            patch.setattr(module, "MAX_GROUP", 4)
+        asyncio.run(check())
+
+
+def _entry(number: int, kind: str) -> Entry:
+    if kind == "thought":
+        return Message(number, 1, "thought", GrowingText("Hm"))
+    status, kind = ("completed", kind) if kind == "execute" else (kind, "read")
+    return ToolCall(id=number, turn=1, call_id=str(number), title="Look", kind=kind, status=status)
 
 
 async def test_who_joins_a_huge_conversation_is_not_sent_away(

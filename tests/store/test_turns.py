@@ -18,13 +18,13 @@ RECORDING = Path(__file__).with_name("data") / "events.jsonl"
 EDIT = [
     "I read.",
     "✓ Viewing /project/notes.txt\n  one\n  two\n  three",
-    "✓ Editing /project/notes.txt · +1 −1 · Allowed (you)\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
+    "✓ Editing /project/notes.txt · +1 −1 · allowed by you\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
     "  @@ -1,4 +1,4 @@\n   one\n  -two\n  +TWO\n   three\n   \n  File /project/notes.txt updated with changes.",
     "Changed.",
 ]
-SHELL = ["✗ $ echo counted; exit 3 · Run a command · exit 3 · Allowed (you)\n  counted", "It ended."]
+SHELL = ["✗ $ echo counted; exit 3 · Run a command · exit 3 · allowed by you\n  counted", "It ended."]
 REJECTED = [
-    "⊘ Editing /project/notes.txt · +1 −1 · Rejected (you)\n"
+    "⊘ Editing /project/notes.txt · +1 −1 · denied by you\n"
     "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ … @@\n  -three\n  +THREE"
     "\n  The user rejected this tool call."
 ]
@@ -217,7 +217,7 @@ TOOLS = {
     "a failure": ([start("web_fetch", url="u"), failed("no network")],
         '✗ web_fetch · failed\n  {\n    "url": "u"\n  }\n  no network'),
     "a refusal": ([start("bash", command="rm x"), failed("The user rejected it.", "rejected")],
-        "⊘ $ rm x · Rejected\n  The user rejected it."),
+        "⊘ $ rm x · denied\n  The user rejected it."),
     "progress": ([start("x"), ("tool.execution_progress", {"toolCallId": "c", "progressMessage": "half"})],
         "■ x · cancelled\n  half"),
     "output so far": ([start("bash", command="m"),
@@ -248,12 +248,12 @@ def answer(kind, source="human_response"):
 
 
 @pytest.mark.parametrize(("decision", "ended", "line"), [
-    (answer("approved"), end("a"), "✓ $ ls · Allowed (you)"),
-    (answer("approved-for-session"), end("a"), "✓ $ ls · Allowed from then on (you)"),
-    (answer("approved", "host_policy"), end("a"), "✓ $ ls · Allowed (by a rule)"),
-    (answer("denied-interactively-by-user"), failed("no", "rejected"), "⊘ $ ls · Rejected (you)"),
-    (answer("denied-by-rules", ""), failed("no", "denied"), "⊘ $ ls · Rejected"),
-    (answer("cancelled", ""), failed("no"), "■ $ ls · Cancelled"),
+    (answer("approved"), end("a"), "✓ $ ls · allowed by you"),
+    (answer("approved-for-session"), end("a"), "✓ $ ls · allowed by you, from then on"),
+    (answer("approved", "host_policy"), end("a"), "✓ $ ls · allowed by a rule"),
+    (answer("denied-interactively-by-user"), failed("no", "rejected"), "⊘ $ ls · denied by you"),
+    (answer("denied-by-rules", ""), failed("no", "denied"), "⊘ $ ls · denied"),
+    (answer("cancelled", ""), failed("no"), "■ $ ls · not run"),
     (answer("something-new"), end("a"), "✓ $ ls"),
 ])  # fmt: skip
 def test_a_decision_stands_beside_its_call(tmp_path, decision, ended, line):

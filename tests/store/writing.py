@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from copilot_kernel.conversation.model import Entry, ToolCall
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.store.turns import PastTurn
+from msgspec.structs import replace
 
 Event = tuple[str, Mapping[str, Any]]
 

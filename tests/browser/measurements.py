@@ -1,0 +1,247 @@
+"""`python -m tests.browser.measurements`: measure and picture the main scenes anew; look at the differences.
+
+`golden/measurements.json` has, for each scene and width, the boxes in view from top to bottom: row, kind, text, pixels.
+Pixels and pictures hold where Chromium, JupyterLab and the fonts are those that it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from .. import conftest  # noqa: F401 - makes `demo` the test agent
+from .lab import Lab, Notebook, running_browser, running_lab
+from .pictures import asked
+from .test_long_turn import prompt
+
+GOLDEN = Path(__file__).with_name("golden")
+FILE = GOLDEN / "measurements.json"
+WIDTHS = (1400, 700)
+THEMES = ("Light", "Dark")
+TOLERANCE = 0.001
+"""The part of a picture that may differ."""
+OPTIONS = (("allow_once", "Allow once"), ("allow_always", "Always allow"), ("reject_once", "Deny"))
+ANSWER = r"""demo: plan Read the tests;Fix the client / 1
+say # What I found\n\nThe client never *retries*: see `client.py` and [the manual](https://example.org/retry).\n\n
+say - one item\n- another\n\n| status | retried |\n|---|---|\n| 429 | yes |\n| 404 | no |\n\n
+say ```python\nfor attempt in range(3):\n    send(request)\n```\n
+unasked echo one; echo two; exit 3
+say That was all.
+usage 30000"""
+
+STILL = r"""output => {
+  const still = output.cloneNode(true), walker = document.createTreeWalker(still, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode());)
+    node.data = node.data.replace(/^(◐.*) · \d+ s/, '$1').replace(/\b\d+ min \d+ s\b|\b\d+(\.\d+)? s\b/g, '0.0 s');
+  output.style.display = 'none';
+  output.after(still);
+  return still;
+}"""
+"""A copy that nothing changes, in the place of the output; without times, which differ from run to run."""
+BOXES = r"""output => {
+  const origin = output.getBoundingClientRect(), boxes = new Map(), walker = document.createTreeWalker(output, 4);
+  const isBox = each => each.tagName === 'BUTTON' || !/^(inline|contents)/.test(getComputedStyle(each).display);
+  for (let node; (node = walker.nextNode());) {
+    let parent = node.parentElement;
+    if (!parent.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})) continue;
+    while (!isBox(parent)) parent = parent.parentElement;
+    if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
+  }
+  let row = 0, bottom = 0;
+  return [...boxes].map(([box, text]) => {
+    const {x, y, width, height} = box.getBoundingClientRect();
+    if (y >= bottom) { row += 1; bottom = y + height; }
+    const pixels = [x - origin.x, y - origin.y, width, height].map(Math.round);
+    return [row, box.tagName.toLowerCase(), text.trim().replace(/[^\S\n]+/g, ' '), pixels];
+  }).filter(([, , , [, , width, height]]) => width > 1 && height > 1);
+}"""
+HIDDEN = r"""output => {
+  const edge = output.getBoundingClientRect().right + 1, folds = [...output.querySelectorAll('details:not([open])')];
+  const isCut = (each, style) =>
+    (style.overflowY !== 'visible' && each.scrollHeight > each.clientHeight + 1) ||
+    (style.overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1);
+  const saysMore = each => /\d+ (more )?lines/.test(each.closest('details')?.firstElementChild.textContent);
+  const hides = each => each.checkVisibility() && each.clientWidth > 1 && (
+    each.getBoundingClientRect().right > edge || (isCut(each, getComputedStyle(each)) && !saysMore(each)));
+  const look = () => [...output.querySelectorAll('*')].filter(hides).map(each => each.outerHTML);
+  const folded = look();
+  folds.forEach(fold => { fold.open = true; });
+  const unfolded = look();
+  folds.forEach(fold => { fold.open = false; });
+  return [...folded, ...unfolded];
+}"""
+"""What is cut off, or has to be scrolled, without saying so."""
+FONTS = """() => {
+  const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(document.body);
+  const fonts = ['--jp-ui-font-family', '--jp-content-font-family', '--jp-code-font-family'].map(
+    name => style.getPropertyValue(name));
+  return [...fonts, 'Menlo, Consolas, monospace'].flatMap(family => {
+    pen.font = `100px ${family}`;
+    const words = ['The quick brown fox jumps', '0123456789', ...'✓✗◐■▸▾⚠❯✎⇢·…“−'];
+    return words.map(each => pen.measureText(each)).map(size => [size.width, size.actualBoundingBoxAscent]);
+  });
+}"""
+UNLIKE = """async pictures => {
+  const [one, other] = await Promise.all(pictures.map(async picture => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${picture}`)).blob());
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    pen.drawImage(image, 0, 0);
+    return pen.getImageData(0, 0, image.width, image.height);
+  }));
+  if (one.width !== other.width || one.height !== other.height) return 1;
+  let unlike = 0;
+  const end = one.data.length - 4 * one.width;  // the last line may show what lies behind
+  for (let at = 0; at < end; at += 4)
+    unlike += [0, 1, 2].some(part => Math.abs(one.data[at + part] - other.data[at + part]) > 32);
+  return unlike / (one.width * one.height);
+}"""
+"""The part of all pixels that differs visibly; 1 if the sizes differ."""
+
+
+@dataclass
+class Look:
+    """What the scenes look like: `boxes` by scene and width, `pictures` by scene, width and theme."""
+
+    environment: dict[str, str]
+    boxes: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    hidden: list[str] = field(default_factory=list)
+    """What cannot be seen, and does not say so."""
+    unlike_light: list[str] = field(default_factory=list)
+    """Scenes of which a dark page shows other boxes."""
+
+    def write(self) -> None:
+        """As golden files."""
+        GOLDEN.mkdir(exist_ok=True)
+        scenes = {name: {width: "BOXES" for width in widths} for name, widths in self.boxes.items()}
+        text = json.dumps({"environment": self.environment, "scenes": scenes}, indent=1)
+        for widths in self.boxes.values():
+            for boxes in widths.values():
+                lines = ",\n".join(f"    {json.dumps(box, ensure_ascii=False)}" for box in boxes)
+                text = text.replace('"BOXES"', f"[\n{lines}\n   ]", 1)
+        FILE.write_text(f"{text}\n", "utf-8")
+        for old in GOLDEN.glob("*.png"):
+            old.unlink()
+        for name, picture in self.pictures.items():
+            (GOLDEN / f"{name}.png").write_bytes(picture)
+
+
+def request(about: dict[str, Any]) -> str:
+    """A cell in which the agent asks about a call."""
+    options = [{"optionId": kind, "kind": kind, "name": words} for kind, words in OPTIONS]
+    params = {"toolCall": {"toolCallId": "asked", **about}, "options": options}
+    return f"demo: request session/request_permission {json.dumps(params)}"
+
+
+def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
+    """For each scene its cell, and what leads to its moment."""
+    calls = asked(lab)
+    return {
+        "answer": (ANSWER, ended),
+        "long-turn": (prompt(), ended),
+        "command": (request(calls["command"]), waiting),
+        "edit": (request(calls["edit"]), waiting),
+        "working": ("demo: say I run it.\\n\\n\nunasked sleep 60", working),
+        "stopped": ("demo: say Almost.\\n\\n\nwait", stopped),
+        "error": ("demo: error -32603 429 You have exceeded your premium requests. Resets 2026-12-01.", ended),
+    }
+
+
+def ended(notebook: Notebook, index: int) -> None:
+    expect(notebook.cell(index).locator(".jp-InputArea-prompt")).to_have_text(re.compile(r"\d+"))
+    notebook.wait_status("idle")
+
+
+def waiting(notebook: Notebook, index: int) -> None:
+    expect(notebook.button(index, "Deny")).to_be_enabled()
+    expect(notebook.button(index, "Allow once")).to_be_enabled()
+
+
+def working(notebook: Notebook, index: int) -> None:
+    expect(notebook.output(index)).to_contain_text("◐ Running sleep 60")
+
+
+def stopped(notebook: Notebook, index: int) -> None:
+    expect(notebook.output(index)).to_contain_text("Almost.")
+    notebook.command("notebook:interrupt-kernel")
+    ended(notebook, index)
+
+
+def look(context: BrowserContext, lab: Lab) -> Look:
+    """All scenes in both widths and themes, in a notebook that is run from top to bottom."""
+    all_scenes = scenes(lab)
+    lab.write("scenes.ipynb", *(cell for cell, _ in all_scenes.values()))
+    notebook = Notebook.open(context, lab, "scenes.ipynb")
+    notebook.command("application:toggle-left-area")
+    found = Look(environment(notebook.page))
+    for index, (name, (_, reach)) in enumerate(all_scenes.items()):
+        notebook.run(index, wait=False)
+        reach(notebook, index)
+        measure(found, name, notebook, notebook.output(index))
+        if notebook.status() == "busy":
+            notebook.command("notebook:interrupt-kernel")
+            ended(notebook, index)
+    notebook.theme("JupyterLab Light")
+    return found
+
+
+def measure(found: Look, name: str, notebook: Notebook, output: Locator) -> None:
+    """One scene as it stands."""
+    sizes: dict[str, list[Any]] = {}
+    still = output.evaluate_handle(STILL).as_element()
+    assert still is not None
+    for theme in THEMES:
+        notebook.theme(f"JupyterLab {theme}")
+        for width in WIDTHS:
+            notebook.page.set_viewport_size({"width": width, "height": 1000})
+            found.pictures[f"{name}-{width}-{theme.lower()}"] = still.screenshot(animations="disabled")
+            boxes = still.evaluate(BOXES)
+            if sizes.setdefault(str(width), boxes) != boxes:
+                found.unlike_light.append(f"{name}-{width}")
+            found.hidden += still.evaluate(HIDDEN)
+    found.boxes[name] = sizes
+    still.evaluate("still => { still.previousElementSibling.style.display = ''; still.remove(); }")
+
+
+def environment(page: Page) -> dict[str, str]:
+    """What pixels depend on: versions, and a digest of how wide and high letters are."""
+    browser = page.context.browser
+    assert browser is not None
+    fonts = hashlib.sha256(json.dumps(page.evaluate(FONTS)).encode()).hexdigest()
+    version = page.evaluate("() => window.jupyterapp.version")
+    return {"Chromium": browser.version, "JupyterLab": version, "fonts": fonts[:16]}
+
+
+def unlike(page: Page, one: bytes, other: bytes) -> float:
+    """The part of two pictures that differs."""
+    return float(page.evaluate(UNLIKE, [base64.b64encode(each).decode() for each in (one, other)]))
+
+
+def main() -> None:
+    """Write the golden files."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_lab(Path(folder) / "lab") as lab,
+        running_browser() as browser,
+    ):
+        context = browser.new_context()
+        found = look(context, lab.of_test("scenes"))
+        for name, picture in found.pictures.items():
+            old = GOLDEN / f"{name}.png"
+            if old.is_file() and unlike(context.pages[0], old.read_bytes(), picture) <= TOLERANCE:
+                found.pictures[name] = old.read_bytes()
+    found.write()
+    print(f"{len(found.boxes)} scenes, {len(found.hidden)} boxes that hide something", *found.hidden, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
