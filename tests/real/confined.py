@@ -42,7 +42,7 @@ async def _said(prompts: list[str], name: str = "book.ipynb") -> Json:
     book = Path(settings.folder, name)
     async with asyncio.timeout(SECONDS), Chat(settings, str(book), live=FakeNotebook("x = 1")) as chat:
         turns = [await chat.ask([TextBlock(each)], person) for each in prompts]
-        state = chat.sandbox_state
+        state = chat.agent.sandbox_state
     return {"texts": [turn.text for turn in turns], "notices": person.notices, "sandbox": state}
 
 

@@ -206,9 +206,9 @@ async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_
 
 async def test_the_status_is_known_before_the_start_and_after(bubblewrap, open_chat):
     async with open_chat() as chat:
-        assert chat.sandbox_state == "from the start of the agent on"
+        assert chat.agent.sandbox_state == "from the start of the agent on"
         await chat.ready()
-        assert chat.sandbox_state == SUMMARY
+        assert chat.agent.sandbox_state == SUMMARY
         chat.set_permission_mode("sandboxed")
 
 
@@ -217,7 +217,7 @@ async def test_hosts_stand_in_the_status_and_in_questions(bubblewrap, srt_path, 
     async with open_chat(sandbox_hosts=("api.github.com",)) as chat:
         await run(chat, "true", person := Person())
         reach = f"{SUMMARY}; network: api.github.com"
-        assert (chat.sandbox_state, person.questions[0].sandbox) == (reach, f"sandboxed: {reach}")
+        assert (chat.agent.sandbox_state, person.questions[0].sandbox) == (reach, f"sandboxed: {reach}")
 
 
 def is_alive(path: Path) -> bool:
@@ -289,7 +289,7 @@ async def test_if_it_is_only_wanted_a_line_says_why_there_is_none(no_sandbox, op
     why = "The agent runs without a sandbox: bubblewrap (bwrap) is not installed. Install it."
     async with open_chat("on") as chat:
         await run(chat, "true", person := Person())
-        assert (person.notices, chat.sandbox_state, person.questions[0].sandbox) == ([why], why, "")
+        assert (person.notices, chat.agent.sandbox_state, person.questions[0].sandbox) == ([why], why, "")
 
 
 @pytest.mark.parametrize("sandbox", ["on", "required"])
@@ -299,7 +299,7 @@ async def test_a_list_of_hosts_without_srt_is_as_no_sandbox(bubblewrap, open_cha
     async with open_chat(sandbox, sandbox_hosts=()) as chat:
         if sandbox == "on":
             await chat.ready()
-            assert "srt) is not installed. Install it: npm install" in chat.sandbox_state
+            assert "srt) is not installed. Install it: npm install" in chat.agent.sandbox_state
         else:
             with pytest.raises(AgentStartFailed, match=r"srt\) is not installed"):
                 await chat.ready()

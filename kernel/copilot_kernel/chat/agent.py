@@ -41,7 +41,7 @@ from ..errors import (
 )
 from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
-from ..sandbox import Sandbox
+from ..sandbox import Sandbox, unavailable
 from .sandboxing import in_sandbox, no_ports, sandboxed
 from .sharing import shared, shares
 
@@ -120,6 +120,33 @@ class Agent:
     def cwd(self) -> str:
         """The folder in which the agent works."""
         return self.settings.folder
+
+    @property
+    def sandbox_state(self) -> str:
+        """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+        if self.settings.sandbox == "off":
+            return ""
+        if self.sandbox:
+            return self.sandbox.summary
+        return self.unsandboxed or "from the start of the agent on"
+
+    def sandbox_problem(self) -> str:
+        """Why the agent has, or would have, no sandbox; empty if it has one."""
+        if self.sandbox or self.settings.sandbox == "off":
+            return "" if self.sandbox else "COPILOT_KERNEL_SANDBOX is off"
+        return self.unsandboxed or str(unavailable(self.settings) or "")
+
+    @property
+    def sharing_state(self) -> str:
+        """With whom the agent is shared; empty if the settings want that with nobody."""
+        if self.settings.agent_sharing == "off":
+            return ""
+        if "://" in self.settings.agent:
+            return "not by this kernel, which did not start the agent"
+        if self.settings.sandbox_hosts is not None:
+            return "not in a sandbox with a list of hosts"
+        others = self.broker.kernels - 1 if self.broker and self.link else 0
+        return f"shared with other notebooks ({others})" if others else "with no other notebook now"
 
     @property
     def handover(self) -> Path | None:

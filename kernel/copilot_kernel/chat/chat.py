@@ -12,20 +12,17 @@ from dataclasses import replace
 from typing import Any, Self
 
 import anyio
-from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
 from ..config import SANDBOXED, Settings, state_folder
-from ..conversation.model import Conversation, Message, ToolCall
+from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
-from ..rendering.plain import visible_line
-from ..sandbox import unavailable
 from .activity import STARTING, ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
@@ -35,6 +32,7 @@ from .elicitation import Elicitations
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
+from .sandboxing import swept
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
@@ -47,8 +45,6 @@ from .undoing import Undo
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
 UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
-MAX_SWEPT = 10
-UNSWEPT = "It is not known which protected files were created in the sandbox ({})."
 RESET = "The permission mode and the rules are back to your settings."
 
 
@@ -223,7 +219,8 @@ class Chat:
                 result = await self._run(blocks, stop, session_id)
                 reason = result.stop_reason
             finally:
-                await self._sweep()
+                for line in await swept(self.agent.sandbox):
+                    self._state.notify("warning", line)
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
         except anyio.get_cancelled_exc_class():
@@ -279,7 +276,7 @@ class Chat:
             self._sessions.failed(failure)
             raise failure
         self._retry.recovered()
-        if not self._answer():  # a dialect says everything at the end
+        if not self.conversation.answer:  # a dialect says everything at the end
             for chunk in parse_messages(result.messages):
                 self._state.update(chunk)
         return result
@@ -295,28 +292,12 @@ class Chat:
         self._sessions.drop()
         prompt.cancel()
 
-    async def _sweep(self) -> None:
-        """Report, and partly remove, what the turn has created in the sandbox although programs outside obey it."""
-        if self.agent.sandbox:
-            with anyio.CancelScope(shield=True):
-                try:
-                    lines = await to_thread.run_sync(self.agent.sandbox.sweep)
-                except OSError as error:
-                    lines = [UNSWEPT.format(error)]
-            more = len(lines) - MAX_SWEPT
-            for line in (*lines[:MAX_SWEPT], *([f"And {more} more of that kind."] if more > 0 else ())):
-                self._state.notify("warning", visible_line(line))
-
-    def _answer(self) -> str:
-        entries = self.conversation.of_turn(self.conversation.turn)
-        return "\n\n".join(str(e.text) for e in entries if isinstance(e, Message) and e.speaker == "agent")
-
     def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
         now, info = self.conversation, self.info
         return Turn(
             number=now.turn,
             stop_reason=stop_reason,
-            text=self._answer(),
+            text=now.answer,
             tool_calls=tuple(e for e in now.of_turn(now.turn) if isinstance(e, ToolCall)),
             session_id=now.state.id if now.state else "",
             agent=(info.title or info.name) if info else "",
@@ -383,36 +364,9 @@ class Chat:
 
     def set_permission_mode(self, mode: str) -> None:
         """Until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
-        if mode == SANDBOXED and (why := self.sandbox_problem()):
+        if mode == SANDBOXED and (why := self.agent.sandbox_problem()):
             raise UsageError(f"The mode {mode} needs a sandbox: {why}.", "See: copilot-kernel doctor")
         self.policy.book = self.book.in_mode(mode)
-
-    @property
-    def sandbox_state(self) -> str:
-        """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
-        if self.settings.sandbox == "off":
-            return ""
-        if sandbox := self.agent.sandbox:
-            return sandbox.summary
-        return self.agent.unsandboxed or "from the start of the agent on"
-
-    @property
-    def sharing_state(self) -> str:
-        """With whom the agent is shared; empty if the settings want that with nobody."""
-        if self.settings.agent_sharing == "off":
-            return ""
-        if "://" in self.settings.agent:
-            return "not by this kernel, which did not start the agent"
-        if self.settings.sandbox_hosts is not None:
-            return "not in a sandbox with a list of hosts"
-        others = self.agent.broker.kernels - 1 if self.agent.broker and self.agent.link else 0
-        return f"shared with other notebooks ({others})" if others else "with no other notebook now"
-
-    def sandbox_problem(self) -> str:
-        """Why the agent has, or would have, no sandbox; empty if it has one."""
-        if self.agent.sandbox or self.settings.sandbox == "off":
-            return "" if self.agent.sandbox else "COPILOT_KERNEL_SANDBOX is off"
-        return self.agent.unsandboxed or str(unavailable(self.settings) or "")
 
     def remove_rule(self, rule: str) -> None:
         """For this conversation, also one of the settings. Raises UsageError if it is not in force."""

@@ -21,6 +21,7 @@ from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..permissions import inputs
 from ..permissions.request import CHANGING
+from ..rendering.plain import visible_line
 from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox
 from .rules import protected
 
@@ -30,6 +31,8 @@ _GIT_SETTINGS = re.compile(
     r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
 )
 
+MAX_SWEPT = 10
+UNSWEPT = "It is not known which protected files were created in the sandbox ({})."
 REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
 UNSANDBOXED = "The agent runs without a sandbox: {}. {}"
 ELSEWHERE = SandboxUnavailable(
@@ -93,6 +96,20 @@ async def _leave(sandbox: Sandbox | None) -> None:
         with anyio.CancelScope(shield=True), suppress(OSError):
             for line in await to_thread.run_sync(sandbox.sweep):
                 _log.warning("%s", line)
+
+
+async def swept(sandbox: Sandbox | None) -> list[str]:
+    """Remove some of what was created inside although programs outside obey it; lines for the user about all of it."""
+    if sandbox is None:
+        return []
+    with anyio.CancelScope(shield=True):
+        try:
+            lines = await to_thread.run_sync(sandbox.sweep)
+        except OSError as error:
+            lines = [UNSWEPT.format(error)]
+    more = len(lines) - MAX_SWEPT
+    rest = [f"And {more} more of that kind."] if more > 0 else []
+    return [visible_line(line) for line in (*lines[:MAX_SWEPT], *rest)]
 
 
 def refusal(call: ToolCall, sandbox: Sandbox) -> str:

@@ -330,6 +330,12 @@ class Conversation(Struct, frozen=True):
         """The entries of turn `turn`."""
         return self.entries.of_turn(turn)
 
+    @property
+    def answer(self) -> str:
+        """The agent's messages of the last turn, as Markdown, with blank lines between them."""
+        messages = (entry for entry in self.of_turn(self.turn) if isinstance(entry, Message))
+        return "\n\n".join(str(message.text) for message in messages if message.speaker == "agent")
+
     def call(self, call_id: str) -> ToolCall | None:
         """The newest tool call with this id; an empty one matches nothing."""
         return self.entries.find(ToolCall, call_id)

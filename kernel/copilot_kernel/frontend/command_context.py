@@ -110,8 +110,8 @@ class CommandContext:
             chat.book,
             chat.ledger.kept,
             chat.sent,
-            chat.sandbox_state,
-            chat.sharing_state,
+            chat.agent.sandbox_state,
+            chat.agent.sharing_state,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
