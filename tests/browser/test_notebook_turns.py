@@ -158,7 +158,7 @@ def test_a_turn_goes_on_without_the_page_that_was_loaded_again_and_the_next_find
     notebook = story.notebook
     notebook.run(1, wait=False)
     expect(notebook.button(1, ALLOW)).to_be_enabled()
-    expect(story.page.locator(".jp-mod-dirty")).to_have_count(0)
+    notebook.wait_saved()
     story.page.reload()
     story.allow(1, "Insert a code cell")
     notebook.wait_status("idle")
