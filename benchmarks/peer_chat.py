@@ -16,6 +16,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ class Page:
             yield len(frame), time.monotonic()
             if until(self.read(frame, least)):
                 return
-        self.read(frame, 0)
+        if frame:
+            self.read(frame, 0)
 
 
 class SharedPage(Page):
@@ -189,12 +191,13 @@ def measure(page: Page, process: psutil.Process, prompt: str, size: int, limit: 
     spent, written = _spent(process), process.io_counters().write_chars
     page.send(prompt)
     frames = list(page.receive(lambda length: length >= size, limit, size))
-    text, at = page.text(), frames[-1][1]
+    text, times = page.text(), [when for _, when in frames]
     measured = {
         "text": text,
         "bytes": sum(length for length, _ in frames),
         "messages": len(frames),
-        "at": at,
+        "at": times[-1],
+        "silence": max(after - before for before, after in pairwise(times)),
         "seconds": _spent(process) - spent,
         "written": process.io_counters().write_chars - written,
     }

@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.agent.command import COMMAND
 
 from .kernels import TAP
+from .tap import chunk_times
 
 VARIABLE = "COPILOT_BENCH_PEERS"
 MODES = {"websocket": "Jupyter AI", "collaboration": "Jupyter AI, collaborative"}
@@ -35,14 +36,16 @@ class Answer:
     messages: int
     at: float
     """When the last frame came (system-wide monotonic clock)."""
+    silence: float
+    """The longest time between two frames."""
     seconds: float
     """CPU time of the server, the page excluded."""
     written: int
     """Bytes that the server wrote to files."""
     file: int
     """Bytes of the saved chat."""
-    sent: float
-    """When the agent sent its last chunk."""
+    chunks: list[float]
+    """When the agent sent each."""
 
 
 def answers(prompt: str, size: int) -> dict[str, Answer]:
@@ -65,5 +68,5 @@ def _answer(python: str, mode: str, prompt: str, size: int) -> Answer:
             timeout=LIMIT + OVERHEAD,
             check=True,
         )
-        chunks = [json.loads(line)["at"] for line in log.read_text().splitlines() if "agent_message_chunk" in line]
-        return Answer(**json.loads(done.stdout), sent=chunks[-1])
+        _, *chunks = chunk_times(log)
+        return Answer(**json.loads(done.stdout), chunks=chunks)

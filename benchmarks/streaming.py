@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.agent.command import COMMAND
 from . import peers
 from .kernels import OURS, PLAIN, TAP, Client, kernel
 from .report import Report
+from .tap import chunk_times
 
 
 @dataclass
@@ -29,6 +31,10 @@ class Stream:
     messages: int
     behind: float
     """Seconds from the agent's last line to the kernel's idle."""
+    duration: float
+    """Seconds from the agent's first chunk to the kernel's idle."""
+    silence: float
+    """The longest time between two messages."""
     outputs: int
     seconds: float
     """CPU time of the kernel."""
@@ -49,7 +55,9 @@ def run(scale: float = 1.0) -> Report:
         report.add(f"{name}: bytes on iopub per byte of text", stream.bytes / size, "×", bounds[0])
         report.add(f"{name}: messages on iopub", stream.messages, "")
         report.add(f"{name}: idle after the agent's last byte", stream.behind, "s", bounds[1])
+        report.add(f"{name}: longest time without a message", stream.silence, "s")
         report.add(f"{name}: outputs in the cell", stream.outputs, "", bounds[2])
+        report.add(f"{name}: the agent's first chunk → idle", stream.duration, "s")
         report.add(f"{name}: CPU time", stream.seconds, "s")
     for name, answer in peers.answers(prompt, size).items():
         report.add(f"{name}: characters missing or changed", differences(plain.text, answer.text), "")
@@ -64,7 +72,9 @@ def compare(report: Report, name: str, answer: peers.Answer, ours: Stream, size:
     report.add(f"{name}: bytes to the page per byte of text", answer.bytes / shown, "×")
     report.add(f"{name}: … ÷ ours", answer.bytes / shown / (ours.bytes / size), "×")
     report.add(f"{name}: messages to the page", answer.messages, "")
-    report.add(f"{name}: {late} after the agent's last chunk", answer.at - answer.sent, "s")
+    report.add(f"{name}: longest time without a message", answer.silence, "s")
+    report.add(f"{name}: {late} after the agent's last chunk", answer.at - answer.chunks[-1], "s")
+    report.add(f"{name}: the agent's first chunk → {late}", answer.at - answer.chunks[0], "s")
     report.add(f"{name}: CPU time of the server", answer.seconds, "s")
     report.add(f"{name}: … ÷ ours", answer.seconds / ours.seconds, "×")
     report.add(f"{name}: bytes written to files per byte of text", answer.written / shown, "×")
@@ -96,16 +106,20 @@ def collect(client: Client, prompt: str, log: Path) -> Stream:
     """Outputs as a front end keeps them: a list, where an update replaces what has its display id."""
     outputs: dict[Any, str] = {}
     size = messages = 0
-    at = 0.0
+    times = []
     process = psutil.Process(client.pid)
     spent = cpu_seconds(process)
     request = client.execute(prompt)
     for message, length, when in client.until_idle(request):
-        messages, size, at = messages + 1, size + length, when
+        messages, size = messages + 1, size + length
+        times.append(when)
         keep(outputs, message)
     seconds = cpu_seconds(process) - spent
     last = [json.loads(line)["at"] for line in log.read_text().splitlines() if '"from": "agent"' in line][-1]
-    return Stream("".join(outputs.values()), size, messages, at - last, len(outputs), seconds)
+    _, first, *_ = chunk_times(log)
+    silence = max(after - before for before, after in pairwise(times))
+    text = "".join(outputs.values())
+    return Stream(text, size, messages, times[-1] - last, times[-1] - first, silence, len(outputs), seconds)
 
 
 def cpu_seconds(process: psutil.Process) -> float:
