@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import IO
 
 
@@ -22,6 +23,12 @@ def forward(source: IO[bytes], target: IO[bytes], name: str, log: IO[str]) -> No
         target.flush()
         log.write(note + "\n")
     target.close()
+
+
+def chunk_times(log: Path) -> list[float]:
+    """When the agent sent each piece of text, for all prompts so far."""
+    notes = map(json.loads, log.read_text().splitlines())
+    return [float(note["at"]) for note in notes if "agent_message_chunk" in note["line"] and note["from"] == "agent"]
 
 
 def main() -> int:
