@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -23,6 +24,21 @@ def picture(entry_id: int) -> Attachment:
 
 
 # -- what shares an output ----------------------------------------------------------------------------------------
+
+
+LINES = [f"{number}. **words** of `code` and a little more\n\n" for number in range(15_000)]
+
+
+def growing(lines: list[str], at_once: int = 25) -> Iterator[Message]:
+    """A message, again and again."""
+    message = said(1)
+    for start in range(0, len(lines), at_once):
+        message = Message(1, 1, "agent", message.text.append("".join(lines[start : start + at_once])))
+        yield message
+
+
+def size(bundle: dict[str, Any]) -> int:
+    return sum(len(str(value).encode()) for value in bundle.values())
 
 
 def test_tool_calls_thoughts_and_notices_in_a_row_share_one_output() -> None:
@@ -131,10 +147,33 @@ def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None
         sheet.put(Message(1, 1, "agent", parts))
         loop.pass_time(0.001)
     sheet.settle()
-    sent = sum(len(str(value).encode()) for _, data in cell.sent for value in data.values())
+    sent = sum(size(data) for _, data in cell.sent)
     assert "".join("".join(cell.plain).split()) == "".join(source.split())
     assert sent / len(source) < 7.5
     assert len(cell.sent) <= 3 * MAX_PER_SECOND + len(cell.outputs)
+
+
+def test_pieces_that_were_finished_count_too() -> None:
+    sheet, cell, loop = page()
+    for message in growing(LINES):
+        sheet.put(message)
+        loop.pass_time(0.01)
+    sheet.settle()
+    sent, kept = (sum(map(size, bundles)) for bundles in ((data for _, data in cell.sent), cell.outputs))
+    assert (sent / kept < 1.25, len(cell.outputs) > 10) == (True, True)
+
+
+def test_a_status_does_not_change_the_order_of_pieces() -> None:
+    sheet, cell, loop = page()
+    sheet.put(call(0))
+    for number, message in enumerate(growing(LINES)):
+        sheet.put(message)
+        if number % 30 == 0:
+            sheet.status(f"Answering · {number}")
+        loop.pass_time(0.01)
+    sheet.status("")
+    sheet.settle()
+    assert "".join("".join(cell.plain[1:]).split()) == "".join("".join(LINES).split())
 
 
 def test_what_comes_after_the_end_is_drawn_where_it_belongs() -> None:

@@ -68,7 +68,7 @@ class OutputArea:
             self._read(self._loop.time() + STEP_SECONDS)
             await asyncio.sleep(0)
         self._slots.end_streams()
-        for slot in [slot for slot in self._slots if slot.dirty]:
+        for _, slot in self._slots.waiting:
             while not self._prepared(slot, self._loop.time() + STEP_SECONDS):
                 await asyncio.sleep(0)
             self._send(slot)
@@ -130,13 +130,12 @@ class OutputArea:
         """
         if after is None and self._timer is not None and self._timer.when() <= self._rest:
             return  # nothing can be sent sooner
-        waiting = [slot for slot in self._slots if slot.dirty]
         if after is not None:
             self._rest = self._loop.time() + after
-            for slot in waiting:
+            for _, slot in self._slots.waiting:
                 slot.rest = self._rest
-        if waiting or self._unread:
-            self._wake_at(0.0 if self._unread else min(slot.due for slot in waiting))
+        if self._unread or self._slots.waiting:
+            self._wake_at(0.0 if self._unread else min(due for due, _ in self._slots.waiting))
 
     def _wake_at(self, at: float) -> None:
         """Draw then, or as soon as anything can be sent."""
@@ -157,7 +156,7 @@ class OutputArea:
         until = inf if everything else now + STEP_SECONDS
         self._read(until)
         sent = 0
-        for slot in [slot for slot in self._slots if slot.dirty and (everything or slot.due <= now)]:
+        for slot in [slot for due, slot in self._slots.waiting if everything or due <= now]:
             if not self._prepared(slot, until):
                 break  # those below must not come before it
             sent += self._send(slot)
@@ -201,6 +200,8 @@ class OutputArea:
             self._send_bundle(slot, bundle)
             slot.shown = bundle
             slot.rest = max(slot.rest, self._rest_after(bundle, began))
+            if slot.alone:
+                self._slots.delay_text(slot.rest)
         if slot.question is None and slot.withdraw is not None:
             slot.withdraw()
             slot.withdraw = None

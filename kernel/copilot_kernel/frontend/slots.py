@@ -44,7 +44,7 @@ class Slot:
     shown: Bundle | None = None
     """What was sent last."""
     rest: float = 0.0
-    """Not to be sent again before this time of the loop; see `due`."""
+    """Not to be sent before this time of the loop; see `Slots.waiting`."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
@@ -91,11 +91,6 @@ class Slot:
                 yield
 
     @property
-    def due(self) -> float:
-        """When it may be sent, by the loop's time: the first time at once, so that displays keep their order."""
-        return 0.0 if self.shown is None else self.rest
-
-    @property
     def is_vacant(self) -> bool:
         """What passes stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
@@ -132,6 +127,15 @@ class Slots:
     def __iter__(self) -> Iterator[Slot]:
         return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
 
+    @property
+    def waiting(self) -> list[tuple[float, Slot]]:
+        """What changed, from above, and from which time of the loop on it may be sent.
+
+        Displays keep their order: what was not sent yet is due at once if something stands below it.
+        """
+        slots = list(self)
+        return [(each.rest if each.shown or each is slots[-1] else 0.0, each) for each in slots if each.dirty]
+
     def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
         """Show `entry` in its slot: the one that it has, the last one, or a new one.
 
@@ -148,7 +152,13 @@ class Slots:
     def rest(self, entry_id: int) -> float:
         """Not to be drawn again before this time of the loop."""
         slot = self._slot_of.get(entry_id)
-        return slot.due if slot else 0.0
+        return slot.rest if slot else 0.0
+
+    def delay_text(self, until: float) -> None:
+        """Draw what still grows no sooner: what is complete is drawn at once, but counts as well."""
+        for entry_id in self._growing:
+            slot = self._slot_of[entry_id]
+            slot.rest = max(slot.rest, until)
 
     def end_streams(self) -> None:
         """The messages are probably complete: their last pieces are rendered as a whole."""
