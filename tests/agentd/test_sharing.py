@@ -53,7 +53,7 @@ async def test_three_notebooks_of_one_project_have_one_agent(opened: Open, runti
             for chat in chats:
                 tasks.start_soon(ask, chat, "demo: say hello")
         assert (len(brokers(runtime)), len(agents(runtime))) == (1, 1)
-        await until(lambda: {chat.agent.sharing_state for chat in chats} == {"shared with other notebooks (2)"})
+        await until(lambda: {chat.agent.sharing_state for chat in chats} == {"shared with 2 other notebooks"})
         assert len({chat.session.id for chat in chats if chat.session}) == 3
         turn = await ask(chats[1], "demo: remember")
         assert "2" in turn.text
@@ -110,7 +110,7 @@ def test_what_is_shared(more: dict[str, Any], is_shared: bool) -> None:
 @pytest.mark.parametrize(
     ("more", "state"),
     [
-        ({}, "with no other notebook now"),
+        ({}, "shared with no other notebook now"),
         ({"agent_sharing": "off"}, ""),
         ({"agent": "tcp://127.0.0.1:1"}, "not by this kernel, which did not start the agent"),
         ({"sandbox_hosts": ()}, "not in a sandbox with a list of hosts"),
@@ -156,9 +156,9 @@ async def test_a_killed_kernels_question_is_cancelled_and_its_session_closed(
     async with opened() as chat:
         await ask(chat, "demo: say hello")
         with kernel_process(settings, "demo: ask Something") as (process, session):
-            await until(lambda: chat.agent.sharing_state == "shared with other notebooks (1)")
+            await until(lambda: chat.agent.sharing_state == "shared with 1 other notebook")
             process.kill()
-            await until(lambda: chat.agent.sharing_state == "with no other notebook now")
+            await until(lambda: chat.agent.sharing_state == "shared with no other notebook now")
             resumed = await chat.resume(session, Person())
             assert resumed.stop_reason == "end_turn"
         assert (await ask(chat, "demo: say hello")).text == "hello"

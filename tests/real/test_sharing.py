@@ -20,7 +20,7 @@ EACH_ITS_OWN = [("ok", "I remember: of 0"), ("ok", "I remember: of 1")]
 
 def test_three_notebooks_have_one_process_and_each_its_own_conversation(shared_agent: Json) -> None:
     assert [seen["status"] for seen in shared_agent["notes"]] == ["ok"] * 3
-    assert (shared_agent["agents"], shared_agent["others"]) == (1, "shared with other notebooks (2)")
+    assert (shared_agent["agents"], shared_agent["others"]) == (1, "shared with 2 other notebooks")
 
 
 def test_a_kernel_that_is_killed_leaves_the_others_theirs(shared_agent: Json) -> None:

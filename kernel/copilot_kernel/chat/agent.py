@@ -146,7 +146,8 @@ class Agent:
         if self.settings.sandbox_hosts is not None:
             return "not in a sandbox with a list of hosts"
         others = self.broker.kernels - 1 if self.broker and self.link else 0
-        return f"shared with other notebooks ({others})" if others else "with no other notebook now"
+        noun = "notebook now" if others == 0 else "notebook" if others == 1 else "notebooks"
+        return f"shared with {others or 'no'} other {noun}"
 
     @property
     def handover(self) -> Path | None:
