@@ -58,7 +58,7 @@ def main() -> None:
         findings["agents"] = len(_agents(agent))
         findings["others"] = _others(left)
         os.kill(left.front_end.manager.provisioner.pid, signal.SIGKILL)
-        until(lambda: _others(books[0]).endswith("(1)"), "the killed kernel has left")
+        until(lambda: _others(books[0]) == "shared with 1 other notebook", "the killed kernel has left")
         findings["recalls"] = [book.ask({"recall": True}) for book in books]
         for process in _agents(agent):
             os.kill(process.pid, signal.SIGKILL)
