@@ -150,15 +150,16 @@ def live_notebook(browser: Browser, lab: Lab, theme: str) -> None:
     context.close()
 
 
-def long_turn(browser: Browser, lab: Lab) -> None:
+def long_turn(browser: Browser, lab: Lab, theme: str, size: tuple[int, int], name: str) -> None:
     """What is left in view of a turn of many calls."""
-    lab.write("long.ipynb", prompt())
-    context = browser.new_context(viewport={"width": WIDEST[0], "height": WIDEST[1]})
-    notebook = Notebook.open(context, lab, "long.ipynb")
+    lab.write(f"long-{name}.ipynb", prompt())
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    notebook = Notebook.open(context, lab, f"long-{name}.ipynb")
+    notebook.theme(f"JupyterLab {theme}")
     notebook.command("application:toggle-left-area")
     notebook.run(0)
     notebook.settle(0)
-    notebook.output(0).screenshot(path=str(IMAGES / "long-turn.png"))
+    notebook.output(0).screenshot(path=str(IMAGES / f"long-turn-{name}.png"))
     context.close()
 
 
@@ -226,10 +227,10 @@ def main() -> None:
         for theme, size, name in (("Light", WIDEST, "light"), ("Dark", WIDEST, "dark"), ("Light", NARROW, "narrow")):
             for about in asked(lab):
                 card(browser, lab, about, theme, size, name)
+            long_turn(browser, lab, theme, size, name)
         for theme in ("Dark", "Light"):  # the last theme stays for those that follow
             live_notebook(browser, lab, theme)
         python_notebook(browser, lab)
-        long_turn(browser, lab)
         exported(browser, lab)
 
 
