@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
-from copilot_kernel.conversation.calls import merged
+from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.undo.history import Plan, UndoHistory
 from msgspec.structs import replace
@@ -92,15 +92,26 @@ class Agent:
         diff = Diff(str(self.root / path), old, text)
         self.call("edit", lambda: (self.root / path).write_text(text), path, content=(diff,))
 
-    def waiting(self, path: str) -> ToolCall:
-        """A call that waits for its answer."""
-        call = ToolCall(next(self._ids), self.number, "id", title="edit", kind="edit", status="waiting")
-        call = replace(call, locations=(Location(str(self.root / path)),))
+    def report(self, kind: str, *paths: str, **more: object) -> None:
+        """A call that is reported only when it is done."""
+        call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
+        call = replace(call, locations=tuple(Location(str(self.root / path)) for path in paths), **more)
+        self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
+
+    def ask(self, path: str, *diffs: Diff) -> ToolCall:
+        """An edit that waits for its answer."""
+        call = ToolCall(next(self._ids), self.number, "id", title=f"edit {path}", kind="edit", content=diffs)
+        call = with_question(replace(call, locations=(Location(str(self.root / path)),)))
         self.undo.observe(call)
         return call
 
-    def refuse(self, call: ToolCall) -> None:
-        self.undo.observe(replace(call, status="rejected"))
+    def answer(self, call: ToolCall, allowed: bool | None, work: Callable[[], object] = lambda: None) -> None:
+        """The answer to it, and what the agent does then."""
+        call = with_answer(call, allowed, "")
+        self.undo.observe(call)
+        if allowed:
+            work()
+            self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def plan(self) -> Plan:
         return self.undo.plan(self.number)

@@ -115,16 +115,6 @@ async def test_a_file_that_something_else_changed_between_two_edits_is_not_selec
     assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
 
 
-async def test_a_refused_call_changed_nothing(root, agent):
-    commit(root)
-    async with agent:
-        call = agent.waiting("a.txt")
-        (root / "a.txt").write_text("somebody else's")
-        agent.refuse(call)
-        agent.command(lambda: None)
-    assert agent.plan().certain == ()
-
-
 async def test_an_edit_that_was_quicker_than_its_report_is_put_back_if_git_has_the_file(root, agent, tmp_path):
     elsewhere = tmp_path / "plain"
     elsewhere.mkdir()

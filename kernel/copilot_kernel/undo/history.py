@@ -233,6 +233,7 @@ class UndoHistory:
     ) -> TurnFiles:
         """In a thread."""
         first, last = (each if isinstance(each, Snapshot) else None for each in (start, end))
+        self._shadow.recover(recorder.late_contents(first))
         files = list(recorder.finish(first, last))
         self._shadow.recover({file.before.content for file in files if file.before.kind == "file"})
         commands = changes_of(recorder.calls, self.tree.root).commands

@@ -1,13 +1,13 @@
 """Which files a turn changed, and by which calls: what each was before, and what it was at the end.
 
-A file counts as changed by the calls that name it only if nothing else is known to have changed it in between: another
-program, or another notebook's agent, may work in the same folder.
+Files are looked at when calls that name them begin, are asked about, are answered and end. `whose.py` decides what of
+it is the agent's: the user, another program or another notebook's agent may work in the same folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,6 +20,7 @@ from ..permissions.paths import is_never_written
 from .blobs import BlobStore
 from .shadow import Snapshot
 from .tree import ABSENT, FileState, Tree
+from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ran_between, verdict, whose
 
 MAX_PATHS = 100
 """That one call names."""
@@ -46,27 +47,25 @@ class ChangedFile:
 
 @dataclass(slots=True)
 class _Named:
-    """A file that calls name. `before` is None if it could not be read."""
+    """A file that calls name, as it was seen `first` and `last`, None if it could not be read."""
 
-    before: FileState | None
+    first: FileState | None
+    last: FileState | None
+    by: int
+    """The call that named it first."""
+    had_begun: bool
+    """That call may have written it before."""
     was_late: bool
-    """It already was what the first call makes of it, when that call came."""
-    after: FileState | None = None
-    """At the end of the last call."""
+    """It already was what that call makes of it."""
+    changes: list[Change] = field(default_factory=list)
     calls: dict[int, ToolCall] = field(default_factory=dict)
-    is_shared: bool = False
-    """Something else has changed it between two calls."""
+    edits: dict[int, list[Edits]] = field(default_factory=dict)
+    """By call: what it said in turn that it does here."""
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Of the calls that were not refused."""
-        ran = (call for call in self.calls.values() if call.status != "rejected")
-        return tuple(call.best_title for call in ran)
-
-    def is_alone(self, at_start: FileState | None, at_end: FileState) -> bool:
-        """Whether nothing but its calls is known to have changed it in the turn."""
-        is_first = at_start in (None, self.before) or self.was_late
-        return is_first and not self.is_shared and self.after in (None, at_end)
+        """Of the calls that may have run."""
+        return tuple(call.best_title for call in self.calls.values() if may_have_run(call))
 
 
 class TurnRecorder:
@@ -77,7 +76,9 @@ class TurnRecorder:
         self._is_excluded = is_excluded
         self._named: dict[str, _Named] = {}
         self._calls: dict[int, ToolCall] = {}
-        self._paths: dict[int, tuple[str, ...]] = {}
+        self._paths: dict[int, set[str]] = {}
+        self._held: dict[int, set[str]] = {}
+        """By call that moves files: what they held."""
         self._new_folders: set[str] = set()
 
     @property
@@ -86,31 +87,37 @@ class TurnRecorder:
         return tuple(self._calls.values())
 
     def observe(self, call: ToolCall) -> None:
-        """Save the files that `call`, new or changed, is about to write. Reads at once."""
+        """Look at the files that `call`, new or changed, is about to write or has written. Reads at once."""
         seen = self._calls.get(call.id)
         self._calls[call.id] = call
         if not may_write(call):
-            self._paths.setdefault(call.id, ())
             return
+        paths = self._paths.setdefault(call.id, set())
         if seen is None or not _names_the_same(seen, call):
-            self._paths[call.id] = tuple(dict.fromkeys(self._places(call)))
-            for path in self._paths[call.id]:
-                self._begin(path, call)
-        for path in self._paths[call.id]:
-            named = self._named[path]
-            named.calls[call.id] = call
-            if call.status in FINAL and (seen is None or seen.status not in FINAL):
-                named.after = self._state(path)
+            places = list(self._places(call))
+            for path, edits in places:
+                self._name(path, call, edits)
+            paths.update(path for path, _ in places)
+        elif _phase(seen) == _phase(call):
+            return
+        for path in paths:
+            self._look(path, call)
 
     def is_news(self, call: ToolCall) -> bool:
-        """Whether files have to be read because of `call`: it names others, or has ended."""
+        """Whether files have to be read because of `call`: it says something else, or was asked about, or has ended."""
         seen = self._calls.get(call.id)
-        return may_write(call) and (
-            seen is None or not _names_the_same(seen, call) or (call.status in FINAL and seen.status not in FINAL)
-        )
+        return may_write(call) and (seen is None or not _names_the_same(seen, call) or _phase(seen) != _phase(call))
+
+    def late_contents(self, start: Snapshot | None) -> set[str]:
+        """What files held at the `start` that were different when a call first named them."""
+        named = ((start.state(path), named) for path, named in self._named.items()) if start is not None else ()
+        return {state.content for state, each in named if state and state.kind == "file" and state != each.first}
 
     def finish(self, start: Snapshot | None, end: Snapshot | None) -> Iterator[ChangedFile]:
-        """What is different now; `start` and `end` are of the turn. What was saved of it is not considered."""
+        """What is different now; `start` and `end` are of the turn. What was saved of it is not considered.
+
+        `late_contents` should be saved by then.
+        """
         self._name_moved()
         paths = set(self._named)
         if start is not None and end is not None:
@@ -123,72 +130,196 @@ class TurnRecorder:
         """Those that were not there when a call named a file in them; the deepest first."""
         return tuple(sorted(self._new_folders, key=len, reverse=True))
 
-    def _begin(self, path: str, call: ToolCall) -> None:
-        named = self._named.get(path)
-        if named is None:
-            read: list[bytes] = []
-            before = self._state(path, read)
-            is_gone = before == ABSENT and call.kind == "delete"
-            was_late = is_gone or call.status in FINAL or (bool(read) and _shows_result(call, read[0]))
-            self._named[path] = _Named(before, was_late)
-            self._new_folders.update(each for each in _folders_of(path) if self._state(each) == ABSENT)
-        elif named.after is not None and self._state(path) != named.after:
-            named.is_shared = True
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def _name(self, path: str, call: ToolCall, edits: Edits) -> None:
+        """Note what `call` says of the file, which it may name for the first time."""
+        if path not in self._named:
+            self._named[path] = self._first_named(path, call, edits)
+        named = self._named[path]
+        said = named.edits.setdefault(call.id, [])
+        if edits and edits not in said:
+            said.append(edits)
+        if call.kind == "move" and named.last is not None and named.last.kind in ("file", "link"):
+            self._held.setdefault(call.id, set()).add(named.last.content)
+
+    def _first_named(self, path: str, call: ToolCall, edits: Edits) -> _Named:
+        state, data = self._read(path)
+        self._new_folders.update(each for each in _folders_of(path) if self._state(each) == ABSENT)
+        had_begun = may_have_run(call)
+        is_gone = state == ABSENT and call.kind == "delete"
+        is_there = call.status in FINAL or bool(data and _shows_result(edits, data))
+        return _Named(state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
+
+    def _look(self, path: str, call: ToolCall | None) -> None:
+        """Note what has changed since the last look: since then, only `call` has changed."""
+        named = self._named[path]
+        if call is None or named.calls:
+            state, data = self._read(path)
+            if state != named.last:
+                self._note(named, state, data, call)
+        if call is not None:
+            named.calls[call.id] = call
+
+    def _note(self, named: _Named, state: FileState | None, data: bytes | None, call: ToolCall | None) -> None:
+        if named.last is not None and state is not None:
+            ran, was_asked = _meanwhile(named, call)
+            is_described = self._is_described(named, ran, self._content(named.last), state, data)
+            found = whose(is_described=is_described, was_asked=was_asked)
+            named.changes.append(Change(named.last, state, found))
+        named.last = state
+
+    def _is_described(
+        self,
+        named: _Named,
+        ran: Collection[int],
+        old: bytes | None,
+        after: FileState,
+        new: bytes | None,
+        *,
+        is_watched: bool = True,
+    ) -> bool:
+        """Whether calls that `ran` say that they make `after`, with the content `new`, of `old`."""
+        calls = [self._calls[id] for id in ran]
+        is_held = after.kind in ("file", "link") and any(after.content in self._held.get(id, ()) for id in ran)
+        is_gone = after == ABSENT and any(call.kind in ("delete", "move") for call in calls)
+        if is_held or is_gone or old is None or new is None:
+            return is_held or is_gone
+        said = [edits for id in ran for edits in named.edits.get(id, ())]
+        newest = tuple(edit for id in ran for edit in (named.edits.get(id) or [()])[-1])
+        told = dict.fromkeys([*said, newest])
+        if after == ABSENT:  # a diff without a new text
+            told = dict.fromkeys(edits for edits in told if all(edit.old and not edit.new for edit in edits))
+        return any(describes(edits, old, new, is_watched=is_watched) for edits in told)
+
+    def _content(self, state: FileState) -> bytes | None:
+        """None if it is not known any more, or not a file's."""
+        if state.kind == "file":
+            return self._store.get(state.content)
+        return b"" if state == ABSENT else None
+
+    def _read(self, path: str) -> tuple[FileState | None, bytes | None]:
+        """What is there, which is saved, too; None if it cannot be read."""
+        read: list[bytes] = []
+
+        def keep(digest: str, data: bytes) -> None:
+            read.append(data)
+            with suppress(OSError):  # then it cannot be put back
+                self._store.put(digest, data)
+
+        try:
+            state = self._tree.observe(path, keep)
+        except OSError:
+            return None, None
+        return state, (read[0] if read else b"" if state == ABSENT else None)
+
+    def _state(self, path: str) -> FileState | None:
+        """What is there; None if it cannot be read."""
+        try:
+            return self._tree.observe(path)
+        except OSError:
+            return None
+
+    # -- at the end ---------------------------------------------------------------------------------------------------
 
     def _name_moved(self) -> None:
         """The files of a folder that a call has moved."""
         for path, named in list(self._named.items()):
-            is_moved = any(call.kind == "move" for call in named.calls.values())
-            was_folder = named.before is None or named.before.kind == "folder"
-            if is_moved and not was_folder and self._state(path) == FileState("folder"):
+            mover = next((call for call in named.calls.values() if call.kind == "move" and may_have_run(call)), None)
+            was_folder = named.first is None or named.first.kind == "folder"
+            if mover is not None and not was_folder and self._state(path) == FileState("folder"):
                 for inner in self._tree.walk(path):
-                    self._named.setdefault(inner, _Named(ABSENT, was_late=False, calls=named.calls))
-                if named.before == ABSENT:
+                    self._named.setdefault(inner, self._moved(inner, mover))
+                if named.first == ABSENT:
                     self._new_folders.add(path)
 
-    def _changed(self, path: str, start: Snapshot | None) -> ChangedFile | None:
-        named, after = self._named.get(path), self._state(path)
-        at_start = start.state(path) if start is not None else None
-        before = at_start or (named.before if named else None)
-        if before is None or after is None:
-            return None
-        before = ABSENT if before.kind == "folder" else before
-        is_unsaved = named is not None and named.was_late and bool(named.titles) and at_start is None
-        if (before == after and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
-            return None
-        titles = named.titles if named else ()
-        is_certain = named is not None and bool(titles) and named.is_alone(at_start, after)
-        return ChangedFile(path, before, after, titles, is_certain, LATE if is_unsaved else "")
+    def _moved(self, path: str, mover: ToolCall) -> _Named:
+        state = self._state(path)
+        named = _Named(ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
+        if state is not None:
+            is_described = self._is_described(named, [mover.id], None, state, None)
+            named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
+        return named
 
-    def _places(self, call: ToolCall) -> Iterator[str]:
-        named = inputs.read(call).paths if call.kind in _WRITING else ()
-        diffs = (part.path for part in call.content if isinstance(part, Diff))
+    def _changed(self, path: str, start: Snapshot | None) -> ChangedFile | None:
+        at_start = start.state(path) if start is not None else None
+        if path not in self._named:
+            return self._unnamed(path, at_start)
+        self._look(path, None)
+        named = self._named[path]
+        before, after = at_start or named.first, named.last
+        if before is None or after is None or not (named.titles or at_start):
+            return None
+        is_certain = False
+        if changes := [*self._before_first(named, at_start), *named.changes]:
+            found = verdict(changes)
+            before, is_certain = found.before, found.is_certain and None not in (named.first, after)
+        return _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
+
+    def _unnamed(self, path: str, before: FileState | None) -> ChangedFile | None:
+        after = self._state(path)
+        if before is None or after is None or before == after or (before == ABSENT and after.kind == "folder"):
+            return None
+        return ChangedFile(path, before, after)
+
+    def _before_first(self, named: _Named, at_start: FileState | None) -> Iterator[Change]:
+        """What had already changed when the file was first named: the call may have been quicker than its report."""
+        if at_start is None or named.first is None or at_start == named.first:
+            return
+        ran = [named.by] if named.had_begun else []
+        old, new = self._content(at_start), self._content(named.first)
+        is_described = self._is_described(named, ran, old, named.first, new, is_watched=False)
+        yield Change(at_start, named.first, whose(is_described=is_described, was_asked=False))
+
+    def _places(self, call: ToolCall) -> Iterator[tuple[str, Edits]]:
+        """What `call` names, with what it says of it."""
         folder = os.path.join(self._tree.root, inputs.folder(call.raw_input))
-        for path in islice(dict.fromkeys((*diffs, *inputs.patched(call), *named)), MAX_PATHS):
+        for path, edits in islice(_edits_of(call).items(), MAX_PATHS):
             for place in self._tree.places(path, folder):
                 if not self._is_excluded(place):
-                    yield place
+                    yield place, edits
                     if call.kind in ("delete", "move") and self._state(place) == FileState("folder"):
-                        yield from self._tree.walk(place)
-
-    def _state(self, path: str, read: list[bytes] | None = None) -> FileState | None:
-        """What is there; None if it cannot be read. If it is to be `read`, it is saved, too."""
-
-        def keep(digest: str, data: bytes) -> None:
-            if read is not None:
-                read.append(data)
-                with suppress(OSError):  # then it cannot be put back
-                    self._store.put(digest, data)
-
-        try:
-            return self._tree.observe(path, keep)
-        except OSError:
-            return None
+                        yield from ((inner, ()) for inner in self._tree.walk(place))
 
 
 def may_write(call: ToolCall) -> bool:
     """Whether it says that it writes files."""
     return call.kind in _WRITING or any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
+
+
+def _edits_of(call: ToolCall) -> dict[str, Edits]:
+    """By path, as the call names it."""
+    found: dict[str, Edits] = {}
+    for part in call.content:
+        if isinstance(part, Diff):
+            found[part.path] = (*found.get(part.path, ()), Edit(part.old_text, part.new_text))
+    given = () if found else given_edits(call.raw_input)
+    for path in (*inputs.patched(call), *(inputs.read(call).paths if call.kind in _WRITING else ())):
+        found.setdefault(path, given)
+    return found
+
+
+def _meanwhile(named: _Named, call: ToolCall | None) -> tuple[list[int], bool]:
+    """The calls that may have run since the last look; and whether instead all the time somebody was asked."""
+    others = [each for id, each in named.calls.items() if call is None or id != call.id]
+    ran = [each.id for each in others if each.status not in FINAL and may_have_run(each)]
+    seen = named.calls.get(call.id) if call is not None else None
+    if call is not None and ran_between(seen, call):
+        ran.append(call.id)
+    was_waiting = any(each.status == "waiting" for each in named.calls.values())
+    return ran, was_waiting and not ran
+
+
+def _changed_file(
+    path: str, before: FileState, after: FileState, named: _Named, *, is_certain: bool, is_known: bool
+) -> ChangedFile | None:
+    """`is_known`: what was there at the start of the turn is. None if it is as it was."""
+    before = ABSENT if before.kind == "folder" else before
+    is_unsaved = named.was_late and bool(named.titles) and not is_known
+    if (before == after and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
+        return None
+    problem = LATE if is_unsaved else ""
+    return ChangedFile(path, before, after, named.titles, is_certain and bool(named.titles), problem)
 
 
 def _folders_of(path: str) -> set[str]:
@@ -200,13 +331,18 @@ def _names_the_same(one: ToolCall, other: ToolCall) -> bool:
     return all(getattr(one, name) is getattr(other, name) for name in ("kind", "content", "locations", "raw_input"))
 
 
-def _shows_result(call: ToolCall, data: bytes) -> bool:
-    """Whether `data` is what `call` makes of a file."""
-    for part in call.content:
-        if isinstance(part, Diff) and part.new_text:
-            old, new = ((text or "").encode(errors="replace") for text in (part.old_text, part.new_text))
-            if new in data and (not old or old in new or old not in data):
-                return True
+def _phase(call: ToolCall) -> tuple[str, bool]:
+    """A call is asked about, or runs, or has ended; the agent may report afterwards that it has completed it."""
+    phase = "over" if call.status in FINAL else "asked" if call.status == "waiting" else "runs"
+    return phase, call.standing.reported == "completed"
+
+
+def _shows_result(edits: Edits, data: bytes) -> bool:
+    """Whether `data` is what `edits` make of a file."""
+    for edit in edits:
+        old, new = ((text or "").encode(errors="replace") for text in (edit.old, edit.new))
+        if new and new in data and (not old or old in new or old not in data):
+            return True
     return False
 
 
