@@ -75,6 +75,28 @@ def test_cells_are_put_back_and_what_the_user_changed_since_stays(context: Brows
     assert sources == [LOAD, "a = 1", "b = 3", "c = 1", prompt]
 
 
+@pytest.mark.parametrize("by", ["%undo", "Ctrl-Z"])
+def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: str) -> None:
+    prompt = ask(("delete_cell", {"id": "c1", "expected": "a = 1"}))
+    story = Story.begin(context, lab, "undo-once.ipynb", "a = 1", prompt)
+    story.notebook.run(2, wait=False)
+    story.allow(2, "Delete cell 2")
+    story.ended(1)
+    undo = story.page.locator(".copilot-undo-button")
+    if by == "%undo":
+        undo.click()
+        story.notebook.output(2).get_by_role("button", name="Restore").click()
+        expect(story.notebook.output(3)).to_contain_text("Put back: deleted cell.")
+        story.notebook.run(3)
+        expect(story.notebook.output(3)).to_contain_text("Nothing is to be put back.")
+    else:
+        assert story.undo() == [LOAD, "a = 1", prompt]
+        undo.click()
+        expect(story.notebook.output(3)).to_contain_text("Nothing is to be put back.")
+    assert story.sources()[:3] == [LOAD, "a = 1", prompt]
+    assert [source for source in story.sources() if source == "a = 1"] == ["a = 1"]
+
+
 def test_a_document_that_is_open_beside_the_notebook_is_left_alone(context: BrowserContext, lab: Lab) -> None:
     file = lab.root / "open-document.txt"
     file.write_text("first\n")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from copilot_kernel.notebook.live import ChangedMeanwhile, NotebookCell, NotebookState
-from copilot_kernel.undo.cells import CHANGED_SINCE, NO_PAGE, CellLog, plan_cells, restore_cells
+from copilot_kernel.undo.cells import CHANGED_SINCE, NO_PAGE, CellLog, CellPlan, plan_cells, restore_cells
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Book:
-    """A page's notebook: ids stay those of the cells, a cell that comes back has another one."""
+    """A page's notebook: ids stay those of the cells, also of one that comes back."""
 
     def __init__(self, *sources: str, saved: bool = False) -> None:
         self.cells = [NotebookCell(f"c{at}", "code", source) for at, source in enumerate(sources)]
@@ -33,15 +33,17 @@ class Book:
         self.cells.insert(at, NotebookCell(f"n{self._made}", type, source))
         return f"n{self._made}"
 
+    async def bring_back(self, id, source, type, after):
+        if any(cell.id == id for cell in self.cells):
+            raise ChangedMeanwhile("there again")
+        at = 0 if after is None else len(self.cells) if not after else self._at(after) + 1
+        self.cells.insert(at, NotebookCell(id, type, source))
+
     async def edit(self, id, expected, source):
         self.cells[self._checked(id, expected)] = NotebookCell(id, "code", source)
 
     async def delete(self, id, expected):
         del self.cells[self._checked(id, expected)]
-
-    async def move(self, id, expected, after):
-        assert after is None
-        self.cells.insert(0, self.cells.pop(self._checked(id, expected)))
 
     def _at(self, id):
         return next(at for at, cell in enumerate(self.cells) if cell.id == id)
@@ -81,7 +83,7 @@ async def test_what_the_agent_did_is_undone_whatever_it_did(done):
     assert plan.skipped == ()
     assert (await restore_cells(book, plan))[1] == []
     assert sorted(book.sources) == ["a", "b", "c"]
-    assert (await plan_cells(book, log.changes)).possible == () or "delete" in [what for what, _, _ in done]
+    assert await plan_cells(book, log.changes) == CellPlan()
 
 
 async def test_deleted_cells_come_back_in_their_places():
@@ -92,6 +94,25 @@ async def test_deleted_cells_come_back_in_their_places():
             await act(book, log, "delete", numbers.randrange(4), "")
         await restore_cells(book, await plan_cells(book, log.changes))
         assert book.sources == ["a", "b", "c", "d"]
+
+
+async def test_a_deleted_cell_comes_back_once():
+    book, log = Book("a", "b"), CellLog()
+    await act(book, log, "delete", 1, "")
+    plan = await plan_cells(book, log.changes)
+    assert await restore_cells(book, plan) == (["deleted cell"], [])
+    assert await restore_cells(book, plan) == ([], [("deleted cell", CHANGED_SINCE)])  # the button of another %undo
+    assert (await plan_cells(book, log.changes), book.sources) == (CellPlan(), ["a", "b"])
+
+
+async def test_a_deleted_cell_that_the_user_has_brought_back_is_not_touched():
+    book, log = Book("a", "b"), CellLog()
+    cell = book.cells[1]
+    await act(book, log, "delete", 1, "")
+    book.cells.insert(0, cell)
+    assert await plan_cells(book, log.changes) == CellPlan()
+    book.cells[0] = NotebookCell(cell.id, "code", "the user's")
+    assert await plan_cells(book, log.changes) == CellPlan(skipped=(("cell 1", CHANGED_SINCE),))
 
 
 async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():

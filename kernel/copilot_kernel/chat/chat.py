@@ -265,6 +265,7 @@ class Chat:
                 try:
                     result = await session.prompt((*prepared, *introduction))
                     self._state.failures.check("cancelled" if stop.pressed else result.stop_reason)
+                    self.undo.told("cancelled" if stop.pressed else result.stop_reason)
                 except AgentError as error:
                     failure = error
                 tasks.cancel_scope.cancel()

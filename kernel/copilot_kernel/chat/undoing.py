@@ -36,7 +36,9 @@ class Undo:
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
         self._history = UndoHistory(settings.folder, state, notebook()) if settings.undo else None
         self._turns = turns
-        self._undone: dict[str, None] = {}
+        # What the agent has to know, and how much of it went with the prompt that runs.
+        self._undone: list[str] = []
+        self._telling = 0
         self._mark = secrets.token_hex(2)
 
     @property
@@ -101,7 +103,7 @@ class Undo:
 
     def undone(self, names: Sequence[str]) -> None:
         """The agent has to know that these were put back."""
-        self._undone.update(dict.fromkeys(names))
+        self._undone += names
 
     async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
         """Put `files` of `plan` back, between two turns."""
@@ -111,14 +113,23 @@ class Undo:
         return outcome
 
     def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt, unless that is a command of the agent's."""
+        """What the agent has to know with this prompt, unless that is a command of the agent's.
+
+        It goes with each prompt until `told`.
+        """
         is_command = bool(blocks) and isinstance(blocks[0], TextBlock) and blocks[0].text.lstrip().startswith("/")
-        if is_command or not self._undone:
+        self._telling = 0 if is_command else len(self._undone)
+        if not self._telling:
             return ()
-        named = [visible_line(path) for path in self._undone]
+        named = [visible_line(path) for path in dict.fromkeys(self._undone)]
         more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
-        self._undone.clear()
         return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
+
+    def told(self, stop_reason: str) -> None:
+        """The agent has answered the prompt with the last introduction. What it refused, it may forget."""
+        if stop_reason not in ("cancelled", "refusal"):
+            del self._undone[: self._telling]
+        self._telling = 0
 
     def close(self) -> None:
         """Remove what is saved."""

@@ -82,6 +82,10 @@ class NotebookCells:
         self._touched[id] = None
         return id
 
+    async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
+        """See `LiveNotebook`."""
+        await self._call("insert", id=id, source=source, type=type, after=after)
+
     async def edit(self, id: str, expected: str, source: str) -> None:
         """See `LiveNotebook`."""
         await self._call("edit", id=id, expected=expected, source=source)

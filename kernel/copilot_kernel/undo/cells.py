@@ -87,10 +87,9 @@ async def plan_cells(notebook: LiveNotebook | None, changes: Sequence[CellChange
 async def restore_cells(notebook: LiveNotebook, plan: CellPlan) -> tuple[list[str], list[tuple[str, str]]]:
     """Put the cells of `plan` back; the names of those that were, and the others with the reason."""
     done, skipped = list[str](), list[tuple[str, str]]()
-    ids: dict[str | None, str] = {}
     for name, change in reversed(plan.possible):  # what was deleted first was above or below what was there then
         try:
-            await _restore(notebook, change, ids)
+            await _restore(notebook, change)
             done.insert(0, name)
         except ChangedMeanwhile:
             skipped.append((name, CHANGED_SINCE))
@@ -99,17 +98,13 @@ async def restore_cells(notebook: LiveNotebook, plan: CellPlan) -> tuple[list[st
     return done, skipped
 
 
-async def _restore(notebook: LiveNotebook, change: CellChange, ids: dict[str | None, str]) -> None:
-    """`ids` maps those of deleted cells to those that they have now."""
+async def _restore(notebook: LiveNotebook, change: CellChange) -> None:
     if change.before is None:
         assert change.after is not None
         await notebook.delete(change.id, change.after)
     elif change.after is not None:
         await notebook.edit(change.id, change.after, change.before)
     else:
-        cells = (await notebook.read(None, outputs=False)).cells
-        above = ids.get(change.above, change.above)
-        is_there = any(cell.id == above for cell in cells)
-        ids[change.id] = id = await notebook.insert(change.before, change.type, above if is_there else None)
-        if change.above is None:
-            await notebook.move(id, change.before, None)
+        state = await notebook.read(None, outputs=False)
+        is_there = change.above is None or any(cell.id == change.above for cell in state.cells)
+        await notebook.bring_back(change.id, change.before, change.type, change.above if is_there else state.asking)

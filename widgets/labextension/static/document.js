@@ -101,19 +101,21 @@ export class NotebookDocument {
 
   // -- changing --------------------------------------------------------------------------------------------------------
 
-  /** Below `after`, at the top for null; without it below the asking cell. @param {Args} args */
-  insert({ source, type, after = this.askingCell() }) {
+  /** Below `after`, at the top for null; without it below the asking cell. A deleted cell has an id. @param {Args} args */
+  insert({ id = '', source, type, after = this.askingCell() }) {
     if (typeof source !== 'string' || !TYPES.includes(type)) {
       throw new OperationError('invalid', 'A new cell needs a source and a type: code, markdown or raw.');
     }
+    if (this.has(id)) throw new OperationError('changed', `Cell ${id} is there again.`);
     const index = after === undefined ? this.#shared.cells.length : this.#indexBelow(after);
     const metadata = type === 'code' ? { trusted: true } : {};
-    let id = '';
+    const cell = { cell_type: type, source, metadata, ...(id && { id }) };
+    let inserted = '';
     this.#change(() => {
-      id = this.#shared.insertCell(index, { cell_type: type, source, metadata }).getId();
+      inserted = this.#shared.insertCell(index, cell).getId();
     });
-    this.#flash(id);
-    return { id };
+    this.#flash(inserted);
+    return { id: inserted };
   }
 
   /** Replaces only what differs, so that cursors stay. @param {Args} args */

@@ -1,0 +1,68 @@
+"""The agent learns what was put back with the next prompt, and again until a prompt that says so has been answered."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from copilot_kernel.acp.messages import TextBlock
+from copilot_kernel.chat import Chat
+from copilot_kernel.chat.undoing import UNDONE
+from copilot_kernel.errors import AgentError
+from copilot_kernel.permissions.question import PermissionAnswer, Question
+
+from .conftest import Open
+from .people import Person, ask, cancelled
+
+pytestmark = pytest.mark.anyio
+
+
+def told(chat: Chat) -> list[str]:
+    """What the last prompt said of it."""
+    return [block.text for block in chat.sent if isinstance(block, TextBlock) and "undone" in block.text]
+
+
+@pytest.mark.parametrize("prompt", ["demo: say half\ndie 3", "demo: error -32603 broken", "demo: refuse"])
+async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(opened: Open, prompt: str) -> None:
+    async with opened(agent="demo", cancel_grace=0.2) as chat:
+        chat.undo.undone(["a.txt"])
+        with suppress(AgentError):
+            await ask(chat, prompt)
+        assert told(chat) == [UNDONE.format("a.txt")]
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("a.txt")]
+        await ask(chat, "demo: say hello")
+        assert told(chat) == []
+
+
+async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(opened: Open) -> None:
+    async with opened(agent="demo", cancel_grace=0.2) as chat:
+        chat.undo.undone(["a.txt"])
+        person = Person()
+        await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("a.txt")]
+
+
+async def test_what_is_put_back_meanwhile_is_said_with_the_prompt_after(opened: Open) -> None:
+    async with opened() as chat:
+
+        class Restoring(Person):
+            async def ask(self, question: Question) -> PermissionAnswer:
+                chat.undo.undone(["b.txt", "c.txt"])
+                return await super().ask(question)
+
+        chat.undo.undone(["a.txt", "b.txt"])
+        await ask(chat, "demo: ask", Restoring())
+        assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("b.txt, c.txt")]
+
+
+async def test_a_command_of_the_agent_says_nothing_of_it(opened: Open) -> None:
+    async with opened() as chat:
+        chat.undo.undone(["a.txt"])
+        await ask(chat, "/help")
+        assert told(chat) == []
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("a.txt")]
