@@ -7,25 +7,23 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from anyio.abc import ByteReceiveStream
-from copilot_kernel.acp.jsonrpc import MAX_LINE_BYTES, Lines
 from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client, wire
-from copilot_kernel.agentd.client import BrokerTransport, shared_agent
+from copilot_kernel.agentd.connection import MAX_UNREAD_BYTES
 from copilot_kernel.agentd.key import AgentSpec
-from copilot_kernel.agentd.server import MAX_UNREAD_BYTES
 from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder, socket_path
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 
 from .brokers import LIMIT, agents, brokers, until
+from .wires import joined, prompt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 OTHER = 65534
@@ -49,47 +47,6 @@ def spec(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agen
     return AgentSpec(Settings(cwd=str(tmp_path)), locate("demo", os.environ), (), frozenset(), dict(os.environ))
 
 
-async def no_sandbox(folder: Path) -> tuple[None, str]:
-    return None, ""
-
-
-class Wire:
-    """One kernel, line by line."""
-
-    def __init__(self, transport: BrokerTransport) -> None:
-        self.transport, self._lines, self._read = transport, Lines(MAX_LINE_BYTES), list[Any]()
-
-    async def request(self, id: int, method: str, **params: Any) -> Any:
-        """What is answered; it waits for that only."""
-        await self.send(id, method, **params)
-        while True:
-            message = await self.receive()
-            if message.get("id") == id:
-                return message.get("result")
-
-    async def send(self, id: int, method: str, **params: Any) -> None:
-        line = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-        await self.transport.send(line.encode() + b"\n")
-
-    async def receive(self) -> Any:
-        while not self._read:
-            data = await self.transport.receive()
-            assert data, "the connection has ended"
-            self._read += [json.loads(line) for line, _ in self._lines.feed(data) if line]
-        return self._read.pop(0)
-
-    async def opened(self) -> str:
-        await self.request(1, "initialize", protocolVersion=1)
-        session: str = (await self.request(2, "session/new", cwd="/", mcpServers=[]))["sessionId"]
-        return session
-
-
-@asynccontextmanager
-async def joined(spec: AgentSpec, runtime: Path) -> AsyncIterator[Wire]:
-    async with shared_agent(spec, no_sandbox, runtime=runtime, idle=60) as transport:
-        yield Wire(transport)
-
-
 async def rest(stream: ByteReceiveStream) -> bytes:
     """All that comes until the end."""
     read = b""
@@ -97,10 +54,6 @@ async def rest(stream: ByteReceiveStream) -> bytes:
         while True:
             read += await stream.receive()
     return read
-
-
-def prompt(text: str) -> list[Any]:
-    return [{"type": "text", "text": text}]
 
 
 # -- the folder -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""The broker as a process: kernels on its socket, the agent on pipes, and nobody waits for anybody else."""
+"""The broker as a process: kernels on its socket, the agent on pipes, and nobody waits for anybody else.
+
+The agent is read from whatever happens: many read nothing while they cannot write, so two that wait for each other
+would never go on. A kernel that is too far behind is disconnected (`connection.py`).
+"""
 
 from __future__ import annotations
 
@@ -17,28 +21,30 @@ from typing import Any
 import anyio
 import msgspec
 
-from ..acp.jsonrpc import MAX_LINE_BYTES, Line, Lines
-from ..acp.lenient import as_dict
+from ..acp.jsonrpc import MAX_LINE_BYTES, Lines
 from ..acp.locate import Launch
 from ..acp.mcp import with_mcp_flag
-from ..acp.process import ProcessTransport, agent_process
-from ..acp.transport import Pace, single_error
+from ..acp.process import agent_process
+from ..acp.transport import AgentTransport, Pace, single_error
 from ..errors import AgentError
 from . import wire
 from .broker import Broker
+from .connection import Connection
 from .lifetime import Lifetime
-from .sockets import is_own
 from .start import StartSpec
 
 MAX_KERNELS = 64
 """On one agent; the next one starts another."""
-MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""For kernels that read slower than the agent writes. When it is more, those are disconnected that have `ITS_SHARE`."""
-ITS_SHARE = MAX_UNREAD_BYTES // 8
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
-"""For an agent that does not read; then nobody is read from, until it does."""
+"""For an agent that does not read; then no kernel is read from, until it does. What it writes is always read."""
+MAX_OWED_BYTES = MAX_UNSENT_BYTES + MAX_LINE_BYTES + 32 * 1024 * 1024
+"""For an agent that does not read, with the last line of a kernel and the broker's own answers; then it is ended."""
+LOOK_SECONDS = 1.0
+"""Between two looks at whether a kernel that is not read from has left."""
 END_SECONDS = 1.0
-"""For the other side of a connection, or the agent, to take note of its end."""
+"""For an agent that has closed its input to end by itself."""
+
+NOT_READING = "it does not read what it is sent"
 
 _LEAVES_PATH: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 """By the time that the listener is closed, another broker may have a socket at its path."""
@@ -54,25 +60,26 @@ async def serve(spec: StartSpec, listener: socket.socket) -> None:
         prefix = spec.welcome.sandbox.sandbox().command((), spec.cwd) if spec.welcome.sandbox else ()
         with single_error():
             async with agent_process((*prefix, *launch.argv), spec.cwd) as agent:
-                server = _Server(spec, agent)
+                server = Server(spec, agent)
                 await server.run(listener)
         await server.disconnect_all()
 
 
-class _Server:
+class Server:
     """The `Host` of the broker."""
 
-    def __init__(self, spec: StartSpec, agent: ProcessTransport) -> None:
+    def __init__(self, spec: StartSpec, agent: AgentTransport) -> None:
         self.welcome = wire.notification(wire.WELCOME, msgspec.to_builtins(spec.welcome))
         self.broker = Broker(self, spec.answer_form)
         self.lifetime = Lifetime(spec.idle, lambda: self.end("no notebook needs it"))
-        self.connections: set[_Connection] = set()
+        self.connections: set[Connection] = set()
         self._socket, self._agent = Path(spec.socket), agent
         self._identity = os.stat(self._socket).st_ino
         self._unsent: deque[bytes] = deque()
-        self._unsent_bytes = 0
-        self._to_send, self._has_room = asyncio.Event(), asyncio.Event()
-        self._has_room.set()
+        self.unsent_bytes = 0
+        self.is_full = False
+        """What waits for the agent is so much that no kernel is read from."""
+        self._to_send = asyncio.Event()
         self._is_left = asyncio.Event()
         self._scope = anyio.CancelScope()
         self._why = ""
@@ -82,7 +89,7 @@ class _Server:
         """Until the agent ends, or `end` is called."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.end, "it was asked to end")
-        self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listener, **_LEAVES_PATH)
+        self._listening = await loop.create_unix_server(lambda: Connection(self), sock=listener, **_LEAVES_PATH)
         try:
             with self._scope:
                 async with anyio.create_task_group() as tasks:
@@ -111,7 +118,6 @@ class _Server:
                     self.broker.take_from_agent(line)
                 await pace()
             await pace()
-            await self._has_room.wait()
 
     async def _write(self) -> None:
         try:
@@ -120,24 +126,33 @@ class _Server:
                     self._to_send.clear()
                     await self._to_send.wait()
                 await self._agent.send(self._unsent[0])
-                self._unsent_bytes -= len(self._unsent.popleft())
-                if self._unsent_bytes <= MAX_UNSENT_BYTES // 2:
-                    self._read_kernels(wanted=True)
+                self.unsent_bytes -= len(self._unsent.popleft())
+                if self.is_full and self.unsent_bytes <= MAX_UNSENT_BYTES // 2:
+                    self.is_full = False
+                    self._read_kernels()
         except AgentError:  # it has closed its input, and should end by itself
             self.later(END_SECONDS, self._scope.cancel)
 
-    def _read_kernels(self, *, wanted: bool) -> None:
-        if wanted != self._has_room.is_set():
-            (self._has_room.set if wanted else self._has_room.clear)()
-            for connection in self.connections:
-                connection.read(wanted=wanted)
-
     def send(self, line: bytes) -> None:
         self._unsent.append(line)
-        self._unsent_bytes += len(line)
+        self.unsent_bytes += len(line)
         self._to_send.set()
-        if self._unsent_bytes > MAX_UNSENT_BYTES:
-            self._read_kernels(wanted=False)
+        if self.unsent_bytes > MAX_OWED_BYTES:
+            self.end(NOT_READING)
+        elif self.unsent_bytes > MAX_UNSENT_BYTES and not self.is_full:
+            self.is_full = True
+            self._read_kernels()
+            self.later(LOOK_SECONDS, self._look)
+
+    def _read_kernels(self) -> None:
+        for connection in self.connections:
+            connection.read(wanted=not self.is_full)
+
+    def _look(self) -> None:
+        if self.is_full:
+            for connection in self.connections:
+                connection.look()
+            self.later(LOOK_SECONDS, self._look)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -166,7 +181,7 @@ class _Server:
         """Bytes that wait for all kernels."""
         return sum(connection.unread for connection in self.connections)
 
-    def join(self, connection: _Connection, hello: dict[str, Any]) -> None:
+    def join(self, connection: Connection, hello: dict[str, Any]) -> None:
         """A kernel has introduced itself."""
         grace, server = hello.get("grace"), hello.get("server")
         connection.grace = float(grace) if isinstance(grace, int | float) else connection.grace
@@ -181,86 +196,15 @@ class _Server:
         if len(self.broker.kernels) >= MAX_KERNELS:
             self.broker.take_no_more()
 
-    def _explain(self, connection: _Connection) -> None:
+    def _explain(self, connection: Connection) -> None:
         """Why the kernel may have waited in vain."""
         if not self.broker.is_ready:
             connection.send(wire.notification(wire.STDERR, {"stderr": self._agent.last_words()}))
 
-    def leave(self, connection: _Connection) -> None:
+    def leave(self, connection: Connection) -> None:
         """Its connection has ended."""
         self.connections.discard(connection)
         self._is_left.set()
         if connection.has_joined:
             self.broker.leave(connection)
             self.lifetime.set_kernels(len(self.broker.kernels))
-
-
-class _Connection(asyncio.Protocol):
-    """A `Kernel` of the broker."""
-
-    def __init__(self, server: _Server) -> None:
-        self.grace = 5.0
-        self.has_joined = False
-        self._server = server
-        self._lines = Lines(MAX_LINE_BYTES)
-        self._transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        if not is_own(transport.get_extra_info("socket")):
-            _log.warning("a connection of another user was refused")
-            transport.abort()
-            return
-        self._transport = transport
-        self._server.connections.add(self)
-
-    def data_received(self, data: bytes) -> None:
-        for line, length in self._lines.feed(data):
-            if self._transport is None or self._transport.is_closing():
-                return
-            if length <= MAX_LINE_BYTES and line:
-                self._take(line)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._transport = None
-        self._server.leave(self)
-
-    def _take(self, line: Line) -> None:
-        if self.has_joined:
-            self._server.broker.take(self, line)
-            return
-        message = wire.read(line)
-        if message is None or message.method != wire.HELLO:
-            self.close({"ending": "it was not introduced"})
-            return
-        self.has_joined = True
-        self._server.join(self, as_dict(msgspec.json.decode(message.params)))
-
-    def send(self, line: bytes) -> None:
-        if self._transport is None or self._transport.is_closing():
-            return
-        if self.unread > ITS_SHARE and self._server.unread > MAX_UNREAD_BYTES:
-            _log.warning("a kernel was disconnected: it does not read")
-            self._transport.abort()
-        else:
-            self._transport.write(line)
-
-    @property
-    def unread(self) -> int:
-        """Bytes that wait for the kernel to read them."""
-        return self._transport.get_write_buffer_size() if self._transport else 0
-
-    def disconnect(self, why: str) -> None:
-        self.close({"ending": why, "stderr": "", "crashed": False})
-
-    def close(self, exited: dict[str, Any]) -> None:
-        """Send this last, as far as it is read within `END_SECONDS`."""
-        if self._transport is not None and not self._transport.is_closing():
-            self.send(wire.notification(wire.EXITED, exited))
-            self._transport.close()
-            self._server.later(END_SECONDS, self._transport.abort)
-
-    def read(self, *, wanted: bool) -> None:
-        """Read on, or stop reading."""
-        if self._transport is not None and not self._transport.is_closing():
-            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
