@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount, arguments, parents
+from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount, arguments, parents, placed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ READ, WRITE, HIDDEN = Access.READ, Access.WRITE, Access.HIDDEN
 
 
 def made(*mounts, **links):
-    words, found = list(arguments(mounts, links)), []
+    words, found = list(arguments(placed(mounts), links)), []
     while words:
         count = 2 if words[0] == "--tmpfs" else 3
         found.append(tuple(words[:count]))
@@ -50,7 +50,13 @@ def test_a_private_folder_stands_in_the_place_of_another_and_needs_no_mount_poin
 
 def test_a_symbolic_link_is_made_anew_only_where_a_folder_is_hidden():
     links = {"/h/bin/x": "../lib/x", "/usr/bin/y": "z"}
-    assert list(arguments([Mount("/h", HIDDEN)], links)) == ["--tmpfs", "/h", "--symlink", "../lib/x", "/h/bin/x"]
+    assert list(arguments(placed([Mount("/h", HIDDEN)]), links)) == [
+        "--tmpfs",
+        "/h",
+        "--symlink",
+        "../lib/x",
+        "/h/bin/x",
+    ]
 
 
 names = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(lambda parts: "/" + "/".join(parts))

@@ -37,8 +37,8 @@ def _run(descriptor: int) -> None:
     try:
         anyio.run(serve, spec, listener)
         if spec.welcome.sandbox:
-            for line in spec.welcome.sandbox.sandbox().sweep():
-                logging.warning("%s", line)
+            for finding in spec.welcome.sandbox.sandbox().sweep.findings():
+                logging.warning("%s", finding)
     except CopilotError as error:
         sys.exit(f"{error} {error.hint}".strip())
     finally:

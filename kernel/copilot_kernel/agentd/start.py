@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ..mcp_config import McpServer
-from ..sandbox import Sandbox
+from ..sandbox import Held, Sandbox, Sweep
 
 
 class SandboxState(Struct, frozen=True):
@@ -19,20 +19,23 @@ class SandboxState(Struct, frozen=True):
     prefix: tuple[str, ...]
     project: str
     handover: str
-    held: dict[str, str]
+    paths: dict[str, str]
+    points: tuple[str, ...]
     git_folder: str | None
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
-        git_folder = None if sandbox.git_folder is None else str(sandbox.git_folder)
-        held = {str(path): link for path, link in sandbox.held.items()}
-        return cls(sandbox.prefix, str(sandbox.project), str(sandbox.handover), held, git_folder)
+        held = sandbox.sweep.held
+        git_folder = None if held.git_folder is None else str(held.git_folder)
+        paths = {str(path): link for path, link in held.paths.items()}
+        return cls(sandbox.prefix, str(held.project), str(held.handover), paths, held.points, git_folder)
 
     def sandbox(self) -> Sandbox:
         """One for another process, which reports by itself what was created inside."""
-        held = {Path(path): link for path, link in self.held.items()}
+        paths = {Path(path): link for path, link in self.paths.items()}
         git_folder = None if self.git_folder is None else Path(self.git_folder)
-        return Sandbox(self.prefix, Path(self.project), Path(self.handover), held, git_folder=git_folder)
+        held = Held(Path(self.project), git_folder, paths, self.points, Path(self.handover))
+        return Sandbox(self.prefix, Sweep(held))
 
 
 class Welcome(Struct, frozen=True):

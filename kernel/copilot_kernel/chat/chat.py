@@ -32,7 +32,7 @@ from .elicitation import Elicitations
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
-from .sandboxing import swept
+from .sandboxing import RENEWED, UNRENEWED, swept, unheld
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
@@ -234,12 +234,22 @@ class Chat:
 
     async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
+            await self._renew_sandbox()
             if session_id:
                 await self._sessions.resume(session_id)
             session = await self._sessions.ready()
         if stop.pressed:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
+
+    async def _renew_sandbox(self) -> None:
+        """End an agent whose sandbox has lost its hold on a file; it goes on in another one, with the same session."""
+        if names := await unheld(self.agent.sandbox):
+            for line in await swept(self.agent.sandbox):
+                self._state.notify("warning", line)
+            await self._handle.end()
+            text = UNRENEWED if self.agent.link else RENEWED
+            self._state.notify("warning", text.format(names))
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""

@@ -31,10 +31,15 @@ _GIT_SETTINGS = re.compile(
     r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
 )
 
-MAX_SWEPT = 10
+MAX_SWEPT, MAX_NAMED = 10, 4
 UNSWEPT = "It is not known which protected files were created in the sandbox ({})."
 REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
 UNSANDBOXED = "The agent runs without a sandbox: {}. {}"
+RENEWED = "The agent was started again: its sandbox no longer protected {}, replaced outside."
+UNRENEWED = (
+    "The sandbox no longer protects {}, replaced outside, and other conversations use this agent: "
+    "the next one that is started protects it again."
+)
 ELSEWHERE = SandboxUnavailable(
     "it was not started by this kernel but runs elsewhere", "Sandbox it where it is started."
 )
@@ -94,8 +99,8 @@ async def _leave(sandbox: Sandbox | None) -> None:
     """Look a last time for what was created inside, when no process is left there."""
     if sandbox:
         with anyio.CancelScope(shield=True), suppress(OSError):
-            for line in await to_thread.run_sync(sandbox.sweep):
-                _log.warning("%s", line)
+            for finding in await to_thread.run_sync(sandbox.sweep.findings):
+                _log.warning("%s", finding)
 
 
 async def swept(sandbox: Sandbox | None) -> list[str]:
@@ -104,12 +109,28 @@ async def swept(sandbox: Sandbox | None) -> list[str]:
         return []
     with anyio.CancelScope(shield=True):
         try:
-            lines = await to_thread.run_sync(sandbox.sweep)
+            lines = list(map(str, await to_thread.run_sync(sandbox.sweep.findings)))
         except OSError as error:
             lines = [UNSWEPT.format(error)]
     more = len(lines) - MAX_SWEPT
     rest = [f"And {more} more of that kind."] if more > 0 else []
     return [visible_line(line) for line in (*lines[:MAX_SWEPT], *rest)]
+
+
+async def unheld(sandbox: Sandbox | None) -> str:
+    """Names of protected files that are no longer held while the agent runs; empty if all are.
+
+    It must be ended then: until a process has ended, what it has opened stays writable for it.
+    """
+    if sandbox is None:
+        return ""
+    try:
+        paths = await to_thread.run_sync(sandbox.sweep.replaced)
+    except OSError as error:
+        return str(error)
+    names = [sandbox.sweep.held.name(path) for path in paths]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return visible_line(", ".join(names[:MAX_NAMED]) + more)
 
 
 def refusal(call: ToolCall, sandbox: Sandbox) -> str:

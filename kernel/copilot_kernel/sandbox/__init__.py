@@ -3,5 +3,18 @@
 from .probe import SandboxUnavailable
 from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
 from .srt import SOCKETS
+from .sweep import Finding, Held, Kind, Sweep
 
-__all__ = ["SOCKETS", "WITHOUT", "Sandbox", "SandboxUnavailable", "raise_sandbox", "summary", "unavailable"]
+__all__ = [
+    "SOCKETS",
+    "WITHOUT",
+    "Finding",
+    "Held",
+    "Kind",
+    "Sandbox",
+    "SandboxUnavailable",
+    "Sweep",
+    "raise_sandbox",
+    "summary",
+    "unavailable",
+]

@@ -35,13 +35,19 @@ class Mount:
     source: str = ""
 
 
-def arguments(mounts: Iterable[Mount], links: Mapping[str, str]) -> Iterator[str]:
+def placed(mounts: Iterable[Mount]) -> dict[str, Mount]:
+    """What is mounted at which path, in the order of mounting: the strictest, and parents of what is held."""
+    chosen = _with_parents(_strictest(mounts))
+    ordered = sorted(chosen, key=lambda path: path.split("/"))
+    return {path: chosen[path] for path in ordered if not _is_so_already(chosen[path], _around(path, chosen))}
+
+
+def arguments(placed: Mapping[str, Mount], links: Mapping[str, str]) -> Iterator[str]:
     """For bubblewrap, after the root was bound read-only. `links`: symbolic links that hidden folders would hide."""
-    placed = _with_parents(_strictest(mounts))
     for path in sorted({*placed, *links}, key=lambda path: path.split("/")):
         around = _around(path, placed)
         if path in placed:
-            yield from _argument(placed[path], around)
+            yield from _argument(placed[path])
         elif around is not None and around.access is Access.HIDDEN:
             yield from ("--symlink", links[path], path)
 
@@ -75,10 +81,12 @@ def _around(path: str, placed: Mapping[str, Mount]) -> Mount | None:
     return next((placed[folder] for folder in parents(path) if folder in placed), None)
 
 
-def _argument(mount: Mount, around: Mount | None) -> Iterator[str]:
-    is_already_so = mount.access is (around.access if around else Access.READ)
-    if is_already_so and mount.access is Access.READ and not mount.source:
-        return
+def _is_so_already(mount: Mount, around: Mount | None) -> bool:
+    is_read_only = around is None or around.access is Access.READ
+    return is_read_only and mount.access is Access.READ and not mount.source
+
+
+def _argument(mount: Mount) -> Iterator[str]:
     if mount.access is Access.HIDDEN and not mount.source:
         yield from ("--tmpfs", mount.path)
     else:

@@ -1,0 +1,149 @@
+"""What exists inside the sandbox of one agent: the system, its programs, its state, the project."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+from ..config import Settings, state_folder
+from . import programs
+from .agents import AgentState, agent_states
+from .mounts import NOTHING, Access, Mount, arguments, parents, placed
+from .probe import SandboxUnavailable
+
+# Of the system that writes outside for the user root, whatever the mounts say.
+_KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "scsi", "driver", "dynamic_debug")
+
+
+class _LeadsOut(SandboxUnavailable):
+    """A link in the project names something outside."""
+
+
+class Layout:
+    """Collects what exists inside. Raises SandboxUnavailable if the project is or contains the home folder."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self.settings, self.environ = settings, environ
+        self.mounts: list[Mount] = []
+        self._links: dict[str, str] = {}
+        self.home = Path(environ.get("HOME") or os.path.expanduser("~"))
+        self._homes = tuple({programs.real(path) for path in (self.home, Path(pwd.getpwuid(os.getuid()).pw_dir))})
+        self.project = programs.real(Path(settings.folder))
+        self._located(Path(settings.folder))
+        self.writable = (self.project, *map(self._located, map(Path, settings.sandbox_write)))
+        self._open = self.writable
+        for folder in self.writable:
+            if home := next((home for home in self._homes if home.is_relative_to(folder)), None):
+                raise SandboxUnavailable(
+                    f"{folder} is or contains the home folder {home}, so it cannot be made writable in a sandbox",
+                    "Open the notebook from a folder of its own, or set COPILOT_KERNEL_CWD to one.",
+                )
+
+    def add(self, path: Path, access: Access) -> None:
+        """Nothing, if it does not exist."""
+        if path.exists():
+            with suppress(_LeadsOut):
+                self.mounts.append(Mount(str(self._located(path)), access))
+
+    def add_system(self, hidden: Iterable[str]) -> None:
+        """Hide what is private, and what leads to services outside: a read-only socket can be connected to."""
+        from jupyter_core.paths import jupyter_runtime_dir
+
+        temporary = (self.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR"))
+        folders = (*temporary, "/tmp", "/var/tmp", "/run", jupyter_runtime_dir(), str(state_folder(self.settings)))
+        for path in (*self._homes, *map(Path, filter(None, folders)), *map(Path, hidden)):
+            if path.exists():
+                source = "" if path.is_dir() else NOTHING
+                self.mounts.append(Mount(str(self._located(path)), Access.HIDDEN, source))
+        self.add(Path("/etc/resolv.conf"), Access.READ)  # may lead to /run
+        self.add(self.home / ".gitconfig", Access.READ)
+        for place in self.settings.sandbox_read:
+            self.add(Path(place).expanduser(), Access.READ)
+        self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
+
+    def add_programs(self, commands: Sequence[Sequence[str]]) -> None:
+        """What these command lines name, and Python with this package."""
+        each = (programs.needed_by(argv, self.settings.folder, self.environ) for argv in commands)
+        for path in (*chain.from_iterable(each), *programs.python_environment()):
+            if not any(home.is_relative_to(programs.real(path)) for home in self._homes):
+                self.add(path, Access.READ)
+        for folder in map(Path, self.environ.get("PATH", "").split(os.pathsep)):
+            if folder.is_absolute() and self.project in programs.real(folder).parents:
+                self.add(folder, Access.READ)
+
+    def add_agent_state(self, program: str) -> None:
+        """Caches are private to the project: what an agent leaves in them must not run elsewhere."""
+        cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
+        unpacked = cache / "copilot" / "pkg"
+        self._add_private(cache, [Path("copilot"), Path("copilot/pkg")])
+        self.add(unpacked, Access.READ)
+        for state in agent_states(program, self.environ, self.home):
+            self._add_state(state)
+
+    def add_project(self, git_folder: Path | None, held: Iterable[Path]) -> None:
+        """What is held where it really is; a link of the agent's must not make anything outside visible."""
+        self._open = (*self.writable, *filter(None, [git_folder]))
+        for folder in self._open:
+            self.mounts.append(Mount(str(folder), Access.WRITE))
+        folders = {self.project, *filter(None, [git_folder])}
+        for path in map(programs.real, held):
+            if path.exists() and not folders.isdisjoint(path.parents):
+                self.mounts.append(Mount(str(path), Access.READ))
+
+    def arguments(self) -> tuple[str, ...]:
+        """Raises SandboxUnavailable if something hides the project."""
+        stricter = (mount for mount in self.mounts if mount.access is not Access.WRITE)
+        if any(mount.path == str(self.project) for mount in stricter):
+            reason = f"{self.project} holds settings or programs that must not be changed in a sandbox"
+            raise SandboxUnavailable(reason, "Work in another folder.")
+        return tuple(arguments(placed(self.mounts), self._links))
+
+    def points(self) -> tuple[str, ...]:
+        """What is a mount of its own where the agent may write outside: what is held there, and the folders above."""
+        folders = set(map(str, self._open))
+        return tuple(path for path in placed(self.mounts) if not folders.isdisjoint(parents(path)))
+
+    def _add_state(self, state: AgentState) -> None:
+        folder = self._located(state.folder)
+        for name in state.written:
+            (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        paths = [path for path in folder.iterdir() if path.name not in state.own] if folder.is_dir() else []
+        self._add_private(folder, [Path(path.name) for path in paths])
+        for path in paths:
+            if path.exists():
+                access = Access.WRITE if path.name in state.written else Access.READ
+                self.mounts.append(Mount(str(path), access, str(programs.real(path))))
+
+    def _add_private(self, folder: Path, shared: Iterable[Path]) -> None:
+        """A folder of this project stands in its place, in which `shared` are mounted; links there are the agent's.
+
+        bubblewrap would follow them to make mount points, also outside.
+        """
+        key = hashlib.sha256(f"{self.project}\0{folder}".encode()).hexdigest()[:24]
+        private = state_folder(self.settings) / "sandbox" / key
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for planted in (private / path for path in shared):
+            if planted.is_symlink():
+                planted.unlink()
+        self.mounts.append(Mount(str(self._located(folder)), Access.WRITE, str(private)))
+
+    def _located(self, path: Path) -> Path:
+        """Without links; those on the way exist inside, too."""
+        try:
+            real, links = programs.links_of(path.expanduser())
+        except OSError as error:
+            raise SandboxUnavailable(f"It is not known where {path} leads ({error})") from error
+        is_ours = real.is_relative_to(self.project) or not any(self.project in Path(link).parents for link in links)
+        if not is_ours:
+            raise _LeadsOut(f"{path} leads out of the project by a symbolic link that an agent may have made")
+        self._links |= links
+        return real
+
+
+def _kernel_files() -> Iterator[str]:
+    return (name for name in _KERNEL_FILES if Path("/proc", name).exists())
