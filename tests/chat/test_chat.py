@@ -71,6 +71,9 @@ async def test_death_in_a_turn_is_an_error_and_the_next_prompt_starts_the_agent_
         await ask(process, "demo: say before\ndie 3", person)
     assert "code 3" in str(caught.value)
     assert "demo agent: ending now" in caught.value.stderr
+    turn = process.failed(caught.value)
+    assert turn is not None
+    assert (turn.stop_reason, turn.text, turn.agent, turn.failure) == ("error", "before", "demo agent", caught.value)
     assert (await ask(process, "demo: say after")).text == "after"
 
 

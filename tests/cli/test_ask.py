@@ -88,6 +88,14 @@ def test_a_failure_says_what_happened_and_what_to_do(program, arguments, code, k
     assert error["hint"]
 
 
+def test_a_failure_comes_after_what_the_turn_changed(program, tmp_path):
+    (tmp_path / "a.txt").write_text("old\n")
+    prompt = "demo: edit a.txt old => new\nerror -32603 No such luck"
+    done = program("ask", prompt, COPILOT_KERNEL_ALLOW='["Edit"]')
+    assert done.returncode == 1
+    assert re.search(r"\nChanged a\.txt  \+1 −1\ncopilot-kernel: No such luck\n", done.stderr)
+
+
 def test_another_stop_reason_is_shown_and_is_no_failure(program):
     done = program("ask", "demo: refuse")
     assert done.returncode == 0

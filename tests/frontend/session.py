@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend.kernel_session import KernelSession
 
-from .recording import RecordingCell
+from .recording import Bundle, RecordingCell
 
 
 @dataclass
@@ -21,6 +21,8 @@ class Outcome:
 
     text: str
     error: CopilotError | None = None
+    outputs: Sequence[tuple[Bundle, Bundle]] = ()
+    """Data and metadata, as they are in the end."""
 
 
 class Session:
@@ -39,11 +41,12 @@ class Session:
         cell.widgets = False
         for line in typed:
             cell.typed.put_nowait(line)
+        failure = None
         try:
             await self.kernel_session.run(cell, code)  # type: ignore[arg-type]
         except CopilotError as error:
-            return Outcome("\n".join(cell.plain), error)
-        return Outcome("\n".join(cell.plain))
+            failure = error
+        return Outcome("\n".join(cell.plain), failure, tuple(cell.shown.values()))
 
     def status(self, name: str) -> str:
         """What `%status` says of `name`."""

@@ -97,6 +97,16 @@ async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Setti
         assert (summary["entry"], summary["html"]) == (last, page.of("done")[0]["html"])
 
 
+async def test_also_a_turn_that_fails_says_what_it_changed(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with conversation(replace(settings, cwd=str(tmp_path), allow=("Edit",))) as (session, listener):
+        session.join(page := Listener(with_html=True))
+        done = (await said(session, listener, "demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
+        assert (done["stop_reason"], done["changes"]) == ("error", "Changed a.txt  +1 −1")
+        kinds = [each["type"] for each in page.of("error") + page.of("done")]
+        assert (kinds, page.of("done")[0]["html"].count("<details>")) == (["error", "done"], 1)
+
+
 async def test_an_error_comes_after_the_html_of_what_led_to_it(settings: Settings) -> None:
     async with conversation(settings) as (session, listener):
         session.join(page := Listener(with_html=True))

@@ -19,7 +19,7 @@ from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, Session
 from ..acp.results import parse_messages, short_name
 from ..config import SANDBOXED, Settings, state_folder
 from ..conversation.model import Conversation, ToolCall
-from ..errors import AgentError, UsageError
+from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
@@ -38,7 +38,7 @@ from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
 from .shared import SharedAgent, SharedAgentHandle, denied_tools
 from .state import ConversationState
-from .turn import Stop, Turn, View
+from .turn import FAILED, Stop, Turn, View
 from .unasked import UnaskedActionMonitor
 from .undoing import Undo
 
@@ -128,6 +128,9 @@ class Chat:
         # What the session is set to.
         self.options = SessionOptions(self._sessions, self._state)
         self._stop = Stop()
+        self._failed: Turn | None = None
+        # The one that got the prompt of the turn: an error may leave none.
+        self._prompted: AgentInfo | None = None
         self._logged = 0
 
     async def __aenter__(self) -> Self:
@@ -170,10 +173,11 @@ class Chat:
 
         Prompts wait for one another; none is ever resent. A cancelled turn is not an error, but a Turn whose stop
         reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
+        What an error leaves of a turn: see `failed`.
         """
         async with self._turns, self.undo.recording(lambda: self.conversation.turn):
             self._logged, self.sent = self.agent.log.count, ()
-            feedback = self._permissions.feedback
+            feedback, turn = self._permissions.feedback, None
             try:
                 turn = await self._turn((*blocks, *self.attached), view)
                 while feedback and turn.stop_reason != "cancelled":
@@ -182,10 +186,17 @@ class Chat:
                     self._state.notify("info", SENT.format(words))
                     turn = turn.joined(await self._turn((TextBlock(words),), view))
                 return turn
+            except CopilotError:
+                self._failed = turn.joined(self._failed) if turn and self._failed else self._failed
+                raise
             finally:
                 if feedback:
                     self._state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
                     feedback.clear()
+
+    def failed(self, error: CopilotError) -> Turn | None:
+        """The turn that `error` has ended, as far as it came; None if it came before the turn, or is an older one."""
+        return self._failed if self._failed is not None and self._failed.failure is error else None
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
@@ -210,8 +221,9 @@ class Chat:
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
-        self._stop = stop = Stop()
-        result, reason = PromptResult("cancelled"), "error"
+        self._stop, self._prompted = Stop(), None
+        stop = self._stop
+        result, reason = PromptResult("cancelled"), FAILED
         try:
             self._state.begin(blocks, view, stop)
             self._state.status(STARTING)
@@ -223,6 +235,9 @@ class Chat:
                     self._state.notify("warning", line)
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
+        except CopilotError as error:
+            self._failed = replace(self._ended(FAILED, result, time.monotonic() - started), failure=error)
+            raise
         except anyio.get_cancelled_exc_class():
             stop.press(by_user=False)
             raise
@@ -260,6 +275,7 @@ class Chat:
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
         self._sessions.use()
+        self._prompted = session.info
         activity = ActivityLine(
             self._state.status,
             lambda: self.conversation,
@@ -304,7 +320,7 @@ class Chat:
         prompt.cancel()
 
     def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
-        now, info = self.conversation, self.info
+        now, info = self.conversation, self.info or self._prompted
         return Turn(
             number=now.turn,
             stop_reason=stop_reason,

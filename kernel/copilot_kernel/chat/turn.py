@@ -13,10 +13,13 @@ import anyio
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..acp.messages import UsageUpdate
 from ..conversation.model import Entry, ToolCall
+from ..errors import CopilotError
 from ..permissions.question import PermissionAnswer, Question
 
 # Seconds after the first press of ■ in which another one counts as part of a double click.
 DOUBLE_CLICK_SECONDS = 0.3
+# The stop reason of a turn that an error has ended.
+FAILED = "error"
 
 
 class View(Protocol):
@@ -37,7 +40,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know."""
+    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
 
     number: int
     stop_reason: str
@@ -60,6 +63,8 @@ class Turn:
     stopped_by_user: bool = False
     # What `%undo` takes for it, where a front end offers that.
     undo: str = ""
+    # What ended it, if it has failed.
+    failure: CopilotError | None = None
 
     @property
     def unasked(self) -> int:

@@ -14,7 +14,7 @@ from ..rendering.changes import FileChange, TurnChanges, exit_code_of
 from ..rendering.footer import Footer, render_footer, render_stopped
 from ..rendering.markup import Bundle
 from ..rendering.plain import visible_line
-from .turn import Turn
+from .turn import FAILED, Turn
 
 METADATA_KEY = "copilot_kernel"
 SCHEMA_VERSION = 1
@@ -49,18 +49,20 @@ def endings(
 ) -> tuple[Bundle, ...]:
     """What stands beneath the answer: the footer, if there is anything to say.
 
-    A turn that was stopped has a line that says so, and a footer only for what one should know.
+    A turn that was stopped has a line that says so. After that, and where a turn has failed, there is a footer only for
+    what one should know.
     """
-    if turn.stop_reason != "cancelled":
+    if turn.stop_reason not in ("cancelled", FAILED):
         return tuple(filter(None, [render_footer(footer_of(turn, changes, timed=timed, cells=cells))]))
-    line = render_stopped(turn.seconds if timed else None, by_user=turn.stopped_by_user)
+    is_stopped = turn.stop_reason == "cancelled"
+    line = render_stopped(turn.seconds if timed else None, by_user=turn.stopped_by_user) if is_stopped else None
     rest = replace(turn, agent="", model="", mode="", usage=None)
     footer = replace(footer_of(rest, changes, timed=timed, cells=cells), seconds=None)
     return tuple(filter(None, [line, render_footer(footer)]))
 
 
 def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:
-    """The metadata of the footer's output: which agent did what, and who allowed it.
+    """The metadata of the output that ends a turn: which agent did what, and who allowed it.
 
     No times, and in a batch run no session id: another run of the notebook gives the same.
     """

@@ -81,7 +81,7 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
     try:
         turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
-        terminal.finish(None)
+        terminal.finish(chat.failed(error))
         return error
     terminal.finish(turn)
     return turn

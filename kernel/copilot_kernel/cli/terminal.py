@@ -94,7 +94,7 @@ class Terminal:
         return answer
 
     def finish(self, turn: Turn | None) -> None:
-        """End the turn and sum it up; None: it failed. All that stands beneath an answer is written here."""
+        """End the turn and sum it up; None: it never began. All that stands beneath an answer is written here."""
         self._printer.end()
         if turn is None or self._quiet:
             return

@@ -82,6 +82,10 @@ class ChatRunner:
 
         return await self.do(ask)
 
+    def failed(self, error: CopilotError) -> Turn | None:
+        """See `Chat.failed`."""
+        return self.chat.failed(error) if self.chat is not None else None
+
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here.
 

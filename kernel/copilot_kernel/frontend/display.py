@@ -25,6 +25,7 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.elicitation import answer_line
+from ..rendering.failure import render_failure
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.question import headline
 from .answering import UNSEEN, Show, kept_active
@@ -177,13 +178,17 @@ class Display:
             await self._output.drawn()
 
     def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
-        """The turn is over: send what waits, and its ending, with the record as metadata. `cells`: see `Footer`."""
+        """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
+
+        What a failed turn has changed stands below the error. `cells`: see `Footer`.
+        """
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
         self._changes, live = changes_of(turn.tool_calls, self._cwd), self._cell.live
         metadata = metadata_of(turn, self._changes, is_batch=not live)
-        for number, ending in enumerate(endings(turn, self._changes, timed=live, cells=cells)):
+        failure = [render_failure(turn.failure)] if turn.failure is not None else []
+        for number, ending in enumerate((*failure, *endings(turn, self._changes, timed=live, cells=cells))):
             self._output.add(ending, {} if number else metadata)
 
     @property

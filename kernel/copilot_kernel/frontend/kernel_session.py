@@ -101,6 +101,8 @@ class KernelSession:
         finally:
             self._pickers.close_stale()
             self.report_notices(cell)
+        if turn is not None and turn.failure is not None:
+            raise turn.failure
         return turn
 
     @cached_property
@@ -123,6 +125,7 @@ class KernelSession:
         return (info.title or info.name) if info else ""
 
     async def _prompt(self, cell: Cell, code: str, text: str, notebook: TurnNotebook | None) -> Turn:
+        """The turn, as it is shown in the cell, also if it has failed."""
         from ..acp.messages import EmbeddedResource, TextBlock
         from ..chat.attachments import mentions
         from . import context
@@ -146,16 +149,24 @@ class KernelSession:
         try:
             try:
                 turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
+            except CopilotError as error:
+                turn = self.chat_runner.failed(error)
+                if turn is None:
+                    raise
             finally:
                 undo = self._noted_for_undo(notebook)
-            turn = replace(turn, undo=undo)
-            await display.drawn()
-            display.finish(turn, await self._live.touched_cells() if self._live else ())
+            turn, cells = replace(turn, undo=undo), list[tuple[str, str]]()
+            try:
+                cells += await self._live.touched_cells() if self._live else ()
+                await display.drawn()
+            finally:  # an interrupt leaves the turn its ending
+                display.finish(turn, cells)
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]
-            if turn or display.changed_files:  # else nothing was done, and the turn before it is still the last
-                answer = turn if settings.rerun != "run" else None  # else it is never shown again
+            is_answer = turn is not None and turn.failure is None
+            if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
+                answer = turn if is_answer and settings.rerun != "run" else None  # else it is never shown again
                 shown = tuple(cell.shown.values())[before:] if answer else ()
                 self._reruns.end(cell, OldTurn(code, display.changed_files, shown, answer))
         return turn

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..acp.lenient import as_dict, as_dicts, as_str
+from ..chat.turn import FAILED
 from ..chat.turn_record import METADATA_KEY
 from ..config import Settings
 from ..notebook.live import NotebookError
@@ -155,7 +156,7 @@ def _saved_runs(path: str) -> dict[str, _Run]:
 
 
 def _saved_turns(outputs: Iterable[Any]) -> Iterator[OldTurn]:
-    """Each ends with the output that has its record; what a stopped turn shows below that is left out."""
+    """Each ends with the output that has its record; what a stopped or failed turn shows below that is left out."""
     shown = list[Output]()
     for output in outputs:
         if output.get("output_type") != "display_data":
@@ -165,5 +166,6 @@ def _saved_turns(outputs: Iterable[Any]) -> Iterator[OldTurn]:
         if record:
             paths = (as_str(each.get("path")) for each in as_dicts(record.get("changes")))
             files = tuple(filter(None, paths))
-            yield OldTurn("", files, tuple(shown) if files else (), is_saved=True)
+            is_answer = bool(files) and record.get("stop_reason") != FAILED
+            yield OldTurn("", files, tuple(shown) if is_answer else (), is_saved=True)
             shown = []

@@ -40,6 +40,7 @@ _STOP_REASONS = {
     "max_turn_requests": "stopped: too many model requests in one turn",
     "refusal": "the agent refused to continue",
     "cancelled": "",  # `render_stopped` says it
+    "error": "",  # a card says it
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
-from ...chat import Chat
+from ...chat import Chat, Turn
 from ...chat.attachments import mentions
 from ...config import Settings
 from ...conversation.model import Conversation
@@ -239,6 +239,8 @@ class ChatSession:
         except CopilotError as error:
             self.broadcaster.settle()  # what was said before stands above it
             self._publish(commands.failure(error))
+            turn = self.context.chat_runner.failed(error)
+            done = self._done(turn) if turn is not None else done
         except Exception:
             _log.exception("a message to the chat failed")
             self._publish(Failure(INTERNAL_ERROR))
@@ -267,6 +269,9 @@ class ChatSession:
         with self._services.limits.turn():
             self._needs_context = False
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
+        return self._done(turn)
+
+    def _done(self, turn: Turn) -> Done:
         changes = changes_of(turn.tool_calls, self.context.settings.folder)
         footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
         html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")

@@ -1,0 +1,85 @@
+"""What a cell shows and keeps of a turn that an error has ended: what was done until then, and how to take it back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from copilot_kernel.frontend.rerun import _saved_turns
+
+from .session import Session, session
+
+ENDS = ["die 3", "error -32603 No such luck"]
+FOOTER = "Changed one.txt  +1 −1\n1 command failed · permissions: bypassPermissions"
+
+
+@pytest.fixture
+def made(tmp_path: Path):
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions") as made:
+        (made.work / "one.txt").write_text("first\n")
+        yield made
+
+
+def failed(made: Session, end: str, live: bool = True) -> list[tuple[dict[str, str], dict[str, object]]]:
+    outcome = made.run(f"demo: edit one.txt first => second\nshell echo out; exit 3\n{end}", live=live)
+    assert outcome.error is not None
+    return outcome.outputs
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_it_ends_with_the_error_and_what_has_changed(made: Session, end: str) -> None:
+    *_, (card, record), (footer, rest) = failed(made, end)
+    assert card["text/plain"].startswith("✗ ")
+    assert footer["text/plain"] == FOOTER
+    assert (list(record), rest) == (["copilot_kernel"], {})
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_its_record_says_what_was_done(made: Session, end: str) -> None:
+    *_, (_, metadata), _ = failed(made, end)
+    record = metadata["copilot_kernel"]
+    assert isinstance(record, dict)
+    assert (record["stop_reason"], record["agent"]) == ("error", "demo agent")
+    assert record["changes"] == [{"path": "one.txt", "what": "changed", "added": 1, "removed": 1}]
+    assert [(call["kind"], call["status"]) for call in record["calls"]] == [
+        ("edit", "completed"),
+        ("execute", "completed"),
+    ]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_it_can_be_undone(made: Session, end: str) -> None:
+    *_, (footer, _) = failed(made, end)
+    [key] = re.findall(r"copilot-undo-([\w-]+)", footer["text/html"])
+    assert "Put back: one.txt" in made.run(f"%undo {key} restore").text
+    assert (made.work / "one.txt").read_text() == "first\n"
+
+
+def test_a_batch_run_gets_the_same_without_a_button(made: Session) -> None:
+    *_, (footer, _) = failed(made, ENDS[1], live=False)
+    assert (footer["text/plain"], "copilot-undo" in footer["text/html"]) == (FOOTER, False)
+
+
+def test_it_is_no_answer_that_a_later_run_shows_again(made: Session) -> None:
+    outputs = [
+        {"output_type": "display_data", "data": data, "metadata": metadata} for data, metadata in failed(made, ENDS[1])
+    ]
+    [old] = _saved_turns(outputs)
+    assert (old.files, old.outputs) == (("one.txt",), ())
+
+
+def test_a_turn_that_reached_no_agent_has_a_record_and_no_footer(tmp_path: Path) -> None:
+    with session(tmp_path, COPILOT_KERNEL_AGENT="no-such-agent") as made:
+        outcome = made.run("Hello")
+    [(card, metadata)] = outcome.outputs
+    assert "no-such-agent" in card["text/plain"]
+    assert metadata == {
+        "copilot_kernel": {
+            "schema": 1,
+            "permission_mode": "default",
+            "stop_reason": "error",
+            "calls": [],
+            "changes": [],
+        }
+    }
