@@ -159,10 +159,10 @@ def folded_amount(question: Question) -> str:
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
-    """Something hides in it, it reaches outside the project, or needs a look: nothing may suggest to allow it."""
+    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it."""
     about = subject(question, root)
-    places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
-    return any(place.remark for place in places) or bool(hidden_warning(about.texts) or remarks_on(about.commands))
+    places = (*about.paths, *filter(None, [about.folder]))
+    return any(place.remark for place in places) or any(_warnings(question, about))
 
 
 def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
