@@ -77,13 +77,13 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     )
     states = [state for state in models.models.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
+        ("Later", "", "Later: Edit notes.txt"),
         (
             "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, the agent remembers it)",
             "",
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K: The agent will also allow anything it considers equivalent from now on; "
-            "what counts is up to it.",
+            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, the agent remembers it): The agent will also allow anything it "
+            "considers equivalent from now on; what counts is up to it.",
         ),
-        ("Later", "", "Later: Edit notes.txt"),
     ]
     asked.task.cancel()
 

@@ -32,7 +32,7 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
         PermissionOption("never", "Never", "reject_always"),
     )
     asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
-    assert models.disabled() == ["Allow once", "Always allow (the agent remembers it)", "Later"]
+    assert models.disabled() == ["Allow once", "Later", "Always allow (the agent remembers it)"]
     for name in models.disabled():
         models.click(models.buttons(name)[0])
     await asyncio.sleep(0)

@@ -335,6 +335,16 @@ def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
     assert is_alarming(asked(**fields), ROOT) == alarming
 
 
+@pytest.mark.parametrize(("more", "alarming"), [
+    ({"why": "The rule Bash(git *) asks about it."}, True),
+    ({"why": "No rule allows it.", "is_routine": True}, False),
+    ({"refusal": "The sandbox refuses changes of Git's settings."}, True),
+])  # fmt: skip
+def test_a_rule_of_the_user_or_a_refusal_by_the_sandbox_is_alarming(more, alarming):
+    question = Question(1, call(kind="execute", raw_input={"command": "git status"}), (), **more)
+    assert is_alarming(question, ROOT) == alarming
+
+
 # -- the short form for a terminal -----------------------------------------------------------------------------------
 
 

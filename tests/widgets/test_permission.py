@@ -91,7 +91,7 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 
 GUARDED = (
     AnswerButton("Allow", guarded=True),
-    AnswerButton("Always", guarded=True, quiet=True, remark="kept"),
+    AnswerButton("Always (kept)", guarded=True, quiet=True),
     AnswerButton("Reject"),
 )
 

@@ -21,7 +21,7 @@ class AnswerButton:
     """One answer: `name` is the button's label, `hint` what it answers, for the tooltip and screen readers.
 
     `style` is a button style of ipywidgets: primary, success, info, warning, danger or empty. `guarded`: clicks count
-    only while the question is released. `quiet`: shown behind the others. `remark` follows the name.
+    only while the question is released. `quiet`: shown behind the others.
     """
 
     name: str
@@ -29,7 +29,6 @@ class AnswerButton:
     style: str = ""
     guarded: bool = False
     quiet: bool = False
-    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def _button(answer: AnswerButton, on_click: Callable[[], None]) -> Button:
     """The widget for `answer`; a guarded one starts disabled. A click that was on its way by then is ignored."""
     name = shortened(answer.name)
     made = Button(
-        description=f"{name} ({answer.remark})" if answer.remark else name,
+        description=name,
         tooltip=f"{name}: {shortened(answer.hint)}" if answer.hint else name,
         button_style=answer.style,
         disabled=answer.guarded,

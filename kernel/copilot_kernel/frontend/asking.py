@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..acp.messages import PermissionOption
 from ..permissions import policy
-from ..permissions.question import PermissionAnswer, Question
-from ..rendering.permission_options import STANDING, remark, remembered, settings_for
+from ..permissions.question import Keep, PermissionAnswer, Question
+from ..rendering.answers import Choice, TextAnswer, answers_to
+from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
-from ..rendering.question import allowed_by, folded_amount, is_alarming, question_html, question_text, render_question
+from ..rendering.question import question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
@@ -37,7 +37,9 @@ NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where yo
 
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
-_KEEP = ("for this notebook's session", "in my settings")
+_KEEP: tuple[Keep, Keep] = ("session", "settings")
+_PLACES = ("for this notebook's session", "in my settings")
+NO_REASON = "Say why, or go back and deny without a reason."
 
 
 class Asking:
@@ -108,7 +110,6 @@ class Card(AnswerWidgets[PermissionAnswer]):
         self, cell: Cell, question: Question, root: str, open_cards: list[Card], guard_seconds: float | None
     ) -> None:
         self._question, self._root, self._open_cards, self._seconds = question, root, open_cards, guard_seconds
-        self._about = allowed_by(question, root)
         self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
         self._timer: asyncio.TimerHandle | None = None
         self._calm, self._calm_until = CALM_SECONDS, 0.0
@@ -174,77 +175,66 @@ class Card(AnswerWidgets[PermissionAnswer]):
     def _make(self, settle: Callable[[PermissionAnswer], None]) -> PermissionQuestion:
         from copilot_widgets.permission import PermissionQuestion
 
-        options = self._question.options
+        answers, options = answers_to(self._question, self._root), self._question.options
+        under_rule = answers.rule.choices if answers.rule else ()
+        choices = (*answers.choices, *under_rule, *answers.last)
+        entries = []
+        if answers.reason:
+            entries.append(self._reason(answers.reason))
+        if answers.rule:
+            first = len(answers.choices)
+            entries.append(self._rule(answers.rule, range(first, first + len(under_rule))))
         return PermissionQuestion(
-            [self._choice(option) for option in options],
-            lambda number: settle(PermissionAnswer(options[number], "you")),
-            list(self._entries()),
+            [_button(choice) for choice in choices],
+            lambda number: settle(PermissionAnswer(options[choices[number].option], "you")),
+            entries,
             self._moved,
         )
 
-    def _choice(self, option: PermissionOption) -> AnswerButton:
-        """Whatever is not a no is guarded: an unknown kind may allow. What the agent keeps stands back."""
-        from copilot_widgets.permission import AnswerButton
-
-        question, allows = self._question, option.kind == "allow_once"
-        amount = folded_amount(question) if allows else ""
-        return AnswerButton(
-            name=visible_text(option.name),
-            hint=remembered(question, option) if option.kind in STANDING else self._about,
-            style="primary" if allows and not is_alarming(question, self._root) else "",
-            guarded=option.kind not in ("reject_once", "reject_always"),
-            quiet=option.kind in STANDING,
-            remark=", ".join(filter(None, (remark(option), amount))),
-        )
-
-    def _entries(self) -> Iterator[TextEntry]:
-        """The ways to answer that take some text."""
-        question = self._question
-        if reject := policy.reject(question.options):
-            yield self._reason(reject)
-        allow = next((option for option in question.options if option.kind == "allow_once"), None)
-        if allow and question.suggestion:
-            yield self._rule(allow)
-
-    def _rule(self, allow: PermissionOption) -> TextEntry:
+    def _rule(self, rule: TextAnswer, answers: Sequence[int]) -> TextEntry:
         from copilot_widgets.permission import AnswerButton, TextEntry
 
         def save(text: str, place: int) -> str:
-            rule = text.strip()
-            complaint = self._review.complaint(rule)
+            added = text.strip()
+            complaint = self._review.complaint(added)
             if not complaint:
-                self.settle(PermissionAnswer(allow, "you", rule=rule, keep="settings" if place else "session"))
+                option, keep = self._question.options[rule.option], _KEEP[place]
+                self.settle(PermissionAnswer(option, "you", rule=added, keep=keep))
             return visible_text(complaint)
 
-        suggested = visible_text(self._question.suggestion)
         return TextEntry(
-            opens=AnswerButton("Always allow ▾", f"by a rule that you can change first: {suggested}", quiet=True),
-            label="Rule",
-            submit=AnswerButton("Save & allow", self._about, "primary", guarded=True),
+            opens=AnswerButton(rule.label, rule.hint, quiet=True),
+            label=rule.field,
+            submit=AnswerButton(rule.submit, rule.submit_hint, "primary", guarded=True),
             on_submit=save,
-            hint="You will not be asked about calls that it covers.",
-            value=suggested,
-            lines=1 if len(self._question.suggestion) <= _MAX_ONE_LINE else 2,
-            places=_KEEP,
-            answers=tuple(
-                number for number, option in enumerate(self._question.options) if option.kind == "allow_always"
-            ),
+            hint=rule.note,
+            value=rule.value,
+            lines=1 if len(rule.value) <= _MAX_ONE_LINE else 2,
+            places=_PLACES,
+            answers=tuple(answers),
         )
 
-    def _reason(self, reject: PermissionOption) -> TextEntry:
+    def _reason(self, reason: TextAnswer) -> TextEntry:
         from copilot_widgets.permission import AnswerButton, TextEntry
 
         def send(text: str, _: int) -> str:
             if not text.strip():
-                return "Say why, or go back and deny without a reason."
-            self.settle(PermissionAnswer(reject, "you", feedback=text.strip()))
+                return NO_REASON
+            self.settle(PermissionAnswer(self._question.options[reason.option], "you", feedback=text.strip()))
             return ""
 
         return TextEntry(
-            opens=AnswerButton("Deny and say why…", self._about, quiet=True),
-            label="Why",
-            submit=AnswerButton("Send", f"denies this and tells the agent why: {self._about}"),
+            opens=AnswerButton(reason.label, reason.hint, quiet=True),
+            label=reason.field,
+            submit=AnswerButton(reason.submit, reason.submit_hint),
             on_submit=send,
-            hint="The agent gets this as your next message.",
+            hint=reason.note,
             lines=3,
         )
+
+
+def _button(choice: Choice) -> AnswerButton:
+    from copilot_widgets.permission import AnswerButton
+
+    style = "primary" if choice.is_suggested else ""
+    return AnswerButton(choice.label, choice.hint, style, guarded=choice.is_guarded, quiet=choice.is_remembered)

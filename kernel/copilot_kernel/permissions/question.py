@@ -10,6 +10,7 @@ from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 
 AnsweredBy = Literal["you", "rule", "mode", "none", "cancel"]
+Keep = Literal["session", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class PermissionAnswer:
     # The rule that decided, or that the person adds to `allow` with this answer; empty: none.
     rule: str = ""
     # How long an added rule holds: until the conversation is another one, or from now on, in the settings.
-    keep: Literal["session", "settings"] = "session"
+    keep: Keep = "session"
     # What the person says to the agent with a "no"; it is sent as the next prompt. Empty: nothing.
     feedback: str = ""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..acp.messages import PermissionOption
+from ..permissions import policy
 from ..permissions.question import Question
-from .plain import visible_text
+from .plain import visible_line, visible_text
 
+DENY, WHY = "Deny", "Deny and say why…"
 STANDING = {"allow_always": "allow", "reject_always": "reject"}
 """Kinds of options that the agent remembers, and what it then does."""
 
@@ -25,6 +27,7 @@ _NO = re.compile(
     r"\b(?:no|not|don['’]?t|never|den(?:y|ied)|reject(?:ed)?|refuse|cancel|stop|abort|decline|block|disallow|forbid)\b",
     re.IGNORECASE,
 )
+_TELL = re.compile(r"\btell\b", re.IGNORECASE)
 _ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
 
 
@@ -46,3 +49,28 @@ def remark(option: PermissionOption) -> str:
     is_no = bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(option.name))))
     belied = "this allows it" if option.kind in ("allow_once", "allow_always") and is_no else ""
     return ", ".join(filter(None, (belied, "the agent remembers it" if option.kind in STANDING else "")))
+
+
+def option_name(option: PermissionOption) -> str:
+    """The agent's name of it, on one line."""
+    return visible_line(option.name) or option.kind
+
+
+def button_name(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
+    """What its button is called: as the agent calls it, but for a rejection that promises to tell the agent something.
+
+    That one is our own *Deny and say why…*; without a reason it is a plain no. Empty: another option is that.
+    """
+    if not _promises_to_tell(option):
+        return option_name(option)
+    return DENY if [each for each in options if each.kind == "reject_once"] == [option] else ""
+
+
+def rejection_to_explain(options: Sequence[PermissionOption]) -> int | None:
+    """Which option a reason goes with: a rejection that is named so, else the first."""
+    found = next(filter(_promises_to_tell, options), None) or policy.reject(options)
+    return None if found is None else options.index(found)
+
+
+def _promises_to_tell(option: PermissionOption) -> bool:
+    return option.kind == "reject_once" and bool(_TELL.search(option.name))

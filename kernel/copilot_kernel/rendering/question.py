@@ -34,8 +34,8 @@ from .markup import (
     span,
     without_buttons,
 )
-from .permission_options import STANDING, remembered
-from .plain import hidden_warning, one_line, split_lines, visible_line, visible_text
+from .permission_options import STANDING, WHY, button_name, option_name, remembered
+from .plain import hidden_warning, split_lines, visible_line, visible_text
 from .subject import LocatedPath, Subject, remarks_on, subject
 
 OPEN = "Not answered."
@@ -159,10 +159,10 @@ def folded_amount(question: Question) -> str:
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
-    """Something hides in it, it reaches outside the project, or needs a look: nothing may suggest to allow it."""
+    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it."""
     about = subject(question, root)
-    places = (*about.paths, *filter(None, [about.folder]), *(place for place, _ in about.changes))
-    return any(place.remark for place in places) or bool(hidden_warning(about.texts) or remarks_on(about.commands))
+    places = (*about.paths, *filter(None, [about.folder]))
+    return any(place.remark for place in places) or any(_warnings(question, about))
 
 
 def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
@@ -292,7 +292,9 @@ def _reasons(question: Question) -> Iterator[tuple[str, str]]:
         yield name, "\n".join(question.rules)
     for option in question.options:
         if option.kind in STANDING:
-            yield f"“{visible_text(one_line(option.name)) or option.kind}”", remembered(question, option)
+            yield f"“{option_name(option)}”", remembered(question, option)
+        elif button_name(option, question.options) != option_name(option):
+            yield WHY, f"The agent calls it “{option_name(option)}”."
 
 
 def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from .permission_options import remark
-from .plain import one_line, visible_text
+from .permission_options import option_name, remark
+from .plain import one_line
 
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
 
 
 def _names(question: Question) -> list[str]:
-    return [" ".join(visible_text(option.name).split()) or option.kind for option in question.options]
+    return [option_name(option) for option in question.options]
 
 
 def find_index(typed: str, *names: Sequence[str]) -> int | None:

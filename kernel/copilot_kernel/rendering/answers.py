@@ -1,0 +1,141 @@
+"""The buttons of a permission request: one definition for notebooks, for the page that asks, and for the chat page.
+
+They come in one order, whatever the agent's: allow once, deny, deny and say why, always allow. What the agent itself
+remembers is last, under a rule of the user's own where there is one. Texts are for display: nothing hides in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..acp.messages import PermissionOption
+from ..permissions.question import Question
+from .permission_options import STANDING, WHY, button_name, rejection_to_explain, remark, remembered
+from .plain import visible_text
+from .question import allowed_by, folded_amount, is_alarming
+
+ALWAYS = "Always allow ▾"
+_VERBS = {"allow_once": "allow once", "reject_once": "deny"}
+_ORDER = tuple(_VERBS)
+_YES_NO = re.compile(r"(?:yes|no|ok(?:ay)?)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button that answers with `option`, an index of the question's options.
+
+    `label` stands on it, `hint` completes its name for screen readers: what it answers. Only one `is_suggested` may be
+    highlighted. Clicks on one that `is_guarded` count only after a moment: whatever is not a no, since an unknown kind
+    may allow. What `is_remembered` by the agent stands back.
+    """
+
+    option: int
+    label: str
+    hint: str
+    is_suggested: bool = False
+    is_guarded: bool = False
+    is_remembered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
+
+    `field` names the field, `value` is in it at first, `note` stands beneath it. `choices` are offered below, each with
+    its hint beside it. The hints are those of `Choice`.
+    """
+
+    option: int
+    label: str
+    hint: str
+    field: str
+    value: str
+    note: str
+    submit: str
+    submit_hint: str
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """In the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
+
+    choices: tuple[Choice, ...]
+    reason: TextAnswer | None
+    rule: TextAnswer | None
+    last: tuple[Choice, ...]
+
+
+def answers_to(question: Question, root: str = "", rule_holds: str = "") -> Answers:
+    """The answers to `question`. `root` is the project's folder; `rule_holds` says how long a saved rule does."""
+    about, options = allowed_by(question, root), question.options
+    reject = rejection_to_explain(options)
+    choices = tuple(_choices(question, root, about))
+    kept = tuple(each for each in choices if each.is_remembered)
+    rule = _rule(question, about, kept, rule_holds)
+    inside = rule.choices if rule else ()
+    return Answers(
+        choices=tuple(each for each in choices if not each.is_remembered),
+        reason=None if reject is None else _reason(reject, about),
+        rule=rule,
+        last=tuple(each for each in kept if each not in inside),
+    )
+
+
+def _choices(question: Question, root: str, about: str) -> Iterator[Choice]:
+    options, is_calm, amount = question.options, not is_alarming(question, root), folded_amount(question)
+    for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
+        option = options[number]
+        name = button_name(option, options)
+        if not name:
+            continue
+        allows, is_kept = option.kind == "allow_once", option.kind in STANDING
+        remarks = ", ".join(filter(None, (remark(option), amount if allows else "")))
+        verb = _VERBS.get(option.kind) if _YES_NO.match(name) else None
+        yield Choice(
+            option=number,
+            label=f"{name} ({remarks})" if remarks else name,
+            hint=remembered(question, option) if is_kept else f"{verb}: {about}" if verb else about,
+            is_suggested=allows and is_calm,
+            is_guarded=option.kind not in ("reject_once", "reject_always"),
+            is_remembered=is_kept,
+        )
+
+
+def _rank(option: PermissionOption) -> int:
+    """Where it stands in the row; those of one rank stay in the agent's order."""
+    return _ORDER.index(option.kind) if option.kind in _ORDER else len(_ORDER)
+
+
+def _reason(reject: int, about: str) -> TextAnswer:
+    return TextAnswer(
+        option=reject,
+        label=WHY,
+        hint=about,
+        field="Why",
+        value="",
+        note="The agent gets this as your next message.",
+        submit="Send",
+        submit_hint=f"denies this and tells the agent why: {about}",
+    )
+
+
+def _rule(question: Question, about: str, kept: tuple[Choice, ...], holds: str) -> TextAnswer | None:
+    """None where nothing is worth a rule, or nothing would allow this call beside it."""
+    allow = next((number for number, option in enumerate(question.options) if option.kind == "allow_once"), None)
+    if allow is None or not question.suggestion:
+        return None
+    suggested = visible_text(question.suggestion)
+    return TextAnswer(
+        option=allow,
+        label=ALWAYS,
+        hint=f"by a rule that you can change first: {suggested}",
+        field="Rule",
+        value=suggested,
+        note=f"You will not be asked about calls that it covers{holds}.",
+        submit="Save & allow",
+        submit_hint=about,
+        choices=tuple(each for each in kept if question.options[each.option].kind == "allow_always"),
+    )

@@ -1,0 +1,83 @@
+"""The buttons of a question: which there are, in which order, what they are called and which may be highlighted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from copilot_kernel.acp.messages import Diff, PermissionOption
+from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.answers import answers_to
+from copilot_kernel.rendering.question import question_text
+
+from .samples import call
+
+ONCE = PermissionOption("o", "Allow once", "allow_once")
+ALWAYS = PermissionOption("a", "Always allow", "allow_always")
+NO = PermissionOption("n", "Deny", "reject_once")
+NEVER = PermissionOption("x", "Never", "reject_always")
+TOLD = PermissionOption("t", "No, and tell Codex what to do differently", "reject_once")
+COMMAND = {"kind": "execute", "raw_input": {"command": "ls"}}
+
+
+def asked(*options: PermissionOption, suggestion: str = "Bash(ls)", **fields: object) -> Question:
+    return Question(1, call(status="waiting", **(fields or COMMAND)), options, suggestion=suggestion)
+
+
+def row(question: Question) -> list[str]:
+    """All of it, from left to right."""
+    found = answers_to(question, "/project")
+    openers = [each.label for each in (found.reason, found.rule) if each]
+    return [*(each.label for each in found.choices), *openers, *(each.label for each in found.last)]
+
+
+@pytest.mark.parametrize(("options", "labels", "under_rule"), [
+    ((ALWAYS, ONCE, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"],
+     ["Always allow (the agent remembers it)"]),
+    ((NEVER, NO, ALWAYS, ONCE),
+     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾", "Never (the agent remembers it)"],
+     ["Always allow (the agent remembers it)"]),
+    ((ALWAYS, NO), ["Deny", "Deny and say why…", "Always allow (the agent remembers it)"], None),
+    ((ONCE, TOLD), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
+    ((ONCE, TOLD, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
+    ((PermissionOption("l", "Later", "postpone"), ONCE), ["Allow once", "Later", "Always allow ▾"], []),
+])  # fmt: skip
+def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, under_rule):
+    question = asked(*options)
+    rule = answers_to(question, "/project").rule
+    assert (row(question), rule and [each.label for each in rule.choices]) == (labels, under_rule)
+
+
+def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
+    question = asked(ONCE, NO, TOLD)
+    found = answers_to(question)
+    assert found.reason is not None
+    assert question.options[found.reason.option] == TOLD
+    assert [question.options[each.option] for each in found.choices] == [ONCE, NO]
+    assert f"Deny and say why…:\n  The agent calls it “{TOLD.name}”." in question_text(question)
+
+
+@pytest.mark.parametrize(("name", "hint"), [
+    ("Allow", "ls"), ("Yes", "allow once: ls"), ("Yes, proceed", "allow once: ls"), ("Yesterday", "ls"),
+])  # fmt: skip
+def test_a_mere_yes_says_to_screen_readers_what_it_does(name, hint):
+    question = asked(replace_name(ONCE, name), NO)
+    assert [each.hint for each in answers_to(question).choices] == [hint, "ls"]
+
+
+def test_an_approval_says_how_much_it_is_about():
+    content = (Diff("/project/a.txt", None, "line\n" * 34),)
+    question = asked(ONCE, NO, kind="edit", content=content)
+    assert row(question)[0] == "Allow once (all 34 changed lines)"
+
+
+@pytest.mark.parametrize("why", ["", "The rule Bash(ls) asks about it."])
+def test_only_a_yes_to_what_is_not_alarming_may_be_highlighted(why):
+    found = answers_to(replace(asked(ONCE, NO, ALWAYS, NEVER), why=why))
+    every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)
+    assert {each.label for each in every if each.is_suggested} == (set() if why else {"Allow once"})
+    assert [each.is_guarded for each in every] == [True, False, True, False]
+
+
+def replace_name(option: PermissionOption, name: str) -> PermissionOption:
+    return PermissionOption(option.id, name, option.kind)
