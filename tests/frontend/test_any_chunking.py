@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import cycle
 from typing import Any
 
 from copilot_kernel.acp.messages import Chunk, TextBlock, ToolCallUpdate, Update
@@ -16,6 +15,7 @@ from copilot_kernel.frontend.output_area import OutputArea
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from .chunks import parts
 from .recording import Loop, RecordingCell
 
 Step = tuple[str, str]
@@ -47,15 +47,6 @@ def updates(script: Sequence[Step], cuts: Sequence[int], steps: Sequence[str | N
             call = partial(ToolCallUpdate, f"call {number}")
             yield call(begins=True, title=f"Step {number}", kind=what, status="pending")  # type: ignore[arg-type]
             yield from (call(status=status) for status in (*steps, words))  # type: ignore[arg-type]
-
-
-def parts(text: str, sizes: Sequence[int]) -> Iterator[str]:
-    """`text` in parts of these sizes, again and again."""
-    size = cycle(sizes)
-    while text:
-        end = next(size)
-        yield text[:end]
-        text = text[end:]
 
 
 def outputs(said: Iterator[Update], pauses: Sequence[float] | None = None) -> list[dict[str, Any]]:

@@ -1,11 +1,10 @@
 """What real agents said is in the cell: every transcript, spoken again by the replay agent to our kernel."""
 
-import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ import pytest
 from ..jupyter.asked import insist
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process
 from ..rendering.allowed import text_of
+from .turns import TRANSCRIPTS, Turn, last_words, read, turns
 
 Json = dict[str, Any]
 REPLAY = Path(__file__).with_name("replay.py")
-TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
 BETWEEN_MESSAGES = ("tool_call", "plan", "session/request_permission")
 SIGNED_OUT = [path for path in TRANSCRIPTS if path.stem.endswith("signed-out")]
 SHELLS = [
@@ -27,73 +26,8 @@ SHELLS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One prompt of a transcript, and everything until its answer."""
-
-    records: list[Json]
-
-    @property
-    def updates(self) -> list[Json]:
-        return [record["message"]["params"]["update"] for record in self.records if _is(record, "session/update")]
-
-    @property
-    def questions(self) -> dict[int, Json]:
-        """The permission requests by id."""
-        asked = (record["message"] for record in self.records if _is(record, "session/request_permission"))
-        return {message["id"]: message["params"] for message in asked}
-
-    @property
-    def clicks(self) -> Iterator[tuple[str, int]]:
-        """The buttons that the client pressed: a name, and how many buttons of that name came before it."""
-        questions = self.questions
-        for message in (record["message"] for record in self.records if record["from"] == "client"):
-            chosen = message.get("result", {}).get("outcome", {}).get("optionId")
-            if chosen is not None:
-                yield _name(questions[message["id"]], chosen), [*questions].index(message["id"])
-
-    @property
-    def cancelled(self) -> bool:
-        return any(_is(record, "session/cancel") for record in self.records)
-
-    @property
-    def late(self) -> list[Json]:
-        """Updates that came after the prompt's answer."""
-        prompt = self.records[0]["message"]["id"]
-        spoken = [record["message"] if record["from"] == "agent" else {} for record in self.records]
-        answered = [message.get("id") == prompt and "result" in message for message in spoken]
-        return Turn(self.records[answered.index(True) :]).updates
-
-    def before_cancel(self) -> str:
-        """The last words of the agent when the client cancelled."""
-        at = next(at for at, record in enumerate(self.records) if _is(record, "session/cancel"))
-        last = self.records[at - 1]["message"]["params"]
-        return _last_words(last.get("update") or last["toolCall"])
-
-
 def _replay(path: Path) -> str:
     return shlex.join([sys.executable, str(REPLAY), str(path)])
-
-
-def _is(record: Json, method: str) -> bool:
-    return bool(record["message"].get("method") == method)
-
-
-def _name(question: Json, option: str) -> str:
-    return str(next(each["name"] for each in question["options"] if each["optionId"] == option))
-
-
-def _last_words(update: Json) -> str:
-    content = update.get("content")
-    if isinstance(content, dict):
-        return str(content["text"]).strip()
-    return str(content[0]["content"]["text"]).strip() if content else str(update["title"])
-
-
-def _turns(path: Path) -> list[Turn]:
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    starts = [at for at, record in enumerate(records) if _is(record, "session/prompt")]
-    return [Turn(records[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
 
 
 def _played(front_end: FrontEnd, turn: Turn) -> Outcome:
@@ -106,7 +40,7 @@ def _played(front_end: FrontEnd, turn: Turn) -> Outcome:
         front_end.manager.interrupt_kernel()
     outcome = front_end.finish(cell)
     for update in turn.late:
-        front_end.shows(_last_words(update), cell)
+        front_end.shows(last_words(update), cell)
     return replace(outcome, outputs=front_end.outputs(cell))
 
 
@@ -171,7 +105,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
 @pytest.mark.parametrize("path", [path for path in TRANSCRIPTS if path not in SIGNED_OUT], ids=lambda path: path.stem)
 def test_what_the_agent_said_is_in_the_cell(kernel: FrontEnd, path: Path) -> None:
     assert kernel.run(f"%agent {_replay(path)}").status == "ok"
-    for turn in _turns(path):
+    for turn in turns(read(path)):
         outcome = _played(kernel, turn)
         assert outcome.status == ("error" if turn.cancelled else "ok"), outcome.reply["content"]
         shown = _squeezed(outcome.text + text_of(outcome.html))

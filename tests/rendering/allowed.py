@@ -102,6 +102,33 @@ def text_of(html: str) -> str:
     return "".join(reader.text)
 
 
+class _Lines(Reader):
+    """Starts a new line wherever a block begins or ends; what is preformatted keeps its own."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
+        self.text.append(_BREAKS.get(tag, ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        super().handle_endtag(tag)
+        self.text.append(_BREAKS.get(tag, ""))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data if "pre" in self.open else re.sub(r"\s+", " ", data))
+
+
+_BREAKS = {"td": " ", "th": " ", **dict.fromkeys(TAGS - {"a", "audio", "code", "del", "em", "img", "ins", "s", "span",
+                                                       "strong", "td", "th"}, "\n")}  # fmt: skip
+
+
+def lines_of(html: str) -> list[str]:
+    """What a reader sees, line by line, without the empty ones and without styles: as where they are taken out."""
+    reader = _Lines()
+    reader.feed(html)
+    reader.close()
+    return [line.rstrip() for line in "".join(reader.text).splitlines() if line.strip()]
+
+
 def _anything(value: str) -> bool:
     return True
 

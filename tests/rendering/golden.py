@@ -1,7 +1,8 @@
 """`python -m tests.rendering.golden`: write anew what recorded conversations of real agents look like.
 
-The files hold, for each entry, its plain text and the text of its HTML. A change of them is a change of what people
-see: read the difference before you commit it.
+The files hold what a reader of each cell saw: the questions as they stood there, with their buttons, and the outputs of
+the turn at its end. Each as plain text, and as the text of its HTML. A change of them is a change of what people see:
+read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from copilot_kernel.rendering.entry import render
-
-from ..conversation.recorded import TRANSCRIPTS, replayed
-from .allowed import text_of
+from .. import conftest  # noqa: F401 - the settings of all tests
+from ..frontend.replaying import Cell, played
+from ..real.turns import TRANSCRIPTS, read
+from .allowed import lines_of
 
 FOLDER = Path(__file__).with_name("golden")
 AGENTS = {agent: list(paths) for agent, paths in groupby(TRANSCRIPTS, lambda path: path.stem.split("-")[0])}
@@ -26,10 +28,22 @@ def shown(agent: str) -> str:
 
 def _conversation(path: Path) -> Iterator[str]:
     yield f"\n======== {path.stem} ========\n"
-    for entry in replayed(path.stem).entries:
-        bundle = render(entry, "/project")
-        yield f"\n-------- {type(entry).__name__}\n{bundle['text/plain']}\n"
-        yield f"-------- HTML\n{text_of(bundle.get('text/html', ''))}\n"
+    for number, cell in enumerate(played(read(path)), 1):
+        yield f"\n-------- cell {number}\n"
+        yield from looks(cell)
+
+
+def looks(cell: Cell) -> Iterator[str]:
+    """The questions and the outputs of a cell."""
+    for number, asked in enumerate(cell.questions, 1):
+        yield f"\n-------- question {number}\n{_both(asked.bundle)}-------- buttons\n{' '.join(asked.buttons)}\n"
+    for number, output in enumerate(cell.outputs, 1):
+        yield f"\n-------- output {number}\n{_both(output)}"
+
+
+def _both(bundle: dict[str, Any]) -> str:
+    lines = (line.rstrip() for line in bundle["text/plain"].splitlines())
+    return "\n".join((*lines, "-------- HTML", *lines_of(bundle.get("text/html", "")), ""))
 
 
 def main() -> None:

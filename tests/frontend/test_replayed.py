@@ -1,0 +1,71 @@
+"""Recorded conversations in their cells: the same however they are cut into chunks, and nothing in them is markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from sys import maxsize
+from typing import Any
+
+import pytest
+from copilot_widgets.base import STYLE, WIDGET_VIEW
+
+from ..real.turns import TRANSCRIPTS, read
+from ..rendering.allowed import problems
+from ..rendering.hostile import HOSTILE
+from .chunks import cut
+from .replaying import Cell, Records, played
+
+KINDS = {"text/plain", "text/html", WIDGET_VIEW}
+PROTOCOL = {
+    *("currentValue", "currentModeId", "data", "id", "jsonrpc", "kind", "method", "mimeType", "modeId", "optionId"),
+    *("sessionId", "sessionUpdate", "status", "stopReason", "toolCallId", "type", "value"),
+}
+"""Members whose words are not the agent's own."""
+_UNDO = re.compile(r'<span class="copilot-undo copilot-undo-\d+-[0-9a-f]+"></span>')
+_MARK = "¤"
+
+recorded = pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+
+
+@recorded
+def test_any_chunking_gives_the_same_questions_and_final_outputs(path: Path) -> None:
+    records = read(path)
+    first = seen(records)
+    for sizes in ([maxsize], [1]):
+        assert seen(cut(records, sizes)) == first
+
+
+def seen(records: Records) -> list[Any]:
+    return [(cell.questions, cell.outputs) for cell in played(records)]
+
+
+@recorded
+def test_whatever_the_agent_puts_in_nothing_of_it_is_markup(path: Path) -> None:
+    cells = played(hostile(read(path), TRANSCRIPTS.index(path)))
+    assert any(_MARK in output["text/plain"] for cell in cells for output in cell.outputs)
+    assert {kind for cell in cells for bundle in cell.sent for kind in bundle} <= KINDS
+    assert [found for cell in cells for html in html_of(cell) if (found := problems(html))] == []
+
+
+def html_of(cell: Cell) -> Iterator[str]:
+    """All that was ever shown, also in widgets."""
+    yield from (_UNDO.sub("", bundle.get("text/html", "")) for bundle in cell.sent)
+    yield from (label.replace(STYLE, "") for label in cell.labels)
+
+
+def hostile(records: Records, first: int) -> Records:
+    """With one of the hostile texts at the end of whatever the agent says, beginning with number `first`."""
+    texts = cycle((*HOSTILE[first:], *HOSTILE[:first]))
+
+    def spoilt(value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            is_own = value.get("name") == "Copilot"  # what is peculiar to it depends on that
+            return {key: inner if is_own and key == "name" else spoilt(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [spoilt(inner, name) for inner in value]
+        return f"{value}{_MARK}{next(texts)}" if isinstance(value, str) and name not in PROTOCOL else value
+
+    return [{**each, "message": spoilt(each["message"])} if each["from"] == "agent" else each for each in records]
