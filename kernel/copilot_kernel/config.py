@@ -137,8 +137,14 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
     """The path of the notebook whose kernel this is, as Jupyter Server names it; empty for a console."""
+    path = notebook_at_start(environ)
+    return path if os.path.isfile(path) else ""
+
+
+def notebook_at_start(environ: Mapping[str, str] | None = None) -> str:
+    """Where `notebook` was when the kernel began: it may have been renamed since. Empty if that is unknown."""
     path = (os.environ if environ is None else environ).get("JPY_SESSION_NAME", "")
-    return path if os.path.isabs(path) and os.path.isfile(path) else ""
+    return path if os.path.isabs(path) else ""
 
 
 def config_files() -> list[Path]:

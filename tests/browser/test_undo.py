@@ -18,6 +18,10 @@ OPEN_BESIDE = """async path => {
   await commands.execute('docmanager:open', { path, options: { mode: 'split-right' } });
   shell.activateById(notebook.id);
 }"""
+RENAME = """async path => {
+  const { serviceManager, shell } = window.jupyterapp;
+  await serviceManager.contents.rename(shell.currentWidget.context.path, path);
+}"""
 CHANGE = """([index, source]) =>
   window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[index].setSource(source)"""
 
@@ -95,6 +99,37 @@ def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: s
         expect(story.notebook.output(3)).to_contain_text("Nothing is to be put back.")
     assert story.sources()[:3] == [LOAD, "a = 1", prompt]
     assert [source for source in story.sources() if source == "a = 1"] == ["a = 1"]
+
+
+def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_put_back(
+    context: BrowserContext, lab: Lab
+) -> None:
+    (lab.root / "sub").mkdir()
+    for name in ("beside.txt", "closed.txt"):
+        (lab.root / name).write_text("first\n")
+    edits = [f"edit {name} first => second" for name in ("beside.txt", "closed.txt", "sub/renamed.ipynb")]
+    story = Story.begin(
+        context, lab, "undo-rename.ipynb", "%%copilot\ndemo: say hello", "%%copilot\ndemo: " + "\n".join(edits)
+    )
+    story.notebook.run(1)
+    story.page.evaluate(RENAME, lab.path("sub/renamed.ipynb"))
+    story.page.evaluate(OPEN_BESIDE, lab.path("beside.txt"))
+    story.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[1].setSource('first')"
+    )
+    story.notebook.save()
+    story.notebook.run(2, wait=False)
+    for edit in edits:
+        story.allow(2, edit.split()[1])
+    story.ended(2)
+    story.page.locator(".copilot-undo-button").click()
+    output = story.notebook.output(3)
+    expect(output.get_by_text("it is open beside the notebook")).to_be_visible()
+    expect(output).not_to_contain_text("renamed.ipynb")
+    output.get_by_role("button", name="Restore").click()
+    expect(output).to_contain_text("Put back: closed.txt.")
+    texts = [(lab.root / name).read_text() for name in ("beside.txt", "closed.txt")]
+    assert texts == ["second\n", "first\n"]
 
 
 def test_a_document_that_is_open_beside_the_notebook_is_left_alone(context: BrowserContext, lab: Lab) -> None:

@@ -89,6 +89,8 @@ class FakePage:
                 ids = args.get("ids", list(self.cells))
                 cells = [{"id": id, "type": "code", "source": self.cells[id], "execution_count": None} for id in ids]
                 return {"cells": cells, "asking": "cell"}
+            case "documents":
+                return {"paths": ["a/beside.txt"]}
             case "insert":
                 id = f"new{len(self.cells)}"
                 self.cells[id] = args["source"]

@@ -352,6 +352,23 @@ def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKerne
     assert value(agent, "type(played).__name__") == "NoPage"
 
 
+def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKernel, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    book, renamed, beside = (tmp_path / "a" / name for name in ("book.ipynb", "renamed.ipynb", "beside.txt"))
+    book.write_text("{}")
+    agent = prepare(start_kernel(JPY_SESSION_NAME=str(book)))
+    page = FakePage(agent, {"cell": ""})
+    played(page, "return notebook.paths, tuple(await notebook.open_documents())")
+    assert value(agent, "played") == ((str(book),), ((str(book),), (str(beside),)))
+    book.rename(renamed)
+    page.send({"path": "a/renamed.ipynb"})
+    played(page, "return notebook.paths, tuple(await notebook.open_documents())")
+    assert value(agent, "played") == ((str(renamed),), ((str(renamed),), (str(beside),)))
+    renamed.unlink()
+    played(page, "return tuple(await notebook.open_documents())")
+    assert value(agent, "played") == ((), ())
+
+
 def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.CALL_SECONDS = 0.3")

@@ -49,6 +49,33 @@ def test_two_runs_of_a_notebook_give_the_same_outputs_and_questions_are_rejected
     assert [list(o.metadata) for cell in first.cells for o in cell.outputs if o.metadata] == [["copilot_kernel"]] * 2
 
 
+@pytest.mark.parametrize("runner", ["nbclient", "papermill"])
+def test_a_second_run_keeps_the_answer_and_sends_nothing(
+    kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: str
+) -> None:
+    from papermill import execute_notebook
+
+    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
+    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Edit"]')
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path / "state"))
+    book = notebook(kernelspec, "%status", "demo: say Hello", "demo: edit a.txt old => new\nsay Done.")
+    work, (source, out) = tmp_path / "work", (tmp_path / name for name in ("in.ipynb", "out.ipynb"))
+    work.mkdir()
+
+    def run() -> tuple[list[str], str]:
+        (work / "a.txt").write_text("old\n")
+        nbformat.write(book, source)
+        if runner == "nbclient":
+            done = executed(nbformat.read(source, 4), work)
+        else:
+            done = execute_notebook(source, out, cwd=work, progress_bar=False)
+        return [shown(cell) for cell in done.cells[1:]], (work / "a.txt").read_text()
+
+    first, second = run(), run()
+    assert ("Done." in first[0][1], first[1]) == (True, "new\n")
+    assert (second[0], second[1]) == (first[0], "old\n")
+
+
 def test_papermill_runs_a_notebook_without_parameters(kernelspec: str, tmp_path: Path) -> None:
     from papermill import execute_notebook
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from copilot_kernel.acp.messages import Diff
+from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import blobs, history, shadow, tree
 
 from .project import FILES, Agent, commit, files_in, git, make
@@ -165,9 +166,39 @@ async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_bac
     async with agent:
         for path in ("book.ipynb", ".ipynb_checkpoints/a.txt", "b.txt", ".git/config"):
             agent.call("edit", lambda path=path: (root / path).parent.is_dir() and (root / path).write_text("x"), path)
-    plan = agent.undo.plan(1, [str(root / "b.txt")])
+    plan = agent.undo.plan(1, OpenDocuments((str(root / "book.ipynb"),), (str(root / "b.txt"),)))
     assert (plan.certain, plan.skipped) == ((), (("b.txt", history.NOTEBOOK_OPEN),))
     agent.undo.close()
+
+
+@pytest.mark.parametrize("is_told", ["before the turn", "after it"])
+async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_told):
+    commit(root)
+    book, renamed = root / "book.ipynb", root / "src" / "renamed.ipynb"
+    renamed.write_text("{}")
+    agent = Agent(root, tmp_path / "state", str(book))
+    if is_told == "before the turn":
+        agent.undo.leave_out([str(renamed)])
+    async with agent:
+        agent.call("edit", lambda: renamed.write_text("x"), "src/renamed.ipynb")
+        agent.command(lambda: renamed.write_text("autosaved"))
+        agent.write("a.txt", "x")
+    agent.undo.leave_out([str(renamed)])
+    assert [file.path for file in agent.undo.turns[1].files] == ["a.txt"]
+    agent.undo.close()
+
+
+async def test_where_the_notebook_is_unknown_no_notebook_is_put_back(root, agent):
+    async with agent:
+        agent.write("other.ipynb", "{}")
+        agent.write("a.txt", "x")
+    plan = agent.undo.plan(1)
+    assert ([file.path for file in plan.certain], plan.skipped) == (
+        ["a.txt"],
+        (("other.ipynb", history.NOTEBOOK_UNKNOWN),),
+    )
+    plan = agent.undo.plan(1, OpenDocuments((str(root / "book.ipynb"),)))
+    assert ([file.path for file in plan.certain], plan.skipped) == (["a.txt", "other.ipynb"], ())
 
 
 async def test_nothing_leads_out_of_the_folder(root, agent, tmp_path):

@@ -13,9 +13,10 @@ import anyio
 from anyio import to_thread
 
 from ..acp.messages import Block, TextBlock
-from ..config import Settings, notebook
+from ..config import Settings, notebook_at_start
 from ..conversation.model import ToolCall
 from ..errors import UsageError
+from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellChange
 from ..undo.history import Outcome, Plan, TurnFiles, UndoHistory
@@ -34,7 +35,7 @@ class Undo:
     """Of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn runs."""
 
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
-        self._history = UndoHistory(settings.folder, state, notebook()) if settings.undo else None
+        self._history = UndoHistory(settings.folder, state, notebook_at_start()) if settings.undo else None
         self._turns = turns
         # What the agent has to know, and how much of it went with the prompt that runs.
         self._undone: list[str] = []
@@ -97,9 +98,15 @@ class Undo:
             turn = self._history.turns.get(number, TurnFiles(number))
             self._history.turns[number] = replace(turn, cells=tuple(cells))
 
-    async def plan(self, number: int, open_documents: Sequence[str] = ()) -> Plan:
+    def leave_out(self, notebook: Sequence[str]) -> None:
+        """See `UndoHistory.leave_out`."""
+        if self._history is not None:
+            self._history.leave_out(notebook)
+
+    async def plan(self, number: int, shown: OpenDocuments) -> Plan:
         """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
-        return await to_thread.run_sync(self._recorded().plan, number, open_documents)
+        self.leave_out(shown.notebook)
+        return await to_thread.run_sync(self._recorded().plan, number, shown)
 
     def undone(self, names: Sequence[str]) -> None:
         """The agent has to know that these were put back."""

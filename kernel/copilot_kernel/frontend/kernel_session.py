@@ -176,7 +176,9 @@ class KernelSession:
         if (chat := self.chat_runner.chat) is None:
             return ""
         number = chat.conversation.turn
-        chat.undo.add_cells(number, notebook.log.changes if notebook is not None else ())
+        if notebook is not None:
+            chat.undo.leave_out(notebook.paths)
+            chat.undo.add_cells(number, notebook.log.changes)
         return chat.undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:

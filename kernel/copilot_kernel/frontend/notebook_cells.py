@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -14,13 +15,14 @@ from ..notebook.live import (
     NotebookCell,
     NotebookError,
     NotebookState,
+    OpenDocuments,
     RunResult,
     VariableSummary,
 )
 from ..undo.cells import CellLog
 from .page_comm import Page
 from .page_turn import Blocked, PageTurn
-from .saved_notebook import read_saved
+from .saved_notebook import folders_of_page, read_saved
 
 BRIEF_CHARS = 4000
 """Of each text in an output, when the whole notebook is read."""
@@ -34,14 +36,14 @@ NO_PYTHON = "This notebook has no Python variables, and its code cells are promp
 class NotebookCells:
     """A `LiveNotebook` without variables. `page` is None where the front end cannot have one.
 
-    `asking` is the cell that asks; `saved` is where the notebook is saved, and empty if that is unknown. `blocked`: see
-    `PageTurn`.
+    `asking` is the cell that asks; `started` is where the notebook was saved when the kernel began, and empty if that
+    is unknown. `blocked`: see `PageTurn`.
     """
 
     has_variables = False
 
-    def __init__(self, page: Page | None, *, asking: str, saved: str, blocked: Blocked | None = None) -> None:
-        self._page, self._asking, self._saved = page, asking, saved
+    def __init__(self, page: Page | None, *, asking: str, started: str, blocked: Blocked | None = None) -> None:
+        self._page, self._asking, self._started = page, asking, started
         self.page_turn = PageTurn(page, asking, blocked)
         self._below = asking
         """The cell below which the next one is inserted."""
@@ -55,12 +57,20 @@ class NotebookCells:
         """The cells that were changed or run, in the order of the first time."""
         return tuple(self._touched)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """See `TurnNotebook`."""
+        path = self._page.path if self._page is not None else ""
+        if path:
+            return tuple(os.path.join(folder, path) for folder in folders_of_page(self._started, path))
+        return (self._started,) if os.path.isfile(self._started) else ()
+
     # -- cells --------------------------------------------------------------------------------------------------------
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
         """See `LiveNotebook`."""
         if self._page is None or not await self._page.known():
-            saved = replace(read_saved(self._saved), asking=self._asking)
+            saved = replace(read_saved(next(iter(self.paths), "")), asking=self._asking)
             return _selected(saved, ids, outputs=outputs)
         wanted = {} if ids is None else {"ids": list(ids)}
         limit = BRIEF_CHARS if ids is None else FULL_CHARS
@@ -119,17 +129,17 @@ class NotebookCells:
         await self._page.call("restart")
         self._is_restarting = True
 
-    async def open_documents(self) -> Sequence[str]:
-        """See `TurnNotebook`. It must be known where the page's paths begin."""
-        own = (self._saved,) if self._saved else ()
-        if self._page is None or not await self._page.known() or not self._saved.endswith(f"/{self._page.path}"):
-            return own
+    async def open_documents(self) -> OpenDocuments:
+        """See `TurnNotebook`."""
+        if self._page is None or not await self._page.known():
+            return OpenDocuments(self.paths)
         try:
             paths = (await self._page.call("documents")).get("paths")
         except NotebookError:
-            return own
-        top, listed = self._saved.removesuffix(self._page.path), paths if isinstance(paths, list) else []
-        return (*own, *(f"{top}{path}" for path in listed if isinstance(path, str)))
+            return OpenDocuments(self.paths)
+        listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+        folders = folders_of_page(self._started, self._page.path)
+        return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
 
     async def _call(self, op: str, **args: Any) -> dict[str, Any]:
         if self._page is None:

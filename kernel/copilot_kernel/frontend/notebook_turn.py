@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
-from ..notebook.live import LiveNotebook, NotebookError
+from ..notebook.live import LiveNotebook, NotebookError, OpenDocuments
 from ..undo.cells import CellLog
 from .page_turn import PageTurn
 
@@ -28,8 +28,12 @@ class TurnNotebook(LiveNotebook, Protocol):
     log: CellLog
     """What the agent has changed in cells."""
 
-    async def open_documents(self) -> Sequence[str]:
-        """The absolute paths of the notebook and of what is open beside it, as far as they are known."""
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the notebook is saved now, also if it has been renamed; see `OpenDocuments`."""
+
+    async def open_documents(self) -> OpenDocuments:
+        """The notebook and what is open beside it, as far as they are known."""
 
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent`: see `PageTurn`."""

@@ -64,6 +64,7 @@ class Page:
         self._kernel, self._loop = kernel, asyncio.get_running_loop()
         self.session = str(request.parent["header"]["session"])
         self.path = ""
+        """What the page calls the notebook now."""
         self.has_widgets = True
         """Buttons in cells are shown."""
         self._hello: asyncio.Future[bool] = self._loop.create_future()
@@ -188,13 +189,18 @@ class Page:
                 self._events.clear()
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
+            case {"path": str(path)} if message["header"]["session"] == self.session:
+                self.path = path
             case {"replies": list(replies)}:
                 for reply in replies:
                     self._replied(reply)
-            case {"answer": str(key), "option": option} if key in self._answers:
-                ids, answer = self._answers[key]
-                if option in ids and not answer.done():
-                    answer.set_result(option)
+            case {"answer": str(key), "option": option}:
+                self._answered(key, option)
+
+    def _answered(self, key: str, option: Any) -> None:
+        ids, answer = self._answers.get(key, ((), None))
+        if answer is not None and option in ids and not answer.done():
+            answer.set_result(option)
 
     def _replied(self, reply: Any) -> None:
         match reply:

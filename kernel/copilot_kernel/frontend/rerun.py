@@ -1,8 +1,8 @@
 """Running a prompt again whose last turn changed files: what that turn was, and whether the prompt is sent.
 
 Known are the turns of this kernel, and those of the notebook as it was saved when the kernel got its first prompt: a
-cell that waits behind a running one has lost its outputs on the page, and soon on disk. Where the id of its cell is
-unknown (consoles, nbclient, papermill), a prompt has no last turn.
+cell that waits behind a running one has lost its outputs on the page, and soon on disk. A batch run that does not name
+its cells (nbclient, papermill) has those of the one before; in a console, a prompt has no last turn.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..config import Settings
 from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .asking import Asking
+from .batch_turns import BatchTurn, BatchTurns
 from .cell import Cell, Output
 from .display import Display
 from .saved_notebook import read_saved
@@ -68,6 +69,8 @@ class _Run:
     source: str
     turns: list[OldTurn] = field(default_factory=list)
     before: Sequence[OldTurn] = ()
+    batch_key: str = ""
+    """Under which it is saved, if it is one of a batch run that does not name its cells."""
 
 
 class Reruns:
@@ -75,11 +78,13 @@ class Reruns:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] | None = None
+        self._batch: BatchTurns | None = None
         self._answers: deque[OldTurn] = deque()
 
     async def begin(self, cell: Cell, prompt: str, settings: Settings) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
-        old = await self._last_turn(cell, prompt)
+        name = await self._name(cell, settings)
+        old = self._last_turn(cell, name, prompt) if name else None
         if old is None or await _is_sent_again(cell, old, settings):
             return None
         for data, metadata in old.outputs:
@@ -88,22 +93,39 @@ class Reruns:
 
     def end(self, cell: Cell, turn: OldTurn) -> None:
         """`turn` of the prompt that began last is over."""
-        if cell.cell_id is not None and self._runs is not None:
-            self._runs[cell.cell_id].turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
-            self._keep([turn])
+        run = next((run for run in reversed((self._runs or {}).values()) if run.request_id == cell.request_id), None)
+        if run is None:
+            return
+        run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
+        self._keep([turn])
+        if run.batch_key and self._batch is not None:
+            self._batch.write(run.batch_key, [BatchTurn(each.files, each.outputs) for each in run.turns])
 
-    async def _last_turn(self, cell: Cell, prompt: str) -> OldTurn | None:
-        """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
-        if cell.cell_id is None:
-            return None
+    async def _name(self, cell: Cell, settings: Settings) -> str:
+        """By which the cell's runs are known; empty if they are not. Reads what was saved of them."""
         if self._runs is None:
             self._runs = await asyncio.to_thread(_saved_runs, config.notebook())
             self._keep(turn for run in self._runs.values() for turn in run.turns)
-        run = self._runs.get(cell.cell_id)
+        if cell.cell_id is not None or cell.live or not cell.session:
+            return cell.cell_id or ""
+        self._batch = self._batch or BatchTurns(config.state_folder(settings))
+        name = self._batch.key(cell, settings.folder)
+        if name not in self._runs:
+            turns = await asyncio.to_thread(self._batch.read, name)
+            saved = [OldTurn("", turn.files, turn.outputs, is_saved=True) for turn in turns]
+            self._keep(saved)
+            self._runs[name] = _Run("", cell.source, saved, batch_key=name)
+        return name
+
+    def _last_turn(self, cell: Cell, name: str, prompt: str) -> OldTurn | None:
+        """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
+        assert self._runs is not None
+        run = self._runs.get(name)
         if run is None or run.request_id != cell.request_id:
             before = run.turns if run and run.source == cell.source else ()
-            self._runs.pop(cell.cell_id, None)  # the newest is the last one
-            run = self._runs[cell.cell_id] = _Run(cell.request_id, cell.source, before=before)
+            batch_key = run.batch_key if run else ""
+            self._runs.pop(name, None)  # the newest is the last one
+            run = self._runs[name] = _Run(cell.request_id, cell.source, before=before, batch_key=batch_key)
             self._forget()
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
@@ -129,7 +151,8 @@ class Reruns:
 async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
     """Whether it is, said in the cell."""
     if settings.rerun == "run":
-        cell.display(render_sent(old.files))
+        if cell.live or cell.cell_id is not None:  # else two batch runs would not give the same
+            cell.display(render_sent(old.files))
         return True
     if settings.rerun == "ask" and cell.live:
         names = ("Run again", "Keep the answer" if old.outputs else "Don't run")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ..notebook.live import NotebookCell, NotebookError, NotebookState, Output
 
 MAX_BYTES = 100_000_000
 UNKNOWN = "No page shows this notebook to the agent, and the kernel does not know where it is saved."
+
+
+def folders_of_page(started: str, path: str) -> tuple[str, ...]:
+    """Where the paths of a page may begin that now calls `path` the notebook that was at `started` when it was opened.
+
+    The server does not tell its kernels. It is a folder above `started`, and the notebook is there under its new name.
+    """
+    folders = map(str, PurePath(started).parents) if started else ()
+    return tuple(folder for folder in folders if os.path.isfile(os.path.join(folder, path)))
 
 
 def read_saved(path: str) -> NotebookState:

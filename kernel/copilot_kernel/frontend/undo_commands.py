@@ -9,6 +9,7 @@ from copilot_widgets.field import PickerField
 
 from ..chat.choices import Choice
 from ..errors import UsageError
+from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
@@ -72,7 +73,7 @@ async def _number(chat: Chat, key: str) -> int:
 
 
 async def _plan(context: CommandContext, number: int) -> tuple[Plan, CellPlan]:
-    shown = await context.notebook.open_documents() if context.notebook is not None else ()
+    shown = await context.notebook.open_documents() if context.notebook is not None else OpenDocuments()
     plan = await context.do(lambda chat: chat.undo.plan(number, shown))
     return plan, await plan_cells(context.notebook, plan.turn.cells)
 

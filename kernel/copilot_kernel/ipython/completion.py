@@ -8,7 +8,7 @@ from typing import Any
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
 from ..frontend.context import completions
-from .live_notebook import saved_at
+from .live_notebook import started_at
 from .transform import NAME
 from .variables import variable_names
 
@@ -23,6 +23,6 @@ def complete(shell: Any, context: CompletionContext) -> SimpleMatcherResult:
     if match is None or not is_prompt:
         return SimpleMatcherResult(completions=[])
     names = variable_names(shell.user_ns, shell.user_ns_hidden)
-    found = completions(match[1], saved_at(shell.user_ns), names)
+    found = completions(match[1], started_at(shell.user_ns), names)
     shown = [SimpleCompletion(text, type="mention") for text, _ in found]
     return SimpleMatcherResult(completions=shown, matched_fragment=match[1], suppress=True, ordered=True)

@@ -8,7 +8,7 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from ..config import notebook
+from ..config import notebook_at_start
 from ..errors import CopilotError
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.page_comm import ABSENT, Page, Pages
@@ -46,7 +46,7 @@ class PythonNotebook(NotebookCells):
         asking: str,
         error: CellError | None,
     ) -> None:
-        super().__init__(page, asking=asking, saved=saved_at(shell.user_ns), blocked=partial(blocked, thread))
+        super().__init__(page, asking=asking, started=started_at(shell.user_ns), blocked=partial(blocked, thread))
         self._shell, self._thread, self._runs, self._error = shell, thread, runs, error
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
@@ -135,10 +135,10 @@ class Notebooks:
         return TerminalRuns(self._shell, thread, self._counts)
 
 
-def saved_at(names: dict[str, Any]) -> str:
-    """Where the notebook is saved; empty if that is unknown."""
+def started_at(names: dict[str, Any]) -> str:
+    """Where the notebook was saved when the kernel began; empty if that is unknown."""
     path = names.get(VS_CODE)
-    return notebook() or (path if isinstance(path, str) else "")
+    return path if isinstance(path, str) else notebook_at_start()
 
 
 def last_error(last: LastCell, before: CellError | None = None) -> CellError | None:

@@ -13,7 +13,7 @@ from typing import Any
 from traitlets import Float
 
 from .. import __version__
-from ..config import notebook
+from ..config import notebook_at_start
 from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
@@ -129,7 +129,7 @@ class CopilotKernel(ConcurrentKernel):
         """The live notebook for a turn of the cell."""
         assert self.running is not None
         page = self._pages.of(self, self.running) if cell.live and cell.cell_id else None
-        return NotebookCells(page, asking=cell.cell_id or "", saved=notebook())
+        return NotebookCells(page, asking=cell.cell_id or "", started=notebook_at_start())
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 

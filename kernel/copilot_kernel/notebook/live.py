@@ -52,6 +52,16 @@ class NotebookState:
     saved: bool = False
 
 
+class OpenDocuments(NamedTuple):
+    """What the user has open in the page, as absolute paths.
+
+    `notebook` has more than one where it is not certain which it is, and none where that is unknown.
+    """
+
+    notebook: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
 class RunResult(NamedTuple):
     """What came of running code."""
 

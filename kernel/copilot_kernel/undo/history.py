@@ -6,7 +6,7 @@ Nothing here raises because something could not be saved: a turn goes on, and it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ import anyio
 from anyio import to_thread
 
 from ..conversation.model import ToolCall
+from ..notebook.live import OpenDocuments
 from ..rendering.changes import changes_of
 from .blobs import BlobStore
 from .cells import CHANGED_SINCE, CellChange
@@ -33,6 +34,8 @@ MAX_SAVED_BYTES = 250 * 1000 * 1000
 MAX_NAMED = 5
 
 NOTEBOOK_OPEN = "it is open beside the notebook"
+NOTHING_OPEN = OpenDocuments()
+NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
 _PROBLEMS = {"large": "it was larger than 5 MB", "special": "it was not a regular file"}
 _UNSAVED = "its content could not be saved"
 _GONE = "its saved content is gone"
@@ -115,18 +118,28 @@ class _Snapshots:
 
 
 class UndoHistory:
-    """One for a conversation in `folder`. `notebook` is its file; contents are saved below `state`."""
+    """One for a conversation in `folder`. `notebook` is its file at the start; contents are saved below `state`."""
 
     def __init__(self, folder: str, state: Path, notebook: str = "") -> None:
         self.tree, self._store = Tree(folder), BlobStore(state / "undo")
         self._shadow = Shadow(self.tree, self._store)
         self._snapshots = _Snapshots(self._shadow)
-        inner = os.path.relpath(os.path.realpath(notebook), self.tree.root) if notebook else ""
-        self._is_excluded: Callable[[str], bool] = partial(is_excluded, notebook=inner)
         self._recorder: TurnRecorder | None = None
         self._start: Snapshot | SnapshotError | None = None
         self.turns: dict[int, TurnFiles] = {}
         """By number; those that changed nothing are missing."""
+        self._notebooks: set[str] = set()
+        self.leave_out([notebook] if notebook else [])
+
+    def leave_out(self, notebook: Iterable[str]) -> None:
+        """The notebook is, or may be, at these absolute paths now: they count in no turn."""
+        self._notebooks |= {os.path.relpath(os.path.realpath(path), self.tree.root) for path in notebook}
+        for number, turn in list(self.turns.items()):
+            files = tuple(file for file in turn.files if not self._is_excluded(file.path))
+            if files or turn.commands or turn.cells:
+                self.turns[number] = replace(turn, files=files)
+            else:
+                del self.turns[number]
 
     def prepare(self) -> None:
         """Read the files before the first turn begins, without waiting for that; nothing is saved."""
@@ -169,20 +182,19 @@ class UndoHistory:
         with anyio.move_on_after(SECONDS):
             self._keep(await to_thread.run_sync(work, abandon_on_cancel=True))
 
-    def plan(self, number: int, open_documents: Sequence[str] = ()) -> Plan:
-        """What undoing a turn would do; nothing if it changed nothing, or is forgotten. Reads the files.
-
-        Paths in `open_documents` are absolute.
-        """
+    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> Plan:
+        """What undoing a turn would do; nothing if it changed nothing, or is forgotten. Reads the files."""
         turn = self.turns.get(number, TurnFiles(number))
-        shown = {os.path.realpath(path) for path in open_documents}
+        beside = {os.path.realpath(path) for path in shown.beside}
         certain, uncertain, skipped = list[ChangedFile](), list[ChangedFile](), list[tuple[str, str]]()
         for file in turn.files:
             now = self._now(file.path)
             if now == file.before and not file.problem:
                 continue
-            is_open = os.path.join(self.tree.root, file.path) in shown
-            if problem := file.problem or (NOTEBOOK_OPEN if is_open else CHANGED_SINCE if now != file.after else ""):
+            is_open = os.path.join(self.tree.root, file.path) in beside
+            is_unknown = not shown.notebook and file.path.endswith(".ipynb")
+            open_as = NOTEBOOK_OPEN if is_open else NOTEBOOK_UNKNOWN if is_unknown else ""
+            if problem := file.problem or open_as or (CHANGED_SINCE if now != file.after else ""):
                 skipped.append((file.path, problem))
             else:
                 (certain if file.is_certain else uncertain).append(file)
@@ -207,6 +219,9 @@ class UndoHistory:
         self._recorder = None
         self.turns.clear()
         self._store.close()
+
+    def _is_excluded(self, path: str) -> bool:
+        return path in self._notebooks or is_excluded(path)
 
     def _put_back(self, file: ChangedFile) -> str:
         """Why not; empty if it was done."""

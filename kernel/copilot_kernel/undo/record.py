@@ -346,7 +346,7 @@ def _shows_result(edits: Edits, data: bytes) -> bool:
     return False
 
 
-def is_excluded(path: str, notebook: str) -> bool:
-    """The notebook itself, the checkpoints of notebooks, and what no agent may write."""
+def is_excluded(path: str) -> bool:
+    """The checkpoints of notebooks, and what no agent may write."""
     parts = path.split("/")
-    return path == notebook or CHECKPOINTS in parts or is_never_written(parts)
+    return CHECKPOINTS in parts or is_never_written(parts)

@@ -33,17 +33,30 @@ export class Connection {
   #listener;
   /** @type {string | undefined} */
   #askingCell;
+  #localPath;
 
   /**
-   * @param {NotebookPanel} panel @param {Comm} comm @param {import('@jupyterlab/application').JupyterFrontEnd.IShell} shell
+   * @param {NotebookPanel} panel @param {Comm} comm @param {import('@jupyterlab/application').JupyterFrontEnd} app
    * @param {Listener} listener
    */
-  constructor(panel, comm, shell, listener) {
+  constructor(panel, comm, { shell, serviceManager }, listener) {
     this.panel = panel;
     this.document = new NotebookDocument(panel);
     this.#comm = comm;
     this.#shell = shell;
     this.#listener = listener;
+    /** Without the name of the drive. @param {string} path */
+    this.#localPath = path => serviceManager.contents.localPath(path);
+    panel.context.pathChanged.connect(this.#renamed, this);
+  }
+
+  /** What the server calls the notebook. */
+  get path() {
+    return this.#localPath(this.panel.context.path);
+  }
+
+  #renamed() {
+    if (!this.#comm.isDisposed) this.#comm.send({ path: this.path });
   }
 
   /** All that waits for an answer. @returns {{key: string, title: string, text?: string, cell?: string}[]} */
@@ -71,6 +84,7 @@ export class Connection {
 
   /** The kernel has gone, or closed the comm: nothing runs, nothing is asked any more. */
   end() {
+    this.panel.context.pathChanged.disconnect(this.#renamed, this);
     if (!this.panel.isDisposed) this.document.endRuns();
     this.state = 'idle';
     this.waiting = [];
@@ -99,7 +113,7 @@ export class Connection {
   #documents() {
     const open = [...this.#shell.widgets('main')].filter(widget => widget !== this.panel);
     const paths = open.map(widget => /** @type {{context?: {path?: string}}} */ (widget).context?.path);
-    return { paths: paths.filter(path => typeof path === 'string') };
+    return { paths: paths.filter(path => typeof path === 'string').map(this.#localPath) };
   }
 
   /** @param {Record<string, any>} event */
@@ -195,7 +209,7 @@ export class Connections {
     const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
     if (!panel) return;
     this.#end(panel);
-    const connection = new Connection(panel, comm, this.#app.shell, this.#listener);
+    const connection = new Connection(panel, comm, this.#app, this.#listener);
     this.#connections.set(panel, connection);
     comm.onMsg = ({ content }) => connection.receive(/** @type {Record<string, any>} */ (content.data));
     comm.onClose = () => {
@@ -204,7 +218,7 @@ export class Connections {
     const { name, version } = this.#app;
     // Of the notebooks of a page that share a kernel, only the first one has widgets.
     const widgets = panel.sessionContext.session?.kernel?.handleComms ?? true;
-    comm.send({ hello: VERSION, session, path: panel.context.path, app: name, version, widgets });
+    comm.send({ hello: VERSION, session, path: connection.path, app: name, version, widgets });
     this.#listener.changed(connection);
   }
 
