@@ -82,6 +82,11 @@ def _read_leniently(line: Line) -> Message | None:
     return Message(id, method, **payload)
 
 
+def id_of(message: Message) -> Id:
+    """Of a message that has one."""
+    return None if message.id is UNSET else message.id
+
+
 def session_id(payload: Raw) -> str:
     """The session that params or a result name; empty if they name none."""
     return _members(payload).sessionId
@@ -124,6 +129,11 @@ def _lenient_members(payload: Raw) -> _Members:
 
 
 # -- composing ----------------------------------------------------------------------------------------------------
+
+
+def whole(line: Line) -> bytes:
+    """The line with its end."""
+    return b"%s\n" % line
 
 
 def request(id: int, method: str, params: Raw) -> bytes:
