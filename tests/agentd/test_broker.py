@@ -45,6 +45,13 @@ def test_an_agent_that_refuses_to_be_initialized_is_asked_again(agent: Agent) ->
     assert len(agent.take("initialize")) == 1
 
 
+def test_an_agent_that_says_nothing_of_itself_is_used_all_the_same(agent: Agent) -> None:
+    kernel = Kernel(agent.broker)
+    id = kernel.request("initialize")
+    agent.write(id=agent.take()[0]["id"])
+    assert kernel.take() == [{"jsonrpc": "2.0", "id": id, "result": None}]
+
+
 def test_kernels_may_use_the_same_ids(agent: Agent) -> None:
     left, right = agent.joined(), agent.joined()
     ids = [kernel.request("session/list", cwd="/") for kernel in (left, right)]

@@ -104,8 +104,16 @@ def error_code(payload: Raw) -> int | None:
 
 def can_close(introduction: Raw) -> bool:
     """Whether the result of `initialize` offers `session/close`."""
-    capabilities = as_dict(as_dict(load(bytes(introduction))).get("agentCapabilities"))
+    capabilities = as_dict(members(introduction).get("agentCapabilities"))
     return as_dict(capabilities.get("sessionCapabilities")).get("close") is not None
+
+
+def members(payload: Raw) -> dict[str, Any]:
+    """Those of a payload; none if it is no object."""
+    try:
+        return as_dict(load(bytes(payload)))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _members(payload: Raw) -> _Members:
@@ -116,10 +124,7 @@ def _members(payload: Raw) -> _Members:
 
 
 def _lenient_members(payload: Raw) -> _Members:
-    try:
-        found = as_dict(load(bytes(payload)))
-    except (ValueError, RecursionError):
-        return _Members()
+    found = members(payload)
     session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
     return _Members(
         session if isinstance(session, str) else "",
