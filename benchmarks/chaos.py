@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from queue import Empty
 
-from . import chaos_kernel, chaos_turns
+from . import chaos_kernel, chaos_sharing, chaos_turns
 from .report import Report
 from .trial import Trial
 
@@ -20,6 +20,9 @@ SCENARIOS: dict[str, tuple[int, Callable[[Trial, int], None]]] = {
     "full": (20, chaos_kernel.full),
     "read-only": (5, chaos_kernel.read_only),
     "clock": (50, chaos_kernel.clock),
+    "shared-kills": (500, chaos_sharing.kills),
+    "shared-hangs": (100, chaos_sharing.hangs),
+    "shared-resumes": (100, chaos_sharing.resumes),
 }
 """By name, the number of rounds at scale 1, and what plays them."""
 

@@ -34,7 +34,7 @@ def resumes(trial: Trial, count: int) -> None:
         for number, chance in trial.rounds(count):
             with kernel(folder, **environ, JPY_SESSION_NAME=str(book)) as front_end:
                 ours = Kernel(front_end, folder, environ, exchange)
-                _resumed(trial, ours, number)
+                resumed(trial, ours, number)
                 file = _edited(trial, ours, number)
                 ours.begin(chance.choice(KINDS), f"kill{number}")
                 time.sleep(chance.uniform(0, MOMENTS))
@@ -44,7 +44,7 @@ def resumes(trial: Trial, count: int) -> None:
             trial.check(0, "kernel killed", [] if file.read_text() == f"t{number}" else ["an allowed edit is gone"])
 
 
-def _resumed(trial: Trial, ours: Kernel, number: int) -> None:
+def resumed(trial: Trial, ours: Kernel, number: int) -> None:
     before = ours.exchange.session
     cell = ours.begin("say {tag} 2", f"back{number}")
     took = cell.end()

@@ -25,13 +25,13 @@ def kills(trial: Trial, count: int) -> None:
             kernel.ensure_agent()
             cell = kernel.begin(chance.choice(KINDS), f"k{number}")
             time.sleep(chance.uniform(0, MOMENTS))
-            _signal(agent := kernel.agent, signal.SIGKILL)
+            send_signal(agent := kernel.agent, signal.SIGKILL)
             trial.check(cell.end(), "kill", cell.lost(), cell.unanswered())
             trial.ends[cell.error or "ok"] += 1
             kernel.await_end_of(agent)
             if chance.random() < 0.03:
                 _killed_at_start(trial, kernel, number)
-            _goes_on(trial, kernel, number)
+            goes_on(trial, kernel, number)
         trial.check(0, "kills", kernel.left_by_agents())
 
 
@@ -39,7 +39,7 @@ def _killed_at_start(trial: Trial, kernel: Kernel, number: int) -> None:
     cell = kernel.begin(f"say s{number} 1", f"s{number}")
     child = kernel.new_agent()
     if child is not None:
-        _signal(child, signal.SIGKILL)
+        send_signal(child, signal.SIGKILL)
     trial.check(cell.end(), "kill at the start")
 
 
@@ -53,7 +53,7 @@ def hangs(trial: Trial, count: int) -> None:
             cell.shows(f"h{number}w2")
             time.sleep(chance.uniform(0, MOMENTS))
             if is_stopped:
-                _signal(kernel.agent, signal.SIGSTOP)
+                send_signal(kernel.agent, signal.SIGSTOP)
             cell.interrupt()
             if twice:
                 time.sleep(chance.uniform(0.31, 0.45))
@@ -62,7 +62,7 @@ def hangs(trial: Trial, count: int) -> None:
             early = [] if twice or took >= GRACE * 0.9 else [f"ended after {took:.2f} s, before the grace was over"]
             is_cancelled = [] if cell.error == "Cancelled" else [f"the cell ended with {cell.error!r}"]
             trial.check(took, "hang", early, is_cancelled, cell.lost(), cell.unanswered())
-            _goes_on(trial, kernel, number)
+            goes_on(trial, kernel, number)
 
 
 def interrupts(trial: Trial, count: int) -> None:
@@ -80,7 +80,7 @@ def interrupts(trial: Trial, count: int) -> None:
             trial.check(took, "interrupt", wrong, cell.lost(), cell.unanswered())
             trial.ends[cell.error or "ok"] += 1
             if number % 20 == 0:
-                _goes_on(trial, kernel, number)
+                goes_on(trial, kernel, number)
                 trial.check(0, "interrupt", [] if kernel.agent == agent else ["the agent was started again"])
                 agent = kernel.agent
 
@@ -95,7 +95,7 @@ def races(trial: Trial, count: int) -> None:
             actions: list[Callable[[], object]] = [
                 lambda button=button: kernel.front_end.press(button),
                 cell.interrupt,
-                lambda: _signal(kernel.agent, signal.SIGUSR1),
+                lambda: send_signal(kernel.agent, signal.SIGUSR1),
             ]
             chosen = chance.sample(actions, chance.choice((2, 3, 3, 3)))
             moments = sorted(chance.uniform(0, CLICK_MOMENTS) for _ in chosen)
@@ -106,7 +106,7 @@ def races(trial: Trial, count: int) -> None:
             trial.check(cell.end(), "race", cell.unanswered(), cell.lost(), _said(cell))
             trial.ends[f"{cell.error or 'ok'}, answered {' and '.join(cell.exchange.outcomes())}"] += 1
             if number % 20 == 0:
-                _goes_on(trial, kernel, number)
+                goes_on(trial, kernel, number)
 
 
 def _said(cell: Cell) -> list[str]:
@@ -118,7 +118,7 @@ def _said(cell: Cell) -> list[str]:
     return [f"the agent was answered {outcomes}, and the cell says {text[-300:]!r}"]
 
 
-def _goes_on(trial: Trial, kernel: Kernel, number: int) -> None:
+def goes_on(trial: Trial, kernel: Kernel, number: int) -> None:
     """The next prompt works, in the same session."""
     session = kernel.exchange.session
     cell = kernel.begin("say {tag} 2", f"on{number}")
@@ -128,6 +128,6 @@ def _goes_on(trial: Trial, kernel: Kernel, number: int) -> None:
     trial.check(took, "next prompt", wrong, other)
 
 
-def _signal(pid: int, number: signal.Signals) -> None:
+def send_signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)

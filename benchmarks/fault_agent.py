@@ -29,7 +29,7 @@ FORM = {"type": "object", "properties": {"name": {"type": "string", "title": "Na
 INITIALIZED = {
     "protocolVersion": 1,
     "agentInfo": {"name": "fault-agent", "title": "fault agent", "version": "1"},
-    "agentCapabilities": {"loadSession": False, "sessionCapabilities": {"resume": {}}},
+    "agentCapabilities": {"loadSession": False, "sessionCapabilities": {"resume": {}, "close": {}}},
     "authMethods": [],
 }
 NO_SESSION, REFUSED = -32002, -32603
@@ -245,6 +245,8 @@ class Agent:
                 (self._sessions / session).touch()
                 return {"result": {"sessionId": session}}
             case "session/resume" if (self._sessions / params["sessionId"]).exists():
+                return {"result": {}}
+            case "session/close":
                 return {"result": {}}
             case "session/resume":
                 return {"error": {"code": NO_SESSION, "message": "There is no such session"}}

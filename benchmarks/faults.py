@@ -49,35 +49,53 @@ class Journal:
 
 
 class Exchange:
-    """What one turn has led to on the wire, as far as the journal has it."""
+    """What one turn has led to on the wire, as far as the journal has it.
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    Where several notebooks share an agent, the prompts of this one have `name` in them, and all else goes by session.
+    """
+
+    def __init__(self, journal: Journal, name: str = "") -> None:
+        self._journal, self._name = journal, name
         self.agent = 0
-        """The process that wrote last."""
+        """The process that wrote last; with a name, the one that got the last prompt."""
         self.session = ""
         """Of the last prompt."""
         self.chunks = 0
+        self.closed: set[str] = set()
+        """Sessions that agents were told to close."""
         self._requests: dict[tuple[int, int], list[Any]] = {}
+        self._answers: dict[tuple[int, int], list[Any]] = {}
 
     def begin(self) -> None:
         """Forget the turn before."""
         self.read()
-        self.chunks, self._requests = 0, {}
+        self.chunks, self._requests, self._answers = 0, {}, {}
 
     def read(self) -> None:
         """Take in what is new."""
         for note in self._journal.read():
-            self.agent, message = note["pid"], note["message"]
+            pid, message = note["pid"], note["message"]
+            if not self._name:
+                self.agent = pid
             match note["way"], message:
-                case ">", {"id": number, "method": _}:
-                    self._requests.setdefault((self.agent, number), [])  # the answer may be noted first
-                case "<", {"method": "session/prompt", "params": {"sessionId": session}}:
-                    self.session = session
+                case ">", {"id": number, "method": _, "params": {"sessionId": session}} if self._is_ours(session):
+                    self._requests[pid, number] = self._answered(pid, number)
+                case "<", {"method": "session/prompt", "params": {"sessionId": session, "prompt": prompt}}:
+                    if self._name in prompt[0]["text"]:
+                        self.agent, self.session = pid, session
+                case "<", {"method": "session/close", "params": {"sessionId": session}}:
+                    self.closed.add(session)
                 case "<", {"id": number, **answer} if "method" not in message:
-                    self._requests.setdefault((self.agent, number), []).append(answer.get("result", answer))
-                case ">", {"params": {"update": {"sessionUpdate": "agent_message_chunk"}}}:
-                    self.chunks += 1
+                    self._answered(pid, number).append(answer.get("result", answer))
+                case ">", {"params": {"sessionId": session, "update": {"sessionUpdate": "agent_message_chunk"}}}:
+                    self.chunks += self._is_ours(session)
+
+    def _is_ours(self, session: str) -> bool:
+        return not self._name or session == self.session
+
+    def _answered(self, pid: int, number: int) -> list[Any]:
+        """An answer may be noted before its request."""
+        return self._answers.setdefault((pid, number), [])
 
     def wrong_answers(self) -> list[str]:
         """Requests of agents that were not answered exactly once; an agent that is gone may have got no answer."""

@@ -1,7 +1,8 @@
 """The kernel, which on SIGUSR1 writes what it holds, as JSON, to the file that `BENCHMARK_PROBE` names,
 and on SIGUSR2 what its tasks wait for, to its log.
 
-The wall clock is off by the seconds in the file that `BENCHMARK_CLOCK` names, if there is one.
+The wall clock is off by the seconds in the file that `BENCHMARK_CLOCK` names, if there is one. A shared agent that it
+starts ends `BENCHMARK_IDLE` seconds after its last notebook.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from copilot_kernel.__main__ import main
+from copilot_kernel.agentd import client
 
 
 def probe(*_: Any) -> None:
@@ -52,6 +54,8 @@ def shift_clock(file: Path) -> None:
 if __name__ == "__main__":
     if clock := os.environ.get("BENCHMARK_CLOCK"):
         shift_clock(Path(clock))
+    if idle := os.environ.get("BENCHMARK_IDLE"):
+        client.IDLE_SECONDS = float(idle)
     signal.signal(signal.SIGUSR1, probe)
     signal.signal(signal.SIGUSR2, show_tasks)
     del sys.path[0]

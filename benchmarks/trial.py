@@ -64,12 +64,17 @@ class Trial:
 
 
 class Kernel:
-    """A kernel, the front end on it, and what its agents have noted."""
+    """A kernel, the front end on it, and what its agents have noted. All of its tags begin with `name`."""
 
     def __init__(
-        self, front_end: FrontEnd, folder: Path, environ: dict[str, str], exchange: Exchange | None = None
+        self,
+        front_end: FrontEnd,
+        folder: Path,
+        environ: dict[str, str],
+        exchange: Exchange | None = None,
+        name: str = "",
     ) -> None:
-        self.front_end, self.folder, self._environ = front_end, folder, environ
+        self.front_end, self.folder, self._environ, self._name = front_end, folder, environ, name
         self.exchange = exchange or Exchange(Journal(folder))
 
     @property
@@ -82,6 +87,7 @@ class Kernel:
         """Send a prompt; `{tag}` in it is the tag."""
         forget(self.front_end)
         self.exchange.begin()
+        tag = f"{self._name}{tag}"
         return Cell(self, script.format(tag=tag), tag)
 
     def ensure_agent(self) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, IN_USE, IN_USE_MESSAGE, NOT_FOUND
-from copilot_kernel.agentd.broker import HUNG, LEFT, MAX_EARLY_BYTES, NOT_OPEN, REPLACED
+from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND
+from copilot_kernel.agentd.broker import CLOSE_SECONDS, HUNG, NOT_OPEN, REPLACED, WITHDRAWN
+from copilot_kernel.agentd.questions import EARLY_SECONDS, LEFT, MAX_EARLY_BYTES
 
 from .peers import Agent, Kernel
 
-CANCELLED = {"outcome": {"outcome": "cancelled"}}
+NOBODY = {"outcome": {"outcome": "cancelled"}}
 
 
 @pytest.fixture
@@ -42,6 +43,13 @@ def test_an_agent_that_refuses_to_be_initialized_is_asked_again(agent: Agent) ->
     assert kernel.take() == [refused(id, -32603, "no")]
     kernel.request("initialize")
     assert len(agent.take("initialize")) == 1
+
+
+def test_an_agent_that_says_nothing_of_itself_is_used_all_the_same(agent: Agent) -> None:
+    kernel = Kernel(agent.broker)
+    id = kernel.request("initialize")
+    agent.write(id=agent.take()[0]["id"])
+    assert kernel.take() == [{"jsonrpc": "2.0", "id": id, "result": None}]
 
 
 def test_kernels_may_use_the_same_ids(agent: Agent) -> None:
@@ -162,14 +170,51 @@ def test_a_session_that_was_closed_is_free(agent: Agent, method: str, code: int 
     assert [each["method"] for each in agent.take()] == ["session/resume"]
 
 
-def test_what_comes_before_the_id_of_a_new_session_is_the_only_beginners(agent: Agent) -> None:
+def test_what_comes_before_the_id_of_a_new_session_waits_for_it(agent: Agent) -> None:
     bystander, kernel = agent.joined("a"), agent.joined()
     id = kernel.request("session/new")
     (request,) = agent.take()
     messages = [agent.update("b"), agent.ask(3, "b", "fs/read_text_file")]
+    assert kernel.take() == []
     agent.answer(request, sessionId="b")
     assert kernel.take() == [*messages, {"jsonrpc": "2.0", "id": id, "result": {"sessionId": "b"}}]
-    assert bystander.take() == []
+    agent.pass_time()
+    assert (bystander.take(), agent.take()) == ([], [])
+
+
+METHODS = ["session/request_permission", "fs/read_text_file", "fs/write_text_file", "terminal/create"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_question_of_a_session_whose_kernel_left_before_it_had_an_id_is_nobodys(agent: Agent, method: str) -> None:
+    gone, other = agent.joined(), agent.joined()
+    gone.request("session/new")
+    (request,) = agent.take()
+    gone.leave()
+    other.request("session/new")
+    (others,) = agent.take()
+    agent.ask(3, "s", method)
+    agent.answer(request, sessionId="s")
+    refusal, close = agent.take()
+    assert (refusal["id"], close["method"], close["params"]) == (3, "session/close", {"sessionId": "s"})
+    assert refusal.get("result") == NOBODY or refusal["error"] == {"code": NOT_FOUND, "message": LEFT}
+    agent.answer(others, sessionId="t")
+    assert [each.get("id") for each in other.take()] == [100 + 1]
+
+
+def test_a_question_of_a_session_that_never_gets_an_id_is_refused_in_the_end(agent: Agent) -> None:
+    """Such an agent may wait for its answer before it sends the id."""
+    kernel = agent.joined()
+    kernel.request("session/new")
+    (request,) = agent.take()
+    agent.ask(3, "s")
+    assert [seconds for seconds, _ in agent.timers] == [EARLY_SECONDS]
+    agent.pass_time()
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": NOBODY}]
+    agent.ask(4, "s")
+    agent.answer(request, sessionId="t")
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 4, "result": NOBODY}]
+    assert [each.get("id") for each in kernel.take()] == [100 + 1]
 
 
 def test_what_comes_early_waits_where_several_begin_a_session(agent: Agent) -> None:
@@ -193,7 +238,7 @@ def test_what_waits_is_bounded_and_a_question_without_room_is_cancelled(agent: A
     for _ in range(3):
         agent.update("b", "x" * (MAX_EARLY_BYTES // 2))
     agent.write(id=3, method="session/request_permission", params={"sessionId": "b", "x": "x" * MAX_EARLY_BYTES})
-    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": CANCELLED}]
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": NOBODY}]
 
 
 def test_a_question_that_waits_is_cancelled_when_it_turns_out_to_be_nobodys(agent: Agent) -> None:
@@ -207,7 +252,8 @@ def test_a_question_that_waits_is_cancelled_when_it_turns_out_to_be_nobodys(agen
     assert [each["id"] for each in agent.take()] == [3]
     for kernel in kernels:
         kernel.leave()
-    assert [each for each in agent.take() if each.get("id") == 4] == [{"jsonrpc": "2.0", "id": 4, "result": CANCELLED}]
+    agent.pass_time()
+    assert [each for each in agent.take() if each.get("id") == 4] == [{"jsonrpc": "2.0", "id": 4, "result": NOBODY}]
 
 
 # -- what the agent says and asks ---------------------------------------------------------------------------------
@@ -224,7 +270,7 @@ def test_only_the_kernel_that_was_asked_answers_and_once(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("method", "answer"),
     [
-        ("session/request_permission", {"result": CANCELLED}),
+        ("session/request_permission", {"result": NOBODY}),
         ("elicitation/create", {"result": {"action": "cancel"}}),
         ("terminal/create", {"error": {"code": NOT_FOUND, "message": LEFT}}),
     ],
@@ -252,7 +298,19 @@ def test_what_names_no_session_is_for_the_only_kernel_with_a_turn(agent: Agent) 
     agent.ask(2, "")
     agent.update("")
     assert (left.take(), right.take()) == ([], [])
-    assert agent.take() == [{"jsonrpc": "2.0", "id": 2, "result": CANCELLED}]
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 2, "result": NOBODY}]
+
+
+def test_what_names_no_session_is_nobodys_while_a_kernel_that_left_has_a_request(agent: Agent) -> None:
+    left, right = agent.joined("a"), agent.joined("b")
+    left.request("session/prompt", sessionId="a")
+    left.leave()
+    agent.take()
+    agent.ask(1, "")
+    right.request("session/prompt", sessionId="b")
+    agent.take("session/prompt")
+    agent.ask(2, "")
+    assert (right.take(), agent.take()) == ([], [{"jsonrpc": "2.0", "id": 2, "result": NOBODY}])
 
 
 def test_a_question_about_a_request_is_for_the_kernel_that_made_it(agent: Agent) -> None:
@@ -295,13 +353,13 @@ def test_the_turns_of_a_kernel_that_leaves_are_cancelled_then_its_sessions_close
     left.leave()
     cancel, answer = agent.take()
     assert cancel == {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "a"}}
-    assert answer == {"jsonrpc": "2.0", "id": 1, "result": CANCELLED}
+    assert answer == {"jsonrpc": "2.0", "id": 1, "result": NOBODY}
     agent.answer(prompt, stopReason="cancelled")
     (close,) = agent.take()
     assert (close["method"], close["params"]) == ("session/close", {"sessionId": "a"})
     agent.answer(close)
     agent.ask(3, "a")
-    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": CANCELLED}]
+    assert agent.take() == [{"jsonrpc": "2.0", "id": 3, "result": NOBODY}]
     agent.pass_time()
     assert (agent.ended, agent.socket_given_up, right.disconnected) == ("", False, "")
     assert [each.get("id") for each in right.take()] == [2]
@@ -365,14 +423,72 @@ def test_a_turn_that_does_not_stop_ends_an_agent_that_nobody_else_uses(agent: Ag
     assert agent.ended == HUNG
 
 
-def test_an_agent_that_does_not_become_ready_ends_with_the_kernel_that_waited(agent: Agent) -> None:
+def test_an_agent_that_is_not_ready_yet_is_there_for_those_who_still_wait_and_ends_with_the_last(agent: Agent) -> None:
     first, second = Kernel(agent.broker), Kernel(agent.broker)
     for kernel in (first, second):
         kernel.request("initialize")
     first.leave()
-    assert (agent.socket_given_up, agent.ended) == (True, "")
+    assert (agent.socket_given_up, agent.ended) == (False, "")
     second.leave()
     assert agent.ended == REPLACED
+
+
+def test_a_session_that_is_slowly_loaded_as_its_kernel_leaves_costs_nobody_the_agent(agent: Agent) -> None:
+    other, kernel = agent.joined("b"), agent.joined()
+    kernel.request("session/load", sessionId="a")
+    (load,) = agent.take()
+    kernel.leave()
+    agent.pass_time()
+    agent.pass_time()
+    assert (agent.socket_given_up, agent.ended, agent.take(), other.disconnected) == (False, "", [], "")
+    agent.answer(load)
+    assert [each["method"] for each in agent.take()] == ["session/close"]
+    assert [seconds for seconds, _ in agent.timers] == [CLOSE_SECONDS]
+    agent.pass_time()
+    assert (agent.socket_given_up, agent.ended) == (True, "")
+
+
+def test_a_turn_that_stops_in_time_is_not_hung_because_the_session_is_not_closed_yet(agent: Agent) -> None:
+    agent.joined("b")
+    kernel = agent.joined("a")
+    kernel.request("session/prompt", sessionId="a")
+    (prompt,) = agent.take()
+    kernel.leave()
+    agent.answer(prompt, stopReason="cancelled")
+    (_, stop) = agent.timers.pop(0)
+    stop()
+    assert agent.socket_given_up is False
+    agent.answer(agent.take("session/close")[0])
+    agent.pass_time()
+    assert (agent.socket_given_up, agent.ended) == (False, "")
+
+
+def test_the_answer_to_a_turn_of_a_session_that_was_closed_and_opened_again_is_not_counted_there(agent: Agent) -> None:
+    agent.joined("b")
+    kernel = agent.joined("a")
+    kernel.request("session/prompt", sessionId="a")
+    kernel.request("session/close", sessionId="a")
+    prompt, close = agent.take()
+    agent.answer(close)
+    kernel.request("session/resume", sessionId="a")
+    agent.answer(agent.take()[0])
+    agent.answer(prompt, stopReason="cancelled")
+    kernel.request("session/prompt", sessionId="a")
+    agent.take()
+    kernel.leave()
+    assert [each["method"] for each in agent.take()] == ["session/cancel"]
+
+
+def test_a_kernel_may_give_up_waiting_for_a_session_that_is_being_closed(agent: Agent) -> None:
+    before = agent.joined("s")
+    before.leave()
+    (close,) = agent.take()
+    after = agent.joined()
+    id = after.request("session/load", sessionId="s")
+    after.notify("$/cancel_request", requestId=id)
+    assert after.take() == [refused(id, CANCELLED, WITHDRAWN)]
+    agent.answer(close)
+    assert agent.take() == []
 
 
 def test_each_kernel_knows_how_many_there_are(agent: Agent) -> None:

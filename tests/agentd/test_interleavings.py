@@ -132,6 +132,7 @@ class Interleavings(RuleBasedStateMachine):
     def teardown(self) -> None:
         while self.kernels:
             self.leave(0)
+        self.pass_time()
         assert not self.asked
         for kernel, sent in self.sent.items():
             assert len(set(self.answered[kernel])) == len(self.answered[kernel]) <= len(sent)

@@ -163,6 +163,37 @@ async def test_a_socket_that_nobody_listens_to_is_replaced(spec: AgentSpec, runt
         assert await kernel.opened()
 
 
+@pytest.mark.parametrize("welcome", [{"sandbox": 7}, {"sandbox": {"prefix": []}}, []])
+async def test_a_broker_that_speaks_otherwise_is_replaced(spec: AgentSpec, runtime: Path, welcome: Any) -> None:
+    """One of another version that has the same key."""
+    line = json.dumps({"jsonrpc": "2.0", "method": wire.WELCOME, "params": welcome}).encode() + b"\n"
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(line)
+        writer.close()
+
+    other = await asyncio.start_unix_server(greet, sock=listen(socket_path(runtime, spec.digest)))
+    async with joined(spec, runtime) as kernel:
+        assert await kernel.opened()
+    other.close()
+
+
+@pytest.mark.parametrize("started", ["*.lock", "*.sock"])
+async def test_a_start_that_is_interrupted_is_in_nobodys_way(spec: AgentSpec, runtime: Path, started: str) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_join, spec, runtime)
+        await until(lambda: [*runtime.rglob(started)])
+        tasks.cancel_scope.cancel()
+    async with joined(spec, runtime) as kernel:
+        assert await kernel.opened()
+        assert (len(brokers(runtime)), len(agents(runtime))) == (1, 1)
+
+
+async def _join(spec: AgentSpec, runtime: Path) -> None:
+    async with joined(spec, runtime):
+        await anyio.sleep_forever()
+
+
 async def test_a_message_that_comes_as_its_receiver_is_cancelled_is_no_error(spec: AgentSpec, runtime: Path) -> None:
     """An error in the event loop would fail the test."""
     welcome, writers = wire.notification(wire.WELCOME, {}), list[asyncio.StreamWriter]()

@@ -6,27 +6,27 @@ Lines come in and go out; nothing waits. The broker answers the agent only for k
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
-from ..acp.jsonrpc import AUTH_REQUIRED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
+from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
+from .questions import Questions
 from .wire import Message
 
+WITHDRAWN = "Request cancelled"
 NOT_OPEN = "This session is not open in this notebook."
-LEFT = "The notebook of this session was closed."
 HUNG = "a session of it did not stop in time"
 REPLACED = "it was asked to end"
 _OPENING = ("session/load", "session/resume")
 _BEGINNING = ("session/new", "session/fork")
 """The agent chooses the session's id."""
 _ENDING = ("session/close", "session/delete")
-MAX_EARLY_BYTES = 4 * 1024 * 1024
-"""Of lines for sessions that several kernels may be about to begin."""
+CLOSE_SECONDS = 10.0
+"""For the agent to close a session."""
 MAX_KNOWN = 10_000
 """Sessions that have ended, whose late messages are dropped."""
 
@@ -59,37 +59,29 @@ class Host(Protocol):
         """End the agent, and then all connections."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class _Session:
+    """Without an owner, it is being closed; `waiting` are requests to open it again then, with their ids."""
+
+    id: str
+    owner: Kernel | None
+    prompts: int = 0
+    running: int = 0
+    """Requests in it that the agent has, prompts included."""
+    given_up: bool = False
+    waiting: list[tuple[Kernel, Id, bytes]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
 class _Request:
     """A request that the agent has, from a kernel or, without one, from the broker."""
 
     kernel: Kernel | None
     id: Id
     method: str
-    session: str
+    session: _Session | None = None
     opens: bool = False
     """It made its kernel the owner."""
-
-
-@dataclass(slots=True)
-class _Session:
-    """Without an owner, it is being closed; `waiting` are requests to open it again then."""
-
-    owner: Kernel | None
-    prompts: int = 0
-    running: int = 0
-    """Requests in it that the agent has, prompts included."""
-    given_up: bool = False
-    waiting: list[tuple[Kernel, bytes]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Question:
-    """A request that a kernel has from the agent."""
-
-    kernel: Kernel
-    id: Id
-    method: str
 
 
 class Broker:
@@ -98,14 +90,14 @@ class Broker:
     def __init__(self, host: Host, answer_form: str = "nested") -> None:
         self.kernels: list[Kernel] = []
         self.retiring = False
-        self._host, self._answer_form = host, answer_form
+        self._host = host
         self._requests: dict[int, _Request] = {}
         self._number = 0
         self._sessions: dict[str, _Session] = {}
         self._ended: dict[str, None] = {}
-        self._questions: dict[Id, _Question] = {}
-        self._beginning: Counter[Kernel] = Counter()
-        self._early: list[tuple[str, Message, bytes]] = []
+        self._questions = Questions(host, answer_form)
+        self._beginning = 0
+        """Requests whose answers name new sessions, also those of kernels that have left."""
         self._introduction: Message | None = None
         self._introducing: list[tuple[Kernel, Id]] = []
         self._can_close = False
@@ -127,20 +119,16 @@ class Broker:
         if kernel not in self.kernels:
             return
         self.kernels.remove(kernel)
-        del self._beginning[kernel]
-        self._introducing, left = [each for each in self._introducing if each[0] is not kernel], self._introducing
-        for id, session in [(id, each) for id, each in self._sessions.items() if each.owner is kernel]:
-            self._abandon(id, session, kernel.grace)
-        for question in [each for each in self._questions.values() if each.kernel is kernel]:
-            self._refuse(question.id, question.method)
+        was_introducing = any(each is kernel for each, _ in self._introducing)
+        self._introducing = [each for each in self._introducing if each[0] is not kernel]
+        for session in [each for each in self._sessions.values() if each.owner is kernel]:
+            self._abandon(session, kernel.grace)
+        self._questions.leave(kernel)
         for session in self._sessions.values():
             session.waiting = [each for each in session.waiting if each[0] is not kernel]
-        self._release_early()
         self._count()
-        if self.retiring and not self.kernels:
-            self._host.end(REPLACED)
-        elif len(left) > len(self._introducing):
-            self.retire()  # the agent does not become ready
+        if not self.kernels and (self.retiring or was_introducing):
+            self.retire()
 
     def retire(self, kernel: Kernel | None = None) -> None:
         """End the agent if nobody but `kernel` uses it; else only disconnect that one, and take no more."""
@@ -156,7 +144,7 @@ class Broker:
         if message is None:
             return
         if not message.method:
-            self._pass_answer(kernel, message, line)
+            self._questions.answer(kernel, message, line)
         elif message.has_id:
             self._take_request(kernel, message, line)
         elif message.method == wire.CANCEL:
@@ -164,7 +152,7 @@ class Broker:
         elif message.method == wire.RETIRE:
             self.retire(kernel)
         elif self._owns(kernel, wire.session_id(message.params)):
-            self._host.send(_whole(line))
+            self._host.send(wire.whole(line))
 
     def _take_request(self, kernel: Kernel, message: Message, line: Line) -> None:
         method, id = message.method, wire.session_id(message.params)
@@ -172,7 +160,7 @@ class Broker:
         if method == "initialize":
             self._introduce(kernel, message)
         elif session and session.owner is None and not session.given_up and method in (*_OPENING, "session/delete"):
-            session.waiting.append((kernel, bytes(line)))
+            session.waiting.append((kernel, wire.id_of(message), bytes(line)))
         elif session and session.owner is not kernel:
             kernel.send(wire.failure(message.id, IN_USE, IN_USE_MESSAGE))
         elif id and session is None and method not in (*_OPENING, *_ENDING):
@@ -180,33 +168,30 @@ class Broker:
         else:
             opens = method in _OPENING and session is None
             if opens:
-                self._own(id, kernel)
-            if method in _BEGINNING:
-                self._beginning[kernel] += 1
-            self._request(_Request(kernel, _id(message), method, id, opens), message.params)
+                session = self._own(id, kernel)
+            self._beginning += method in _BEGINNING
+            self._request(_Request(kernel, wire.id_of(message), method, session, opens), message.params)
 
     def _owns(self, kernel: Kernel, id: str) -> bool:
         """What names no session concerns everybody."""
         session = self._sessions.get(id)
         return not id or (session is not None and session.owner is kernel)
 
-    def _pass_answer(self, kernel: Kernel, message: Message, line: Line) -> None:
-        question = self._questions.get(_id(message))
-        if question is not None and question.kernel is kernel:
-            del self._questions[question.id]
-            self._host.send(_whole(line))
-
     def _cancel_request(self, kernel: Kernel, id: Id) -> None:
         for number, request in self._requests.items():
             if request.kernel is kernel and request.id == id:
                 self._host.send(wire.notification(wire.CANCEL, {"requestId": number}))
+        for session in self._sessions.values():
+            for each in [each for each in session.waiting if each[:2] == (kernel, id)]:
+                session.waiting.remove(each)
+                kernel.send(wire.failure(id, CANCELLED, WITHDRAWN))
 
     def _request(self, request: _Request, params: Raw) -> None:
         self._number += 1
         self._requests[self._number] = request
-        if session := self._sessions.get(request.session):
-            session.running += 1
-            session.prompts += request.method == "session/prompt"
+        if request.session is not None:
+            request.session.running += 1
+            request.session.prompts += request.method == "session/prompt"
         self._host.send(wire.request(self._number, request.method, params))
 
     def _introduce(self, kernel: Kernel, message: Message) -> None:
@@ -214,47 +199,56 @@ class Broker:
         if self._introduction is not None:
             kernel.send(wire.answer(message.id, self._introduction))
             return
-        self._introducing.append((kernel, _id(message)))
+        self._introducing.append((kernel, wire.id_of(message)))
         if len(self._introducing) == 1:
-            self._request(_Request(None, None, "initialize", ""), message.params)
+            self._request(_Request(None, None, "initialize"), message.params)
 
     # -- sessions ---------------------------------------------------------------------------------------------------
 
-    def _own(self, id: str, kernel: Kernel) -> None:
-        self._sessions[id] = _Session(kernel)
+    def _own(self, id: str, kernel: Kernel) -> _Session:
+        session = self._sessions[id] = _Session(id, kernel)
         self._ended.pop(id, None)
+        return session
 
-    def _abandon(self, id: str, session: _Session, grace: float) -> None:
-        """Its owner has left."""
+    def _abandon(self, session: _Session, grace: float) -> None:
+        """Its owner has left. What else is running than turns takes its time: it ends by itself."""
         session.owner = None
         if session.prompts:
-            self._host.send(wire.notification("session/cancel", {"sessionId": id}))
-        self._host.later(grace, lambda: self._check_stopped(id, session))
-        self._close_when_idle(id, session)
+            self._host.send(wire.notification("session/cancel", {"sessionId": session.id}))
+            self._host.later(grace, lambda: self._check_stopped(session))
+        self._close_when_idle(session)
 
-    def _close_when_idle(self, id: str, session: _Session) -> None:
+    def _close_when_idle(self, session: _Session) -> None:
         if session.owner is not None or session.running:
             return
         if self._can_close:
-            self._request(_Request(None, None, "session/close", id), wire.params({"sessionId": id}))
+            closing = _Request(None, None, "session/close", session)
+            self._request(closing, wire.params({"sessionId": session.id}))
+            self._host.later(CLOSE_SECONDS, lambda: self._check_closed(session))
         else:
-            self._forget(id)
+            self._forget(session)
 
-    def _forget(self, id: str) -> None:
+    def _forget(self, session: _Session) -> None:
         """The agent has closed it. What a kernel wanted of it meanwhile is done now."""
-        session = self._sessions.pop(id)
-        self._ended[id] = None
+        del self._sessions[session.id]
+        self._ended[session.id] = None
         if len(self._ended) > MAX_KNOWN:
             del self._ended[next(iter(self._ended))]
-        for kernel, line in session.waiting:
+        for kernel, _, line in session.waiting:
             self.take(kernel, line)
 
-    def _check_stopped(self, id: str, session: _Session) -> None:
+    def _check_stopped(self, session: _Session) -> None:
+        if session.prompts:
+            self._give_up(session)
+
+    def _check_closed(self, session: _Session) -> None:
+        if self._sessions.get(session.id) is session:
+            self._give_up(session)
+
+    def _give_up(self, session: _Session) -> None:
         """A turn that does not end costs its own session, and nobody else's; nobody new gets such an agent."""
-        if self._sessions.get(id) is not session:
-            return
         session.given_up = True
-        waiting = [kernel for kernel, _ in session.waiting]
+        waiting = [kernel for kernel, _, _ in session.waiting]
         if all(kernel in waiting for kernel in self.kernels):
             self._host.end(HUNG)
             return
@@ -278,9 +272,9 @@ class Broker:
         if not message.method:
             self._settle(message)
         elif message.method == wire.CANCEL:
-            self._withdraw(message, line)
+            self._questions.withdraw(message, line)
         else:
-            self._deliver(wire.session_id(message.params), message, _whole(line))
+            self._deliver(wire.session_id(message.params), message, wire.whole(line))
 
     def _settle(self, message: Message) -> None:
         """An answer of the agent's."""
@@ -292,23 +286,23 @@ class Broker:
             return
         if message.failed and wire.error_code(message.error) == AUTH_REQUIRED:
             self.take_no_more()  # an agent reads its credentials when it starts
-        session = self._sessions.get(request.session)
+        session = request.session
         if session is not None:
             session.running -= 1
             session.prompts -= request.method == "session/prompt"
         if request.method in _BEGINNING:
             self._begun(request, message)
-        if request.kernel in self.kernels and request.kernel is not None:
-            request.kernel.send(wire.answer(request.id, message))
-        if session is not None:
+        if kernel := self._present(request.kernel):
+            kernel.send(wire.answer(request.id, message))
+        if session is not None and self._sessions.get(session.id) is session:
             is_unknown = message.failed and wire.error_code(message.error) == NOT_FOUND
             self._after(request, session, failed=message.failed and not (request.method in _ENDING and is_unknown))
 
     def _after(self, request: _Request, session: _Session, *, failed: bool) -> None:
         if (request.method in _ENDING and (not failed or request.kernel is None)) or (request.opens and failed):
-            self._forget(request.session)
+            self._forget(session)
         else:
-            self._close_when_idle(request.session, session)
+            self._close_when_idle(session)
 
     def _introduced(self, message: Message) -> None:
         waiting, self._introducing = self._introducing, []
@@ -321,78 +315,42 @@ class Broker:
         """A new session has an id, and so what came for it early an owner."""
         kernel, id = request.kernel, wire.session_id(message.result)
         assert kernel is not None
-        self._beginning -= Counter([kernel])
-        if id and not message.failed and id not in self._sessions:
-            self._own(id, kernel)
-            if kernel not in self.kernels:
-                self._abandon(id, self._sessions[id], kernel.grace)
-        self._release_early()
+        self._beginning -= 1
+        session = None if message.failed or not id or id in self._sessions else self._own(id, kernel)
+        for each in self._questions.early(None if self._beginning == 0 else id):
+            self._deliver(*each)
+        if session is not None and kernel not in self.kernels:
+            self._abandon(session, kernel.grace)
 
     def _deliver(self, id: str, message: Message, line: bytes) -> None:
-        """A request or notification of the agent's goes to the session's owner."""
+        """A request or notification of the agent's goes to the session's owner.
+
+        Agents speak of a session before they have sent its id. That waits, since each kernel has rules of its own,
+        and the wrong ones must not decide.
+        """
         if not message.has_id and not id and message.method != "session/update":
             for each in self.kernels:
                 each.send(line)
-            return
-        if self._is_unknown(id) and len(self._beginning) > 1:
-            self._keep(id, message, line)
-            return
-        kernel = self._owner(id) if id else self._addressee(message)
-        if kernel is not None and message.has_id:
-            self._questions[_id(message)] = _Question(kernel, _id(message), message.method)
-        if kernel is not None:
-            kernel.send(line)
-        elif message.has_id:
-            self._refuse(_id(message), message.method)
-
-    def _is_unknown(self, id: str) -> bool:
-        """It may be that of a session that is about to begin; agents speak of it before they have sent its id."""
-        return bool(id) and id not in self._sessions and id not in self._ended
+        elif id and id not in self._sessions and id not in self._ended and self._beginning:
+            self._questions.keep(id, message, line)
+        else:
+            owner = self._owner(id) if id else self._addressee(message)
+            self._questions.pass_on(self._present(owner), message, line)
 
     def _owner(self, id: str) -> Kernel | None:
-        """The only one that it can be, else nobody: each kernel has rules of its own, and the wrong must not decide."""
-        if session := self._sessions.get(id):
-            return session.owner
-        return _only(self._beginning) if self._is_unknown(id) else None
+        session = self._sessions.get(id)
+        return session.owner if session else None
 
     def _addressee(self, message: Message) -> Kernel | None:
-        """Of what names no session: the kernel of the request that it is about, or the only one with a turn."""
+        """Of what names no session: the kernel of the request that it is about, or the only one that it can be."""
         if request := self._requests.get(_number(wire.request_id(message.params))):
-            return request.kernel if request.kernel in self.kernels else None
-        return _only({each.owner for each in self._sessions.values() if each.owner and each.prompts} or self.kernels)
+            return request.kernel
+        with_turns = {each.kernel for each in self._requests.values() if each.method == "session/prompt"}
+        with_requests = {each.kernel for each in self._requests.values()}
+        return _only(with_turns or with_requests or self.kernels)
 
-    def _keep(self, id: str, message: Message, line: bytes) -> None:
-        """Until it is known which kernel has begun this session."""
-        if sum(len(each[2]) for each in self._early) + len(line) <= MAX_EARLY_BYTES:
-            self._early.append((id, message, line))
-        elif message.has_id:
-            self._refuse(_id(message), message.method)
-
-    def _release_early(self) -> None:
-        early, self._early = self._early, []
-        for each in early:
-            self._deliver(*each)
-
-    def _withdraw(self, message: Message, line: Line) -> None:
-        """The agent takes a question back; its ids are its own."""
-        id = wire.request_id(message.params)
-        if question := self._questions.get(id):
-            question.kernel.send(_whole(line))
-            return
-        for each in [each for each in self._early if each[1].has_id and _id(each[1]) == id]:
-            self._early.remove(each)
-            self._refuse(id, each[1].method)
-
-    def _refuse(self, id: Id, method: str) -> None:
-        """Nobody can answer this question."""
-        self._questions.pop(id, None)
-        if method == "session/request_permission":
-            outcome = "cancelled" if self._answer_form == "flat" else {"outcome": "cancelled"}
-            self._host.send(wire.result(id, {"outcome": outcome}))
-        elif method == "elicitation/create":
-            self._host.send(wire.result(id, {"action": "cancel"}))
-        else:
-            self._host.send(wire.failure(id, NOT_FOUND, LEFT))
+    def _present(self, kernel: Kernel | None) -> Kernel | None:
+        return kernel if kernel in self.kernels else None
 
     def _count(self) -> None:
         line = wire.notification(wire.CLIENTS, {"count": len(self.kernels)})
@@ -400,17 +358,8 @@ class Broker:
             kernel.send(line)
 
 
-def _only(kernels: Collection[Kernel]) -> Kernel | None:
+def _only(kernels: Collection[Kernel | None]) -> Kernel | None:
     return next(iter(kernels)) if len(kernels) == 1 else None
-
-
-def _whole(line: Line) -> bytes:
-    return b"%s\n" % line
-
-
-def _id(message: Message) -> Id:
-    """Of a message that has one."""
-    return None if message.id is UNSET else message.id
 
 
 def _number(id: object) -> int:

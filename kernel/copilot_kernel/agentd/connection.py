@@ -7,10 +7,7 @@ import logging
 from collections import deque
 from typing import Any, Protocol
 
-import msgspec
-
 from ..acp.jsonrpc import MAX_LINE_BYTES, Line, Lines
-from ..acp.lenient import as_dict
 from . import wire
 from .broker import Broker
 from .sockets import has_hung_up, is_own
@@ -108,7 +105,7 @@ class Connection(asyncio.Protocol):
             self.close({"ending": "it was not introduced"})
             return
         self.has_joined = True
-        self._hub.join(self, as_dict(msgspec.json.decode(message.params)))
+        self._hub.join(self, wire.members(message.params))
 
     def read(self, *, wanted: bool) -> None:
         """Read on, or stop reading, but not from one that has left: that ends by itself."""

@@ -197,8 +197,9 @@ class Server:
             self.broker.take_no_more()
 
     def _explain(self, connection: Connection) -> None:
-        """Why the kernel may have waited in vain."""
+        """Why the kernel may have waited in vain. The next one gets another agent."""
         if not self.broker.is_ready:
+            self.broker.take_no_more()
             connection.send(wire.notification(wire.STDERR, {"stderr": self._agent.last_words()}))
 
     def leave(self, connection: Connection) -> None:

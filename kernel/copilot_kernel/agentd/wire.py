@@ -82,6 +82,11 @@ def _read_leniently(line: Line) -> Message | None:
     return Message(id, method, **payload)
 
 
+def id_of(message: Message) -> Id:
+    """Of a message that has one."""
+    return None if message.id is UNSET else message.id
+
+
 def session_id(payload: Raw) -> str:
     """The session that params or a result name; empty if they name none."""
     return _members(payload).sessionId
@@ -99,8 +104,16 @@ def error_code(payload: Raw) -> int | None:
 
 def can_close(introduction: Raw) -> bool:
     """Whether the result of `initialize` offers `session/close`."""
-    capabilities = as_dict(as_dict(load(bytes(introduction))).get("agentCapabilities"))
+    capabilities = as_dict(members(introduction).get("agentCapabilities"))
     return as_dict(capabilities.get("sessionCapabilities")).get("close") is not None
+
+
+def members(payload: Raw) -> dict[str, Any]:
+    """Those of a payload; none if it is no object."""
+    try:
+        return as_dict(load(bytes(payload)))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _members(payload: Raw) -> _Members:
@@ -111,10 +124,7 @@ def _members(payload: Raw) -> _Members:
 
 
 def _lenient_members(payload: Raw) -> _Members:
-    try:
-        found = as_dict(load(bytes(payload)))
-    except (ValueError, RecursionError):
-        return _Members()
+    found = members(payload)
     session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
     return _Members(
         session if isinstance(session, str) else "",
@@ -124,6 +134,11 @@ def _lenient_members(payload: Raw) -> _Members:
 
 
 # -- composing ----------------------------------------------------------------------------------------------------
+
+
+def whole(line: Line) -> bytes:
+    """The line with its end."""
+    return b"%s\n" % line
 
 
 def request(id: int, method: str, params: Raw) -> bytes:

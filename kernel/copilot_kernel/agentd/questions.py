@@ -1,0 +1,125 @@
+"""What the agent asks: each question goes to one kernel and gets one answer. Pure.
+
+What the agent says of sessions that nobody has yet is kept here, too, until it is known whose they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..acp.jsonrpc import NOT_FOUND, Id, Line
+from . import wire
+from .wire import Message
+
+LEFT = "The notebook of this session was closed."
+MAX_EARLY_BYTES = 4 * 1024 * 1024
+"""Of lines for sessions that kernels may be about to begin."""
+EARLY_SECONDS = 2.0
+"""For the id of a new session to come after a question in it: some agents may wait for the answer first."""
+
+Early = tuple[str, Message, bytes]
+"""The session's id, and a line of the agent's."""
+
+
+class Receiver(Protocol):
+    """A kernel."""
+
+    def send(self, line: bytes) -> None:
+        """Queue a line; never waits."""
+
+
+class Sender(Protocol):
+    """The way to the agent."""
+
+    def send(self, line: bytes) -> None:
+        """Queue a line; never waits."""
+
+    def later(self, seconds: float, work: Callable[[], None]) -> None:
+        """Call `work` after some time."""
+
+
+@dataclass(slots=True, eq=False)
+class _Question:
+    kernel: Receiver
+    id: Id
+    method: str
+
+
+class Questions:
+    """Those that are open, and what came early. `answer_form` is how permission requests are answered."""
+
+    def __init__(self, agent: Sender, answer_form: str) -> None:
+        self._agent, self._answer_form = agent, answer_form
+        self._open: dict[Id, _Question] = {}
+        self._early: list[Early] = []
+
+    def pass_on(self, kernel: Receiver | None, message: Message, line: bytes) -> None:
+        """To this kernel; if there is none, a question is refused."""
+        if kernel is None:
+            self._refuse_question(message)
+            return
+        if message.has_id:
+            id = wire.id_of(message)
+            self._open[id] = _Question(kernel, id, message.method)
+        kernel.send(line)
+
+    def answer(self, kernel: Receiver, message: Message, line: Line) -> None:
+        """Only the kernel that was asked can answer, and once."""
+        question = self._open.get(wire.id_of(message))
+        if question is not None and question.kernel is kernel:
+            del self._open[question.id]
+            self._agent.send(wire.whole(line))
+
+    def leave(self, kernel: Receiver) -> None:
+        """This kernel answers no more."""
+        for question in [each for each in self._open.values() if each.kernel is kernel]:
+            del self._open[question.id]
+            self._refuse(question.id, question.method)
+
+    def withdraw(self, message: Message, line: Line) -> None:
+        """The agent takes a question back; its ids are its own."""
+        id = wire.request_id(message.params)
+        if question := self._open.get(id):
+            question.kernel.send(wire.whole(line))
+        for each in [each for each in self._early if each[1].has_id and wire.id_of(each[1]) == id]:
+            self._refuse_early(each)
+
+    # -- early ------------------------------------------------------------------------------------------------------
+
+    def keep(self, id: str, message: Message, line: bytes) -> None:
+        """Until it is known which kernel has begun this session; a question is refused if that takes too long."""
+        if sum(len(each[2]) for each in self._early) + len(line) > MAX_EARLY_BYTES:
+            self._refuse_question(message)
+            return
+        early = (id, message, line)
+        self._early.append(early)
+        if message.has_id:
+            self._agent.later(EARLY_SECONDS, lambda: self._refuse_early(early))
+
+    def early(self, id: str | None) -> list[Early]:
+        """What was kept for the session `id`, or all; it is kept no longer."""
+        found = [each for each in self._early if id in (None, each[0])]
+        self._early = [each for each in self._early if id not in (None, each[0])]
+        return found
+
+    def _refuse_early(self, early: Early) -> None:
+        if any(each is early for each in self._early):
+            self._early = [each for each in self._early if each is not early]
+            self._refuse_question(early[1])
+
+    # -- nobody can answer ------------------------------------------------------------------------------------------
+
+    def _refuse_question(self, message: Message) -> None:
+        if message.has_id:
+            self._refuse(wire.id_of(message), message.method)
+
+    def _refuse(self, id: Id, method: str) -> None:
+        if method == "session/request_permission":
+            outcome = "cancelled" if self._answer_form == "flat" else {"outcome": "cancelled"}
+            self._agent.send(wire.result(id, {"outcome": outcome}))
+        elif method == "elicitation/create":
+            self._agent.send(wire.result(id, {"action": "cancel"}))
+        else:
+            self._agent.send(wire.failure(id, NOT_FOUND, LEFT))
