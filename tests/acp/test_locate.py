@@ -54,6 +54,13 @@ def test_without_copilot_the_card_says_how_to_get_it_and_no_other_agent_is_taken
     assert "copilot-kernel demo" in INSTALL
 
 
+def test_a_program_in_a_relative_folder_of_the_path_is_not_taken(program, environ, monkeypatch, tmp_path):
+    program("project/bin/copilot")
+    monkeypatch.chdir(tmp_path / "project")
+    with pytest.raises(AgentNotFound):
+        locate("", {"PATH": f"bin::.:{environ['PATH']}", "HOME": environ["HOME"]})
+
+
 @pytest.mark.parametrize(
     ("file", "command", "arguments"),
     [

@@ -217,6 +217,30 @@ async def test_nothing_leads_out_of_the_folder(root, agent, tmp_path):
     assert (outside / "c.py").read_text() == "edited"
 
 
+@pytest.mark.parametrize("folders", ["bin:.:", "{root}/bin:", "{root}/new/../bin:", "{linked}:"])
+async def test_a_git_that_was_planted_in_the_project_is_never_run(root, tmp_path, monkeypatch, folders):
+    program = root / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (root / "git").symlink_to(program)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/git").symlink_to(program)
+    (root / "new").mkdir()
+    commit(root)
+    monkeypatch.chdir(root)
+    planted = folders.format(root=root, linked=tmp_path / "linked")
+    for path, is_covered in ((f"{planted}{os.environ['PATH']}", True), (planted, False)):
+        monkeypatch.setenv("PATH", path)
+        agent = Agent(root, tmp_path / f"state{is_covered}")
+        async with agent:
+            agent.command(lambda made=str(is_covered): (root / made).write_text("x"))
+        why = ("Only files that edits name are covered, none that commands changed: " + shadow.NO_GIT + ".",)
+        assert agent.plan().turn.notes == (() if is_covered else why)
+        agent.undo.close()
+    assert not (tmp_path / "ran").exists()
+
+
 # -- limits ---------------------------------------------------------------------------------------------
 
 

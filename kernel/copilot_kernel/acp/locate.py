@@ -128,9 +128,11 @@ def _launch(argv: tuple[str, ...]) -> Launch:
 
 
 def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    """The program's absolute path, since the agent runs in another folder."""
+    """The program's absolute path, since the agent runs in another folder. Relative folders of PATH are left out: they
+    are in the project, where an agent may have put a program."""
     name = _home(environ) + name[1:] if name.startswith("~/") else name
-    found = shutil.which(name, path=environ.get("PATH", os.defpath))
+    folders = filter(os.path.isabs, environ.get("PATH", os.defpath).split(os.pathsep))
+    found = shutil.which(name, path=os.pathsep.join(folders))
     return os.path.abspath(found) if found else None
 
 

@@ -17,6 +17,7 @@ class SandboxState(Struct, frozen=True):
     """The agent's `Sandbox`, as JSON can hold it."""
 
     prefix: tuple[str, ...]
+    entry: tuple[str, ...]
     project: str
     handover: str
     paths: dict[str, str]
@@ -28,14 +29,14 @@ class SandboxState(Struct, frozen=True):
         held = sandbox.sweep.held
         git_folder = None if held.git_folder is None else str(held.git_folder)
         paths = {str(path): link for path, link in held.paths.items()}
-        return cls(sandbox.prefix, str(held.project), str(held.handover), paths, held.points, git_folder)
+        return cls(sandbox.prefix, sandbox.entry, str(held.project), str(held.handover), paths, held.points, git_folder)
 
     def sandbox(self) -> Sandbox:
         """One for another process, which reports by itself what was created inside."""
         paths = {Path(path): link for path, link in self.paths.items()}
         git_folder = None if self.git_folder is None else Path(self.git_folder)
         held = Held(Path(self.project), git_folder, paths, self.points, Path(self.handover))
-        return Sandbox(self.prefix, Sweep(held))
+        return Sandbox(self.prefix, Sweep(held), self.entry)
 
 
 class Welcome(Struct, frozen=True):

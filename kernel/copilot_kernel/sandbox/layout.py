@@ -7,6 +7,7 @@ import os
 import pwd
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -22,6 +23,15 @@ _KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "sc
 
 class _LeadsOut(SandboxUnavailable):
     """A link in the project names something outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What is mounted where. `points` are those mounts in folders of the user's that the agent writes to."""
+
+    mounts: Mapping[str, Mount]
+    arguments: tuple[str, ...]
+    points: tuple[str, ...]
 
 
 class Layout:
@@ -95,18 +105,15 @@ class Layout:
             if path.exists() and not folders.isdisjoint(path.parents):
                 self.mounts.append(Mount(str(path), Access.READ))
 
-    def arguments(self) -> tuple[str, ...]:
+    def place(self) -> Placement:
         """Raises SandboxUnavailable if something hides the project."""
         stricter = (mount for mount in self.mounts if mount.access is not Access.WRITE)
         if any(mount.path == str(self.project) for mount in stricter):
             reason = f"{self.project} holds settings or programs that must not be changed in a sandbox"
             raise SandboxUnavailable(reason, "Work in another folder.")
-        return tuple(arguments(placed(self.mounts), self._links))
-
-    def points(self) -> tuple[str, ...]:
-        """What is a mount of its own where the agent may write outside: what is held there, and the folders above."""
-        folders = set(map(str, self._open))
-        return tuple(path for path in placed(self.mounts) if not folders.isdisjoint(parents(path)))
+        folders, found = set(map(str, self._open)), placed(self.mounts)
+        points = tuple(path for path in found if not folders.isdisjoint(parents(path)))
+        return Placement(found, tuple(arguments(found, self._links)), points)
 
     def _add_state(self, state: AgentState) -> None:
         folder = self._located(state.folder)

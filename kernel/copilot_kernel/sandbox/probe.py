@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .programs import real
+from .programs import find_outside, path_outside
 
 PROBE_SECONDS = 10.0
 # All that the sandbox needs of the kernel. Root keeps its capabilities unless they are dropped, and could mount anew.
@@ -69,27 +68,21 @@ def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable
 
     A program in a folder that the agent writes to is not used.
     """
-    path = _trusted_path(environ, writable)
+    path = path_outside(writable, environ)
     if sys.platform == "darwin":
         if hosts is None:
             raise SandboxUnavailable("On macOS a sandbox needs a list of hosts", _LIST)
-        return Tools(path, srt=_find("srt", path))
+        return Tools(path, srt=_find("srt", environ, writable))
     if sys.platform != "linux":
         raise SandboxUnavailable("A sandbox needs Linux or macOS", _ELSEWHERE)
     if hosts is None:
-        return Tools(path, _find("bwrap", path))
-    return Tools(path, *(_find(name, path) for name in ("bwrap", "srt", "socat")))
+        return Tools(path, _find("bwrap", environ, writable))
+    return Tools(path, *(_find(name, environ, writable) for name in ("bwrap", "srt", "socat")))
 
 
-def _trusted_path(environ: Mapping[str, str], writable: tuple[Path, ...]) -> str:
-    """PATH without the folders that the agent writes to."""
-    folders = (Path(folder) for folder in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder))
-    return os.pathsep.join(str(folder) for folder in folders if not any(map(real(folder).is_relative_to, writable)))
-
-
-def _find(name: str, path: str) -> str:
+def _find(name: str, environ: Mapping[str, str], writable: tuple[Path, ...]) -> str:
     """The program's path. Raises SandboxUnavailable."""
-    if found := shutil.which(name, path=path):
+    if found := find_outside(name, writable, environ):
         return found
     raise SandboxUnavailable(*_INSTALL[name])
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import site
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +31,22 @@ def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iter
             path = Path(cwd, name)
             if (at == 0 or "/" in name) and path.exists():
                 yield from _needed_by_file(path, environ)
+
+
+def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
+    """The first program `name` on PATH that is in none of the `folders`: what an agent puts there must not run."""
+    each = (shutil.which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
+    return next((found for found in each if found and not _is_inside(Path(found), folders)), None)
+
+
+def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str:
+    """PATH without relative folders, which an agent may fill, and without those in `folders`, paths without links."""
+    places = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(each for each in places if os.path.isabs(each) and not _is_inside(Path(each), folders))
+
+
+def _is_inside(path: Path, folders: Collection[Path]) -> bool:
+    return any(real(path).is_relative_to(folder) for folder in folders)
 
 
 def real(path: Path) -> Path:
@@ -77,7 +93,7 @@ def _interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
     words = shlex.split(line[2:].decode("utf-8", "replace"))
     if words and Path(words[0]).name == "env":
         name = next((word for word in words[1:] if not re.match(r"-|\w+=", word)), "")
-        return Path(found) if (found := shutil.which(name, path=environ.get("PATH"))) else None
+        return Path(found) if (found := find_outside(name, (), environ)) else None
     return Path(words[0]) if words else None
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..config import Settings
-from . import programs, srt
+from . import entered, mountinfo, programs, srt
 from .layout import Layout
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
@@ -37,10 +37,11 @@ _WITHHELD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """`prefix` comes before a command; `sweep` looks at what it holds."""
+    """`prefix` makes it, `entry` then runs a command inside if it is what was meant; `sweep` looks at what it holds."""
 
     prefix: tuple[str, ...]
     sweep: Sweep
+    entry: tuple[str, ...] = ()
     # How far the agent reaches, in words.
     summary: str = SUMMARY
     # Of programs outside that make the sandbox; None: that of the command, since there are none but bubblewrap.
@@ -59,7 +60,7 @@ class Sandbox:
     def command(self, argv: Sequence[str], cwd: str, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """`argv`, to be run inside in the folder `cwd`, with `environ`."""
         changed = () if self.outer is None else _changes(self.outer, _passed(environ))
-        return (*self.prefix, "--chdir", cwd, "--", *changed, *argv)
+        return (*self.prefix, "--chdir", cwd, "--", *self.entry, *changed, *argv)
 
     def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         """What the command is started with: `environ` without what leads outside, or what is for programs outside.
@@ -120,15 +121,16 @@ def _made(
         raise SandboxUnavailable(f"The project has more than {MAX_PROTECTED} protected files", "Work in a part of it.")
     layout.add_project(git_folder, paths)
     shown = summary(layout.settings)
-    sweep = Sweep(Held(layout.project, git_folder, paths, layout.points(), handover))
-    if not tools.srt:
-        prefix = (tools.bubblewrap, *BUBBLEWRAP, *ALONE, *layout.arguments())
-        return Sandbox(prefix, sweep, shown)
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)
-    prefix = srt.command(tools, hosts, handover, layout.mounts, layout.arguments())
+    placement = layout.place()
+    sweep = Sweep(Held(layout.project, git_folder, paths, placement.points, handover))
+    entry = entered.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
+    if not tools.srt:
+        return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), sweep, entry, shown)
+    prefix = srt.command(tools, hosts, handover, layout.mounts, placement.arguments)
     outer = srt.environment(tools, handover, _passed(layout.environ))
-    return Sandbox(prefix, sweep, shown, outer)
+    return Sandbox(prefix, sweep, entry, shown, outer)
 
 
 def summary(settings: Settings) -> str:

@@ -17,9 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ..host.files import ProjectPath, opened_folder
+from ..sandbox.programs import find_outside
 from .blobs import BlobStore
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of, state_in
 
@@ -44,6 +45,9 @@ _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--
 
 
 _STAGED = re.compile(rb"\d{6} ([0-9a-f]{40,64}) \d\t(.+)", re.DOTALL)
+
+
+NO_GIT = "there is no `git` on PATH that is outside the project"
 
 
 class SnapshotError(Exception):
@@ -86,10 +90,14 @@ class _Taking:
 
 
 class Shadow:
-    """Snapshots of the work tree `tree` is in. All methods block; they are for one thread at a time."""
+    """Snapshots of the work tree `tree` is in. All methods block; they are for one thread at a time.
+
+    Of the programs `git` on PATH, it is one that an agent cannot have put into the project.
+    """
 
     def __init__(self, tree: Tree, store: BlobStore) -> None:
         self._tree, self._store = tree, store
+        self._program = find_outside("git", (Path(tree.root),))
         self._known: dict[str, _Known] = {}
         # Contents that git has.
         self._in_git: set[str] = set()
@@ -186,10 +194,12 @@ class Shadow:
                         yield head[0].decode(), data
 
     def _git(self, *arguments: str, given: bytes = b"", seconds: float = SECONDS) -> bytes:
+        if self._program is None:
+            raise SnapshotError(NO_GIT)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
             done = subprocess.run(
-                ("git", *_OPTIONS, *arguments),
+                (self._program, *_OPTIONS, *arguments),
                 cwd=self._tree.root,
                 env=environment | _ENVIRONMENT,
                 input=given,
