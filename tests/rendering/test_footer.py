@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
@@ -78,6 +81,13 @@ def test_one_file_needs_no_list() -> None:
     text, html = shown(Footer(changes=changed("a.py")))
     assert text == "Changed a.py  +2 −1"
     assert text_of(html).startswith("Changed a.py +2 −1 Review")
+
+
+def test_names_and_the_heads_of_the_review_are_links_to_files_that_are_there() -> None:
+    names = ("src/a.py", "/etc/hosts", "../up.py")
+    gone = FileChange("gone.py", "deleted", (between("a\n", ""),))
+    _, html = shown(Footer(changes=replace(changed(*names), files=(gone, *changed(*names).files), cwd="/project")))
+    assert re.findall('<a href="([^"]*)"', html) == ["src/a.py"] * 2
 
 
 def test_without_a_change_to_show_there_is_nothing_to_review() -> None:

@@ -19,7 +19,7 @@ from .markup import (
     Bundle,
     bundle,
     escape,
-    exposed,
+    file_link,
     fold,
     lines,
     muted,
@@ -86,7 +86,7 @@ def render_footer(footer: Footer) -> Bundle | None:
     if footer.undo:
         undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>'
     facts_row = row(said + ("" if files else undo)) if said or undo else ""
-    html = lines((_changes_html(files, undo), _row_of_cells(footer.cells), facts_row))
+    html = lines((_changes_html(files, footer.changes.cwd, undo), _row_of_cells(footer.cells), facts_row))
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
 
@@ -165,31 +165,37 @@ def _changes_text(files: Sequence[FileChange]) -> str:
     return "\n  ".join((head, *names)) if names else ""
 
 
-def _changes_html(files: Sequence[FileChange], undo: str) -> str:
+def _changes_html(files: Sequence[FileChange], cwd: str, undo: str) -> str:
     """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button."""
-    names = [_name(file) for file in files[:_MAX_NAMED]]
+    names = [_name(file, cwd) for file in files[:_MAX_NAMED]]
     if len(files) == 1:
         summary, below = names[0], ""
     else:
         more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
         summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
     if len(files) > _MAX_NAMED or any(file.parts for file in files):
-        return fold(f"Changed {summary} {span('Review', f'color:{BLUE}')}{undo}{below}", lines(_review(files)))
+        return fold(f"Changed {summary} {span('Review', f'color:{BLUE}')}{undo}{below}", lines(_review(files, cwd)))
     return row(f"Changed {summary}{undo}{below}") if files else ""
 
 
-def _name(file: FileChange) -> str:
-    return " ".join(filter(None, (exposed(file.path), muted(file.words))))
+def _name(file: FileChange, cwd: str) -> str:
+    return " ".join(filter(None, (_link(file, cwd), muted(file.words))))
 
 
-def _review(files: Sequence[FileChange]) -> Iterator[str]:
+def _link(file: FileChange, cwd: str) -> str:
+    """A file that is there no longer has none."""
+    return file_link(file.path, cwd if file.what in ("new", "changed") else "")
+
+
+def _review(files: Sequence[FileChange], cwd: str) -> Iterator[str]:
     left = MAX_REVIEWED_LINES
     for file in files:
         size = sum(len(part.lines) + sum(part.left_out) for part in file.parts)
         if not file.parts:
-            yield row(_name(file), muted("(the agent did not show the change)" if file.what == "changed" else ""))
+            yield row(_name(file, cwd), muted("(the agent did not show the change)" if file.what == "changed" else ""))
         elif size > left:
-            yield row(_name(file), muted("(too long to be shown again)"))
+            yield row(_name(file, cwd), muted("(too long to be shown again)"))
         else:
             left -= size
-            yield from (diff_html(part, file.path) for part in file.parts)
+            folder = cwd if file.what in ("new", "changed") else ""
+            yield from (diff_html(part, file.path, cwd=folder) for part in file.parts)
