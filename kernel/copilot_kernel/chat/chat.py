@@ -201,8 +201,8 @@ class Chat:
         return self._failed if self._failed is not None and self._failed.failure is error else None
 
     async def changes(self, turn: Turn) -> TurnChanges:
-        """What `turn` has changed, which was the last one: files are read as they are now."""
-        return await net_changes(turn.tool_calls, self.settings.folder)
+        """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
+        return await net_changes(turn, self.settings.folder, self.undo)
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""

@@ -187,6 +187,8 @@ class Display:
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
         self._changes, live = changes or changes_of(turn.tool_calls, self._cwd), self._cell.live
+        if not live:  # another program's changes are not to be compared
+            self._changes = replace(self._changes, also=(), more=0)
         metadata = metadata_of(turn, self._changes, is_batch=not live)
         failure = [render_failure(turn.failure)] if turn.failure is not None else []
         for number, ending in enumerate((*failure, *endings(turn, self._changes, timed=live, cells=cells))):

@@ -75,13 +75,16 @@ class Command:
 class TurnChanges:
     """What a turn changed and ran, in the order in which it began; `refused` counts calls.
 
-    `cwd` is the session's folder.
+    `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
+    and of `files` those that are more different than the calls say. `more` counts those that are not among them.
     """
 
     files: tuple[FileChange, ...] = ()
     commands: tuple[Command, ...] = ()
     refused: int = 0
     cwd: str = ""
+    also: tuple[FileChange, ...] = ()
+    more: int = 0
 
 
 def line_counts(files: Iterable[FileChange]) -> str:
