@@ -222,7 +222,7 @@ def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
 
 
 def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path):
-    monkeypatch.setattr(Terminal, "finish", lambda self, turn: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Terminal, "finish", lambda self, turn, changes: signal.raise_signal(signal.SIGINT))
     outcome = anyio.run(ask._ask, Settings(agent="demo", cwd=str(tmp_path)), "demo: say All.", True)
     assert (outcome.stop_reason, outcome.text) == ("cancelled", "All.")
 

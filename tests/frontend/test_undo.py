@@ -80,6 +80,20 @@ def test_the_agent_learns_of_it_with_the_next_prompt_once(changed: Session):
     assert "undone" not in changed.run("%context").text
 
 
+def test_what_a_command_changed_is_told_beneath_the_answer(tmp_path, project: Path):
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions") as made:
+        live, batch = (
+            made.run(f"demo: shell echo more >> three.txt; echo {number}", live=live)
+            for number, live in (("1", True), ("2", False))
+        )
+    assert "Also changed during the turn (may not be the agent's): three.txt +1\n" in live.text
+    assert "Also" not in batch.text
+    records = [metadata["copilot_kernel"] for each in (live, batch) for _, metadata in each.outputs if metadata]
+    also = [{"path": "three.txt", "what": "changed", "added": 1, "removed": 0}]
+    assert [record.get("also_changed") for record in records] == [also, None]
+    assert [record["changes"] for record in records] == [[], []]
+
+
 def test_where_nobody_can_answer_nothing_is_restored(changed: Session, project: Path):
     shown = changed.run("%undo", live=False).text
     assert shown == (

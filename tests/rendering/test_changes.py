@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, TerminalContent, TextBlock
+from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Standing, ToolCall
 from copilot_kernel.rendering import changes
 from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, line_counts
+from copilot_kernel.rendering.diff import Change
+from msgspec.structs import replace
 
 from ..conversation.recorded import replayed
 from .samples import GIT_DIFF
@@ -95,6 +98,52 @@ def test_the_parts_of_a_file_are_the_changes_from_its_first_text_to_its_last() -
     [file] = of(edit("a\n", "b\n"), edit("1\n", "2\n"), edit("b\n", "c\n")).files
     shown = [[(line.mark, line.text) for line in part.lines if line.mark in "+-"] for part in file.parts]
     assert shown == [[("-", "1"), ("+", "2")], [("-", "a"), ("+", "c")]]
+
+
+AFTER = "".join(f"{n}\n" for n in range(1, 21)).replace("5\n", "five\nand more\n", 1).replace("18\n", "", 1)
+WHERE = Excerpt(15, "15\n16\n17\n", "19\n20\n")
+
+
+def numbered(part: Change) -> list[tuple[str, str, int | None, int | None]]:
+    return [(line.mark, line.text, line.old, line.new) for line in part.lines if line.mark in "+-"]
+
+
+def test_in_a_file_whose_text_is_known_the_edits_are_one_change_with_true_numbers() -> None:
+    removed = edit("18\n", "")
+    removed = replace(removed, excerpts={removed.content[0]: WHERE})
+    calls = [edit("5", "cinco"), removed, edit("cinco", "five\nand more")]
+    [file] = changes_of(calls, "/project", {PATH: AFTER}.get).files
+    [part] = file.parts
+    shown = [("-", "5", 5, None), ("+", "five", None, 5), ("+", "and more", None, 6), ("-", "18", 18, None)]
+    assert (numbered(part), part.is_numbered, file.words) == (shown, True, "+2 −2")
+    assert [line.text for line in part.lines if line.mark == " "] == [*map(str, (2, 3, 4, 6, 7, 8, 15, 16, 17, 19, 20))]
+
+
+@pytest.mark.parametrize(("calls", "text"), [
+    pytest.param([edit("5", "five")], "five\nfive\n", id="there twice"),
+    pytest.param([edit("5", "five")], "something else\n", id="not there any more"),
+    pytest.param([edit("5", "five"), edit("18\n", "")], AFTER, id="where something was removed"),
+    pytest.param([edit("5", "five")], None, id="not known"),
+])  # fmt: skip
+def test_without_its_place_in_the_file_a_change_has_no_numbers(calls: list[ToolCall], text: str | None) -> None:
+    [file] = changes_of(calls, "/project", lambda path: text).files
+    assert [part.is_numbered for part in file.parts] == [False] * len(calls)
+
+
+def test_where_the_text_is_not_known_the_only_edit_is_where_it_was_when_it_came() -> None:
+    made = edit("18\n", "eighteen\n")
+    made = replace(made, excerpts={made.content[0]: WHERE})
+    [file] = of(made).files
+    assert numbered(file.parts[0]) == [("-", "18", 18, None), ("+", "eighteen", None, 18)]
+    [file] = of(edit("5\n", "five\n"), made).files
+    assert [(part.is_numbered, len(part.lines)) for part in file.parts] == [(False, 3), (False, 8)]
+
+
+def test_line_ends_of_the_disk_do_not_hide_a_change() -> None:
+    [file] = changes_of(
+        [edit("5\n6\n", "five\nand more\n6\n")], "/project", lambda path: AFTER.replace("\n", "\r\n")
+    ).files
+    assert file.parts[0].is_numbered
 
 
 def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

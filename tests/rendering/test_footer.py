@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.rendering.changes import Command, FileChange, TurnChanges, changes_of
 from copilot_kernel.rendering.diff import between
-from copilot_kernel.rendering.footer import MAX_REVIEWED_LINES, Footer, render_footer
+from copilot_kernel.rendering.footer import ALSO, MAX_ALSO_LINES, MAX_REVIEWED_LINES, Footer, render_footer
 from copilot_kernel.rendering.markup import AMBER, RED
 
 from .allowed import problems, text_of
@@ -78,6 +81,40 @@ def test_one_file_needs_no_list() -> None:
     text, html = shown(Footer(changes=changed("a.py")))
     assert text == "Changed a.py  +2 −1"
     assert text_of(html).startswith("Changed a.py +2 −1 Review")
+
+
+def test_names_and_the_heads_of_the_review_are_links_to_files_that_are_there() -> None:
+    names = ("src/a.py", "/etc/hosts", "../up.py")
+    gone = FileChange("gone.py", "deleted", (between("a\n", ""),))
+    _, html = shown(Footer(changes=replace(changed(*names), files=(gone, *changed(*names).files), cwd="/project")))
+    assert re.findall('<a href="([^"]*)"', html) == ["src/a.py"] * 2
+
+
+def test_what_else_changed_is_one_line_with_a_review_of_its_own() -> None:
+    also = (*changed("a.py", "b.py").files, FileChange("c.bin", "changed"), FileChange("d", "new"))
+    text, html = shown(Footer(changes=replace(changed("a.py"), also=also, more=12)))
+    assert text == f"Changed a.py  +2 −1\n{ALSO}: a.py beyond its edits, b.py +2 −1, c.bin, d new and 12 more"
+    review = text_of(html).partition("Also")[2]
+    assert review.startswith(f"{ALSO}: a.py beyond its edits · b.py +2 −1 · c.bin and 13 more Review"[4:])
+    assert ("c.bin (not shown)" in review, review.endswith("and 12 more")) == (True, True)
+
+
+def test_in_text_ten_files_are_named_and_the_rest_is_counted() -> None:
+    text, _ = shown(Footer(changes=TurnChanges(also=changed(*"abcdefghijkl").files, more=1)))
+    assert text.endswith("j +2 −1 and 3 more")
+
+
+def test_without_content_what_else_changed_is_not_folded() -> None:
+    bundle = render_footer(Footer(changes=TurnChanges(also=(FileChange("d", "new"),)), undo="1-ab"))
+    assert bundle is not None
+    text, html = bundle["text/plain"], bundle["text/html"]
+    assert (text, "<details>" in html, html.count("copilot-undo-1-ab")) == (f"{ALSO}: d new", False, 1)
+
+
+def test_the_review_of_others_is_short() -> None:
+    long = between(None, "x\n" * (MAX_ALSO_LINES + 1))
+    _, html = shown(Footer(changes=TurnChanges(also=(FileChange("a.csv", "new", (long,)),))))
+    assert "a.csv new (too long to be shown)" in text_of(html)
 
 
 def test_without_a_change_to_show_there_is_nothing_to_review() -> None:

@@ -23,12 +23,14 @@ from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
+from ..rendering.changes import TurnChanges
 from .activity import STARTING, ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
 from .calls import update_of_agent
 from .diff_locator import DiffLocator
 from .elicitation import Elicitations
+from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
@@ -197,6 +199,10 @@ class Chat:
     def failed(self, error: CopilotError) -> Turn | None:
         """The turn that `error` has ended, as far as it came; None if it came before the turn, or is an older one."""
         return self._failed if self._failed is not None and self._failed.failure is error else None
+
+    async def changes(self, turn: Turn) -> TurnChanges:
+        """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
+        return await net_changes(turn, self.settings.folder, self.undo)
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""

@@ -79,6 +79,7 @@ def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:
         "stop_reason": turn.stop_reason,
         "calls": [_call(call) for call in turn.tool_calls],
         "changes": [_change(file) for file in changes.files],
+        **({"also_changed": [_change(file) for file in changes.also]} if changes.also else {}),
     }
     return {METADATA_KEY: record}
 

@@ -64,6 +64,15 @@ class Undo:
             raise UsageError(f"Turn {key} has changed nothing, or is not known any more.", "%changes lists the turns.")
         return int(number)
 
+    def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
+        """What changed during turn `number`, but may not be the agent's."""
+        turn = self._history.turns.get(number) if self._history is not None else None
+        return tuple(file for file in turn.files if not file.is_certain) if turn is not None else ()
+
+    def content_before(self, file: ChangedFile) -> bytes | None:
+        """See `UndoHistory.content_before`."""
+        return self._history.content_before(file) if self._history is not None else None
+
     def prepare(self) -> None:
         """See `UndoHistory.prepare`."""
         if self._history is not None:

@@ -81,9 +81,10 @@ async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotEr
     try:
         turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     except CopilotError as error:
-        terminal.finish(chat.failed(error))
+        failed = chat.failed(error)
+        terminal.finish(failed, await chat.changes(failed) if failed else None)
         return error
-    terminal.finish(turn)
+    terminal.finish(turn, await chat.changes(turn))
     return turn
 
 

@@ -17,7 +17,7 @@ from ..chat.turn_record import endings
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.changes import changes_of
+from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.elicitation import NOT_ANSWERED, answer_line, elicitation_text, interview
 from ..rendering.entry import render
 from ..rendering.permission_options import settings_for
@@ -93,12 +93,15 @@ class Terminal:
         self._printer.line(f"{visible_text(one_line(request.message))}: {answer_line(request, answer)}")
         return answer
 
-    def finish(self, turn: Turn | None) -> None:
-        """End the turn and sum it up; None: it never began. All that stands beneath an answer is written here."""
+    def finish(self, turn: Turn | None, changes: TurnChanges | None = None) -> None:
+        """End the turn and sum it up; None: it never began. All that stands beneath an answer is written here.
+
+        Without `changes`, those that the calls report.
+        """
         self._printer.end()
         if turn is None or self._quiet:
             return
-        for ending in endings(turn, changes_of(turn.tool_calls, self._root), timed=True):
+        for ending in endings(turn, changes or changes_of(turn.tool_calls, self._root), timed=True):
             self._printer.line(ending["text/plain"])
 
     def _message(self, entry: Message) -> None:

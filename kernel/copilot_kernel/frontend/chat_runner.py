@@ -13,6 +13,7 @@ from ..errors import CopilotError
 if TYPE_CHECKING:
     from ..acp.messages import Block
     from ..chat import Chat, Turn, View
+    from ..rendering.changes import TurnChanges
 
 T = TypeVar("T")
 
@@ -85,6 +86,10 @@ class ChatRunner:
     def failed(self, error: CopilotError) -> Turn | None:
         """See `Chat.failed`."""
         return self.chat.failed(error) if self.chat is not None else None
+
+    async def changes(self, turn: Turn) -> TurnChanges | None:
+        """See `Chat.changes`; None if there is no chat."""
+        return await self.chat.changes(turn) if self.chat is not None else None
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here.

@@ -177,15 +177,18 @@ class Display:
         if isinstance(self._output, OutputArea):
             await self._output.drawn()
 
-    def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = ()) -> None:
+    def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = (), changes: TurnChanges | None = None) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
 
-        What a failed turn has changed stands below the error. `cells`: see `Footer`.
+        What a failed turn has changed stands below the error. `cells`: see `Footer`. Without `changes`, those that the
+        calls report.
         """
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
-        self._changes, live = changes_of(turn.tool_calls, self._cwd), self._cell.live
+        self._changes, live = changes or changes_of(turn.tool_calls, self._cwd), self._cell.live
+        if not live:  # another program's changes are not to be compared
+            self._changes = replace(self._changes, also=(), more=0)
         metadata = metadata_of(turn, self._changes, is_batch=not live)
         failure = [render_failure(turn.failure)] if turn.failure is not None else []
         for number, ending in enumerate((*failure, *endings(turn, self._changes, timed=live, cells=cells))):

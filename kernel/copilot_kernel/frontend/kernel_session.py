@@ -155,12 +155,13 @@ class KernelSession:
                     raise
             finally:
                 undo = self._noted_for_undo(notebook)
-            turn, cells = replace(turn, undo=undo), list[tuple[str, str]]()
+            turn, cells, changes = replace(turn, undo=undo), list[tuple[str, str]](), None
             try:
                 cells += await self._live.touched_cells() if self._live else ()
+                changes = await self.chat_runner.changes(turn)
                 await display.drawn()
             finally:  # an interrupt leaves the turn its ending
-                display.finish(turn, cells)
+                display.finish(turn, cells, changes)
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]

@@ -1,21 +1,24 @@
 """What the tool calls of a turn changed and ran: the net change of each file, the commands, and what was refused.
 
 Only what the agent reports is known: often no more of a file than the part that changes, and of a command not which
-files it wrote. Calls that failed or were refused changed nothing; those of the notebook's tools are shown as its cells.
+files it wrote. Where the file's text is given, each change is found in it, with line numbers and the lines around it.
+Calls that failed or were refused changed nothing; those of the notebook's tools are shown as its cells.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from ..acp.messages import Diff
+from ..conversation.excerpt import Excerpt
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
-from .diff import MAX_SHOWN_LINES, Change, between, counted, parse_unified
+from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
 from .subject import is_of_notebook
 from .tool_call import output_of, shown_path
 
@@ -26,6 +29,7 @@ MAX_COMPARED_CHARS = 1_000_000
 MAX_SEARCHED_CHARS = 100_000_000
 """Where earlier edits of a turn are searched for what a later one continues; beyond them, it counts for itself."""
 _CHARS_A_SEARCH = 1_000  # what a search costs besides
+_WHOLE = Excerpt(1, "", "")
 
 _KINDS: dict[str, What] = {"edit": "changed", "delete": "deleted", "move": "moved"}
 _FATES: dict[str, What] = {"new file": "new", "deleted": "deleted"}
@@ -69,11 +73,18 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """What a turn changed and ran, in the order in which it began; `refused` counts calls."""
+    """What a turn changed and ran, in the order in which it began; `refused` counts calls.
+
+    `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
+    and of `files` those that are more different than the calls say. `more` counts those that are not among them.
+    """
 
     files: tuple[FileChange, ...] = ()
     commands: tuple[Command, ...] = ()
     refused: int = 0
+    cwd: str = ""
+    also: tuple[FileChange, ...] = ()
+    more: int = 0
 
 
 def line_counts(files: Iterable[FileChange]) -> str:
@@ -88,17 +99,22 @@ def exit_code_of(call: ToolCall) -> int | None:
     return raw.exit_code(call, output_of(call))
 
 
-def changes_of(calls: Sequence[ToolCall], cwd: str = "") -> TurnChanges:
-    """What `calls`, all of one turn, changed and ran; paths inside `cwd` are relative to it."""
+def changes_of(
+    calls: Sequence[ToolCall], cwd: str = "", text_of: Callable[[str], str | None] = lambda path: None
+) -> TurnChanges:
+    """What `calls`, all of one turn, changed and ran; paths inside `cwd` are relative to it.
+
+    `text_of` returns the text of a file as it is now; None if it is not known.
+    """
     files, budget = dict[str, _File](), _Budget()
     others = [call for call in calls if not is_of_notebook(call)]
     for call in filter(_is_done, others):
         for path, edit in _edits(call):
             files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)
-    changed = (file.change(shown_path(path, cwd)) for path, file in files.items())
+    changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     commands = (_command(call) for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
-    return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused)
+    return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused, cwd)
 
 
 def _is_done(call: ToolCall) -> bool:
@@ -121,12 +137,16 @@ def _command(call: ToolCall) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """From `old` to `new`, perhaps parts of the file, as in `Diff`; or a `change` without its texts; or neither."""
+    """From `old` to `new`, perhaps parts of the file, as in `Diff`; or a `change` without its texts; or neither.
+
+    `excerpt` says where `old` was when the edit came, if that is known.
+    """
 
     what: What
     old: str | None = None
     new: str | None = None
     change: Change | None = None
+    excerpt: Excerpt | None = None
 
     @property
     def size(self) -> int:
@@ -138,7 +158,10 @@ def _edits(call: ToolCall) -> Iterable[tuple[str, _Edit]]:
     """With the path of each."""
     diffs, what = [part for part in call.content if isinstance(part, Diff)], _KINDS.get(call.kind)
     if diffs:
-        return [(diff.path, _Edit(_what(call, diff), diff.old_text, diff.new_text)) for diff in diffs]
+        return [
+            (diff.path, _Edit(_what(call, diff), diff.old_text, diff.new_text, excerpt=call.excerpts.get(diff)))
+            for diff in diffs
+        ]
     paths = inputs.paths(call) or tuple(inputs.patched(call))
     if len(paths) == 1 and (change := parse_unified(raw.unified_diff(call.raw_input))):
         return [(paths[0], _Edit(_FATES.get(change.what, "changed"), change=change))]
@@ -163,12 +186,15 @@ class _Budget:
         self.searched -= first.size + then.size + _CHARS_A_SEARCH
         return _joined(first, then)
 
-    def change(self, edit: _Edit) -> Change | None:
-        """None if it is not known."""
-        if edit.new is None:
-            return edit.change
-        self.compared -= edit.size
-        return between(edit.old, edit.new, None, MAX_SHOWN_LINES) if self.compared >= 0 else counted(edit.old, edit.new)
+    def changes(self, edits: Sequence[_Edit], text: Callable[[], str | None]) -> Iterator[Change]:
+        """Of the edits of a file, as far as they are known; as one if all are found in its `text`."""
+        self.compared -= sum(edit.size for edit in edits)
+        if self.compared < 0:
+            yield from (change for edit in edits if (change := _uncompared(edit)))
+        elif (whole := _whole(edits, text)) is not None:
+            yield whole
+        else:
+            yield from (change for edit in edits if (change := _apart(edit, is_only=len(edits) == 1)))
 
 
 @dataclass(slots=True)
@@ -198,23 +224,67 @@ class _File:
                 edit = joined
         self.edits = [edit] if edit.what == "deleted" else [*self.edits, *reversed(apart), edit]
 
-    def change(self, path: str) -> FileChange | None:
-        """The net change; None if there is none."""
+    def change(self, path: str, text: Callable[[], str | None]) -> FileChange | None:
+        """The net change; None if there is none. `text` is the file's now."""
         left = [edit for edit in self.edits if edit.new is None or (edit.old or "") != edit.new]
         if self.what is None or (self.what == "changed" and not left):
             return None
-        parts = map(self.budget.change, left)
-        return FileChange(path, self.what, tuple(part for part in parts if part is not None))
+        known = text if self.what == "changed" else _unknown
+        return FileChange(path, self.what, tuple(self.budget.changes(left, known)))
 
 
 def _joined(first: _Edit, then: _Edit) -> _Edit | None:
     if first.new is None or then.new is None:
         return None
     if first.new == (then.old or "") or (not then.old and not first.old):  # goes on, or is written anew
-        return replace(then, old=first.old)
+        return replace(then, old=first.old, excerpt=first.excerpt)
     if not then.old:
         return None
     if first.new.count(then.old) == 1:
         return replace(first, new=first.new.replace(then.old, then.new))
     is_same = first.old and then.old.count(first.old) == 1 and then.old.replace(first.old, first.new) == then.new
     return then if is_same else None
+
+
+# -- their place in the file -------------------------------------------------------------------------------------------
+
+
+def _unknown() -> None:
+    """The text of a file that is not looked at."""
+
+
+def _uncompared(edit: _Edit) -> Change | None:
+    return edit.change if edit.new is None else counted(edit.old, edit.new)
+
+
+def _apart(edit: _Edit, *, is_only: bool) -> Change | None:
+    """The change of one place; another one of the same file may have moved its lines."""
+    if edit.new is None:
+        return edit.change
+    change = between(edit.old, edit.new, edit.excerpt, MAX_SHOWN_LINES)
+    return change if is_only or edit.excerpt is None else replace(change, is_numbered=False)
+
+
+def _whole(edits: Sequence[_Edit], text: Callable[[], str | None]) -> Change | None:
+    """From the file without the edits to the file as it is; None if they are not all found in it."""
+    after = None if any(not edit.old or edit.new is None for edit in edits) else text()
+    if not edits or after is None:
+        return None
+    if not any("\r" in f"{edit.old}{edit.new}" for edit in edits):
+        after = after.replace("\r\n", "\n")
+    before: str | None = after
+    for edit in reversed(edits):
+        before = _without(edit, before) if before is not None else None
+    change = compared(before, after, _WHOLE, MAX_SHOWN_LINES) if before else None
+    return None if change is None or change.is_rough else change
+
+
+def _without(edit: _Edit, text: str) -> str | None:
+    """`text` before the edit; None if its place is not clear."""
+    old, new = edit.old or "", edit.new or ""
+    around = (edit.excerpt.before, edit.excerpt.after) if edit.excerpt is not None else ("", "")
+    for above, below in (around, ("", "")):
+        found = f"{above}{new}{below}"
+        if found and text.count(found) == 1:
+            return text.replace(found, f"{above}{old}{below}")
+    return None

@@ -113,6 +113,11 @@ def between(old: str | None, new: str, excerpt: Excerpt | None = None, most: int
 
     Of a new file, or one that is too long to match line by line, `most` of the changed lines are kept.
     """
+    return compared(old, new, excerpt, most)
+
+
+def compared(old: str | None, new: str, excerpt: Excerpt | None = None, most: int = sys.maxsize) -> Change:
+    """`between`, for texts that are too long to be remembered."""
     if not old:
         added = split_lines(new)
         hunk = _hunk((("+", line) for line in added[:most]), 1, 1) if new else ()

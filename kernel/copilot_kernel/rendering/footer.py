@@ -19,7 +19,7 @@ from .markup import (
     Bundle,
     bundle,
     escape,
-    exposed,
+    file_link,
     fold,
     lines,
     muted,
@@ -30,8 +30,13 @@ from .plain import one_line, visible_line
 
 MAX_REVIEWED_LINES = 2_000
 """Of all files together: the calls above show each change, too."""
-_MAX_NAMED = 3
+MAX_ALSO_LINES = 500
+"""Of all files together that changed meanwhile."""
+ALSO = "Also changed during the turn (may not be the agent's)"
+_BEYOND = "beyond its edits"
+_MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
 _TOUCHED = "Changed or run"
+_REVIEW = span("Review", f"color:{BLUE}")
 _NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
 """Of the context in use."""
 _STOP_REASONS = {
@@ -76,17 +81,22 @@ def render_footer(footer: Footer) -> Bundle | None:
     names = ", ".join(name for _, name in footer.cells)
     text = lines((
         _changes_text(footer.changes.files),
+        _also_text(footer.changes),
         f"{_TOUCHED}: {names}" if names else "",
         " · ".join(fact for fact, _ in facts),
     ))  # fmt: skip
     if not text:
         return None
     said = " · ".join(span(fact, f"color:{colour}") for fact, colour in facts)
-    files, undo = footer.changes.files, ""
-    if footer.undo:
-        undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>'
-    facts_row = row(said + ("" if files else undo)) if said or undo else ""
-    html = lines((_changes_html(files, undo), _row_of_cells(footer.cells), facts_row))
+    changes = footer.changes
+    undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>' if footer.undo else ""
+    first, second, last = (undo, "", "") if changes.files else ("", undo, "") if changes.also else ("", "", undo)
+    html = lines((
+        _changes_html(changes.files, changes.cwd, first),
+        _also_html(changes, second),
+        _row_of_cells(footer.cells),
+        row(said + last) if said or last else "",
+    ))  # fmt: skip
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
 
@@ -165,31 +175,67 @@ def _changes_text(files: Sequence[FileChange]) -> str:
     return "\n  ".join((head, *names)) if names else ""
 
 
-def _changes_html(files: Sequence[FileChange], undo: str) -> str:
+def _changes_html(files: Sequence[FileChange], cwd: str, undo: str) -> str:
     """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button."""
-    names = [_name(file) for file in files[:_MAX_NAMED]]
+    names = [_name(file, cwd) for file in files[:_MAX_NAMED]]
     if len(files) == 1:
         summary, below = names[0], ""
     else:
         more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
         summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
     if len(files) > _MAX_NAMED or any(file.parts for file in files):
-        return fold(f"Changed {summary} {span('Review', f'color:{BLUE}')}{undo}{below}", lines(_review(files)))
+        review = _review(
+            files, cwd, MAX_REVIEWED_LINES, ("(the agent did not show the change)", "(too long to be shown again)")
+        )
+        return fold(f"Changed {summary} {_REVIEW}{undo}{below}", lines(review))
     return row(f"Changed {summary}{undo}{below}") if files else ""
 
 
-def _name(file: FileChange) -> str:
-    return " ".join(filter(None, (exposed(file.path), muted(file.words))))
+def _name(file: FileChange, cwd: str) -> str:
+    return " ".join(filter(None, (_link(file, cwd), muted(file.words))))
 
 
-def _review(files: Sequence[FileChange]) -> Iterator[str]:
-    left = MAX_REVIEWED_LINES
+def _link(file: FileChange, cwd: str) -> str:
+    """A file that is there no longer has none."""
+    return file_link(file.path, cwd if file.what in ("new", "changed") else "")
+
+
+def _also_text(changes: TurnChanges) -> str:
+    """One line."""
+    named = [f"{visible_line(file.path)} {words}".rstrip() for file, words in _also(changes)[:_MAX_NAMED_IN_TEXT]]
+    more = len(changes.also) - len(named) + changes.more
+    return f"{ALSO}: {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""
+
+
+def _also_html(changes: TurnChanges, undo: str) -> str:
+    """The first names; the fold holds every file that is known, with its change."""
+    if not changes.also:
+        return ""
+    named = [f"{_link(file, changes.cwd)} {muted(words)}".rstrip() for file, words in _also(changes)[:_MAX_NAMED]]
+    more = len(changes.also) - len(named) + changes.more
+    head = f"{ALSO}: {' · '.join(named)} {muted(f'and {more} more' if more else '')}".rstrip()
+    if more == changes.more and not any(file.parts for file in changes.also):
+        return row(head + undo)
+    review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", "(too long to be shown)"))
+    left = row(muted(f"and {changes.more} more")) if changes.more else ""
+    return fold(f"{head} {_REVIEW}{undo}", lines((*review, left)))
+
+
+def _also(changes: TurnChanges) -> list[tuple[FileChange, str]]:
+    """Each with its words; those of files with edits, too, would be about both."""
+    edited = {file.path for file in changes.files}
+    return [(file, _BEYOND if file.path in edited else file.words) for file in changes.also]
+
+
+def _review(files: Sequence[FileChange], cwd: str, left: int, remarks: tuple[str, str]) -> Iterator[str]:
+    """Each with its change, up to `left` lines; `remarks`: where none is known, and where it is too long."""
     for file in files:
         size = sum(len(part.lines) + sum(part.left_out) for part in file.parts)
         if not file.parts:
-            yield row(_name(file), muted("(the agent did not show the change)" if file.what == "changed" else ""))
+            yield row(_name(file, cwd), muted(remarks[0] if file.what == "changed" else ""))
         elif size > left:
-            yield row(_name(file), muted("(too long to be shown again)"))
+            yield row(_name(file, cwd), muted(remarks[1]))
         else:
             left -= size
-            yield from (diff_html(part, file.path) for part in file.parts)
+            folder = cwd if file.what in ("new", "changed") else ""
+            yield from (diff_html(part, file.path, cwd=folder) for part in file.parts)

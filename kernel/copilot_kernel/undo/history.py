@@ -214,6 +214,10 @@ class UndoHistory:
         done = (path for path, problem in skipped.items() if not problem)
         return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
 
+    def content_before(self, file: ChangedFile) -> bytes | None:
+        """What `file` held before its turn; None if it was no file, or that is not saved. Reads at once."""
+        return self._store.get(file.before.content) if file.before.kind == "file" else None
+
     def close(self) -> None:
         """Remove what is saved."""
         self._recorder = None

@@ -19,7 +19,7 @@ from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
 from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
-from ...rendering.changes import changes_of
+from ...rendering.changes import TurnChanges
 from ...rendering.footer import Footer, render_footer
 from ..catalogue import choose
 from ..limits import Limits
@@ -240,7 +240,7 @@ class ChatSession:
             self.broadcaster.settle()  # what was said before stands above it
             self._publish(commands.failure(error))
             turn = self.context.chat_runner.failed(error)
-            done = self._done(turn) if turn is not None else done
+            done = await self._done(turn) if turn is not None else done
         except Exception:
             _log.exception("a message to the chat failed")
             self._publish(Failure(INTERNAL_ERROR))
@@ -269,11 +269,11 @@ class ChatSession:
         with self._services.limits.turn():
             self._needs_context = False
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
-        return self._done(turn)
+        return await self._done(turn)
 
-    def _done(self, turn: Turn) -> Done:
-        changes = changes_of(turn.tool_calls, self.context.settings.folder)
-        footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
+    async def _done(self, turn: Turn) -> Done:
+        changes = await self.context.chat_runner.changes(turn)
+        footer = render_footer(Footer(unasked=turn.unasked, changes=changes or TurnChanges())) or {}
         html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 

@@ -1,0 +1,98 @@
+"""What a turn has changed, with the place of each change in its file as it is now; and what else changed meanwhile.
+
+What may not be the agent's is known from undo's snapshots. Of files that may hold secrets, no content is shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from ..conversation.excerpt import Excerpt
+from ..errors import HostError, HostMissing
+from ..host import read_for_display
+from ..rendering.changes import FileChange, TurnChanges, What, changes_of
+from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
+from ..undo.listing import is_deleted, is_new
+from .diff_locator import MAX_BYTES, MAX_DIFFS
+
+if TYPE_CHECKING:
+    from ..undo.record import ChangedFile
+    from .turn import Turn
+    from .undoing import Undo
+
+# Until it is said without the places, and without the others.
+SECONDS = 1.0
+MAX_OTHERS = 20
+# Of all others together, compared line by line.
+MAX_COMPARED_CHARS = 200_000
+
+
+async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
+    """What `turn`, which has just ended, changed in `folder`. Reads the files in a thread."""
+
+    def work() -> TurnChanges:
+        found = changes_of(turn.tool_calls, folder, _reader(folder))
+        others = undo.uncertain(turn.number)
+        also = tuple(islice(_others(others, folder, undo.content_before), MAX_OTHERS))
+        return replace(found, also=also, more=max(len(others) - MAX_OTHERS, 0))
+
+    with anyio.move_on_after(SECONDS):
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+    return changes_of(turn.tool_calls, folder)
+
+
+def _reader(folder: str) -> Callable[[str], str | None]:
+    left = MAX_DIFFS
+
+    def text_of(path: str) -> str | None:
+        """Of so many files, if it may be shown."""
+        nonlocal left
+        left -= 1
+        try:
+            return read_for_display(folder, os.path.join(folder, path), MAX_BYTES) if left >= 0 else None
+        except HostError:
+            return None
+
+    return text_of
+
+
+def _others(
+    files: Sequence[ChangedFile], folder: str, content_before: Callable[[ChangedFile], bytes | None]
+) -> Iterator[FileChange]:
+    left = MAX_COMPARED_CHARS
+    for file in files:
+        texts = _texts(file, folder, content_before)
+        left -= len(texts[0]) + len(texts[1]) if texts else 0
+        what: What = "new" if is_new(file) else "deleted" if is_deleted(file) else "changed"
+        yield FileChange(file.path, what, (_change(*texts, is_short=left >= 0),) if texts else ())
+
+
+def _change(before: str, after: str, *, is_short: bool) -> Change:
+    whole = Excerpt(1, "", "") if before else None
+    return compared(before, after, whole, MAX_SHOWN_LINES) if is_short else counted(before, after)
+
+
+def _texts(
+    file: ChangedFile, folder: str, content_before: Callable[[ChangedFile], bytes | None]
+) -> tuple[str, str] | None:
+    """Before the turn and now; None if they may not be shown, or are not known."""
+    if not {file.before.kind, file.after.kind} <= {"file", "absent"}:
+        return None
+    try:
+        after = read_for_display(folder, os.path.join(folder, file.path), MAX_BYTES)
+    except HostMissing:
+        after = ""
+    except HostError:
+        return None
+    before = b"" if is_new(file) else content_before(file)
+    try:
+        return None if before is None or b"\0" in before or "\0" in after else (before.decode("utf-8-sig"), after)
+    except UnicodeDecodeError:
+        return None
