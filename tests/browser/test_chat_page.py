@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ HOSTILE = (
     " ![x](/evil.png) ![y](https://evil.example/a.png) [l](javascript:alert(1)) <style>body{display:none}</style>"
     " <a href=# onclick=alert(1)>c</a> <form action=/evil><input name=a></form> <iframe src=/evil></iframe>"
 )
+
+
+CODE = {
+    "sessionUpdate": "agent_message_chunk",
+    "content": {"type": "text", "text": "So:\n\n```python\nprint(1)\n```\n"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +102,12 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     chat.send("demo: shell echo one > one.txt && echo done")
     question = chat.log.get_by_role("article", name="Question")
     expect(question).to_contain_text("echo one > one.txt && echo done")
-    expect(chat.page.locator("#alert")).to_have_text("The agent asks: echo one > one.txt && echo done")
-    expect(chat.button("Deny")).to_have_accessible_name("Deny: echo one > one.txt && echo done")
+    expect(question).to_have_accessible_name("Question: echo one > one.txt && echo done")
+    expect(chat.page.locator("#alert")).to_have_text(
+        "demo agent asks: Run this command? echo one > one.txt && echo done"
+    )
+    for name in ("Allow once", "Deny", "Deny and say why…"):
+        expect(chat.button(name)).to_have_accessible_name(f"{name}: echo one > one.txt && echo done")
     assert chat.page.title().startswith("?")
     assert not (server.work / "one.txt").exists()
     chat.button("Allow once").click()
@@ -127,6 +138,7 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
     rule = chat.log.get_by_role("textbox", name="Rule")
     expect(rule).to_be_focused()
     expect(rule).to_have_value("Bash(echo one)")
+    expect(chat.log.get_by_text("calls that it covers, in this conversation.")).to_be_visible()
     shown = answers.locator("visible=true")
     expect(shown).to_have_text(["Save & allow", "Back", "Always allow (the agent remembers it)"])
     expect(chat.log.get_by_text("anything it considers equivalent").locator("visible=true")).to_have_count(1)
@@ -134,8 +146,9 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
     expect(chat.button("Always allow ▾")).to_be_focused()
     chat.button("Always allow ▾").click()
     rule.fill("Bash")
+    expect(chat.button("Save & allow")).to_be_enabled()
     rule.press("Enter")
-    expect(chat.log.get_by_role("alert")).to_contain_text("Save it again if you mean it.")
+    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Save it again if you mean it.")
     rule.fill("Bash(echo *)")
     chat.button("Save & allow").click()
     chat.expect("allowed by you; rule Bash(echo *) added for this session")
@@ -143,6 +156,84 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
     chat.send("demo: shell echo two")
     chat.expect("allowed by rule Bash(echo *)")
     chat.ready()
+
+
+HASTY = """() => {
+  window.seen = [];
+  new MutationObserver(() => {
+    for (const each of document.querySelectorAll('.question:not([data-answered]) button[data-guarded]')) {
+      each.click();
+      window.seen.push([each.getAttribute('aria-disabled'), getComputedStyle(each).opacity]);
+    }
+  }).observe(document.querySelector('#log'), { childList: true, subtree: true });
+}"""
+
+
+def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Server) -> None:
+    chat.page.evaluate(HASTY)
+    chat.send("demo: together create h1.txt x ;; create h2.txt x")
+    expect(chat.button("Allow once")).to_have_count(2)
+    assert {tuple(each) for each in chat.page.evaluate("() => window.seen")} == {("true", "0.5")}
+    expect(chat.log.locator(".number")).to_have_text(["1 of 2", "2 of 2"])
+    first, second = (chat.button("Allow once").nth(number) for number in (0, 1))
+    expect(first).to_be_enabled()
+    expect(second).to_be_enabled()
+    place = first.bounding_box()
+    assert place is not None
+    for _ in range(6):
+        chat.page.mouse.click(place["x"] + 5, place["y"] + 5)
+    chat.expect("allowed by you")
+    expect(chat.log.locator(".question")).to_have_count(1)
+    expect(chat.log.locator(".number")).to_have_text("")
+    assert (server.work / "h1.txt").exists() != (server.work / "h2.txt").exists()
+    chat.button("Deny").click()
+    chat.expect("denied by you")
+    chat.ready()
+
+
+def test_who_answers_by_keyboard_comes_to_the_next_question_and_not_to_its_buttons(chat: Chat) -> None:
+    chat.send("demo: together ask One ;; ask Two")
+    expect(chat.button("Deny")).to_have_count(2)
+    chat.button("Deny").first.press("Enter")
+    expect(chat.log.get_by_role("article", name="Question: Two")).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    expect(chat.log.locator(".question")).to_have_count(1)
+    chat.page.keyboard.press("Escape")
+    chat.button("Deny").click()
+    chat.ready()
+
+
+@pytest.mark.parametrize(
+    ("what", "is_suggested"), [("shell echo", True), ("shell git push origin main --force", False)]
+)
+def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_suggested: bool) -> None:
+    chat.send(f"demo: {what}")
+    allow = chat.button("Allow once")
+    expect(allow).to_be_enabled()
+    assert allow.evaluate("each => each.classList.contains('suggested')") == is_suggested
+    chat.button("Deny").click()
+    chat.ready()
+
+
+def test_an_approval_says_how_much_it_is_about_and_the_call_is_shown_once(chat: Chat) -> None:
+    text = "\\n".join(f"line {number}" for number in range(34))
+    chat.send(f"demo: create big.txt {text}")
+    expect(chat.button("Allow once (all 34 changed lines)")).to_be_visible()
+    expect(chat.log.get_by_text("22 more changed lines").locator("visible=true")).to_have_count(1)
+    expect(chat.log.locator(".tool:visible")).to_have_count(0)
+    chat.button("Deny").click()
+    chat.ready()
+    expect(chat.log.locator(".tool:visible")).to_have_count(1)
+
+
+def test_code_is_copied(chat: Chat, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    chat.send(f"demo: raw {json.dumps(CODE)}")
+    chat.ready()
+    chat.log.locator("pre.copilot-code").hover()
+    chat.log.get_by_role("button", name="Copy this code").click()
+    chat.expect("Copied")
+    assert chat.page.evaluate("() => navigator.clipboard.readText()") == "print(1)"
 
 
 def test_a_file_is_no_link_since_the_page_stands_elsewhere(chat: Chat) -> None:
@@ -261,8 +352,10 @@ def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, co
 def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.send("demo: shell echo hi")
     chat.button("Deny and say why…").click()
-    chat.page.get_by_label("Feedback for the agent").fill("demo: say another way")
-    chat.button("Send why").click()
+    chat.button("Send").click()
+    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Say why, or go back")
+    chat.log.get_by_role("textbox", name="Why").fill("demo: say another way")
+    chat.button("Send").click()
     chat.expect("another way")
     chat.ready()
     expect(chat.log.locator(".question")).to_have_count(0)
@@ -316,7 +409,7 @@ def test_by_keyboard_alone(chat: Chat) -> None:
     chat.page.keyboard.type("demo: ask")
     chat.page.keyboard.press("Enter")
     button = chat.button("Allow once")
-    expect(button).to_be_visible()
+    expect(button).to_be_enabled()
     for _ in range(10):
         chat.page.keyboard.press("Shift+Tab")
         if button.evaluate("each => each === document.activeElement"):
@@ -336,8 +429,14 @@ def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, server: Se
     chat.ready()
     chat.send("/status")
     chat.send("/nonsense")
-    chat.send("demo: create a.txt b")
-    expect(chat.button("Deny")).to_be_visible()
+    chat.send(f"demo: together create a.txt b ;; shell git push --force origin x ;; raw {json.dumps(CODE)}")
+    expect(chat.button("Deny")).to_have_count(2)
+    expect(chat.button("Allow once").last).to_be_enabled()
     found = findings(chat.page, "body")
+    for opener in ("Always allow ▾", "Deny and say why…"):
+        chat.button(opener).first.click()
+    expect(chat.button("Save & allow").first).to_be_enabled()
+    chat.log.locator("pre.copilot-code").hover()
+    found += findings(chat.page, "body")
     context.close()
     assert found == []

@@ -1,4 +1,4 @@
-"""The front-end extension: its functions that need no page, tested in Node, and its files."""
+"""The front-end extension, and the guard of the chat page: functions that need no page, tested in Node; its files."""
 
 import json
 import shutil

@@ -207,6 +207,21 @@ async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(se
         ]
 
 
+async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.join(page := Listener(with_html=True))
+        session.send("demo: shell echo hi")
+        asked, plain = await page.event("tool_approval_request"), await listener.event("tool_approval_request")
+        answered(session, asked["call_id"], "no")
+        await listener.done()
+    options, answers = asked["options"], asked["answers"]
+    buttons = [(options[each["option"]]["kind"], each["label"], each["is_suggested"]) for each in answers["choices"]]
+    assert buttons == [("allow_once", "Allow once", True), ("reject_once", "Deny", False)]
+    assert (answers["reason"]["label"], answers["rule"]["value"]) == ("Deny and say why…", "Bash(echo hi)")
+    assert asked["headline"] == "Run this command? echo hi"
+    assert {"html", "headline", "answers"} & set(plain) == set()
+
+
 async def test_an_answer_counts_once_and_for_its_own_question(settings: Settings) -> None:
     """Whether questions come one after the other or at once."""
     for text, at_once in (("demo: ask\nask", 1), ("demo: ask2", 2)):

@@ -39,7 +39,6 @@ NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where yo
 _MAX_ONE_LINE = 36
 _KEEP: tuple[Keep, Keep] = ("session", "settings")
 _PLACES = ("for this notebook's session", "in my settings")
-NO_REASON = "Say why, or go back and deny without a reason."
 
 
 class Asking:
@@ -219,7 +218,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
 
         def send(text: str, _: int) -> str:
             if not text.strip():
-                return NO_REASON
+                return reason.if_empty
             self.settle(PermissionAnswer(self._question.options[reason.option], "you", feedback=text.strip()))
             return ""
 

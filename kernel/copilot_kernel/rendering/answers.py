@@ -43,8 +43,8 @@ class Choice:
 class TextAnswer:
     """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
 
-    `field` names the field, `value` is in it at first, `note` stands beneath it. `choices` are offered below, each with
-    its hint beside it. The hints are those of `Choice`.
+    `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
+    entered. `choices` are offered below, each with its hint beside it. The hints are those of `Choice`.
     """
 
     option: int
@@ -55,6 +55,7 @@ class TextAnswer:
     note: str
     submit: str
     submit_hint: str
+    if_empty: str = ""
     choices: tuple[Choice, ...] = ()
 
 
@@ -119,6 +120,7 @@ def _reason(reject: int, about: str) -> TextAnswer:
         note="The agent gets this as your next message.",
         submit="Send",
         submit_hint=f"denies this and tells the agent why: {about}",
+        if_empty="Say why, or go back and deny without a reason.",
     )
 
 

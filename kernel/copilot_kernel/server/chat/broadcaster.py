@@ -15,11 +15,12 @@ from ...conversation.model import Conversation, Entry
 from ...errors import UsageError, trace
 from ...permissions import policy
 from ...permissions.question import PermissionAnswer, Question
+from ...rendering.answers import answers_to
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, remark, remembered
 from ...rendering.plain import visible_line, visible_text
-from ...rendering.question import allowed_by, question_html
+from ...rendering.question import allowed_by, headline, question_html
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
 from .html import HtmlBatcher
 from .outbox import newest
@@ -126,6 +127,8 @@ class PendingApprovals:
             html=question_html(question, self._root),
             about=allowed_by(question, self._root),
             suggestion=visible_line(question.suggestion),
+            headline=headline(question, self._root),
+            answers=answers_to(question, self._root, ", in this conversation"),
         )
 
 

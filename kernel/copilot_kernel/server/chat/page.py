@@ -34,9 +34,10 @@ MAX_SESSIONS = 30
 STATIC = Path(__file__).parent / "static"
 FILES = {
     "chat.css": "text/css; charset=utf-8",
-    "chat.js": "text/javascript; charset=utf-8",
-    "log.js": "text/javascript; charset=utf-8",
-    "wire.js": "text/javascript; charset=utf-8",
+    **dict.fromkeys(
+        ("chat.js", "code.js", "elements.js", "guard.js", "log.js", "question.js", "wire.js"),
+        "text/javascript; charset=utf-8",
+    ),
     "icon.svg": "image/svg+xml",
 }
 POLICY = {

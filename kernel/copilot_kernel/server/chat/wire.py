@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ...errors import UsageError
 from ...frontend.cell import clean
+from ...rendering.answers import Answers
 from ..errors import describe, json_object
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
@@ -148,7 +149,8 @@ class AnswerOption:
 class ApprovalRequest:
     """A question. `html` is what a person must see, `about` names in a line what an answer allows.
 
-    `suggestion` is the narrowest rule that would cover it; empty if there is none.
+    `suggestion` is the narrowest rule that would cover it; empty if there is none. HTML subscribers get the `headline`,
+    and the buttons as `answers`, too.
     """
 
     type: ClassVar[str] = "event"
@@ -161,6 +163,8 @@ class ApprovalRequest:
     html: str = ""
     about: str = ""
     suggestion: str = ""
+    headline: str = ""
+    answers: Answers | None = None
     event: str = field(default="tool_approval_request", init=False)
 
 
@@ -265,11 +269,15 @@ Message = (
 )
 
 
+_WITH_HTML = ("html", "headline", "answers")
+"""Members for HTML subscribers alone."""
+
+
 def compose(message: Message, with_html: bool = False) -> str:
     """`message` as JSON text; members that are None are left out, but for an exit code."""
     if isinstance(message, Event):
         members = {"event": message.event, **message.fields}
     else:
-        found = {name: value for name, value in to_builtins(message).items() if with_html or name != "html"}
+        found = {name: value for name, value in to_builtins(message).items() if with_html or name not in _WITH_HTML}
         members = {name: value for name, value in found.items() if value is not None or name == "exit_code"}
     return json.dumps(clean({"type": message.type, **members}), ensure_ascii=False)

@@ -1,6 +1,7 @@
 // The chat page: what the server tells becomes the log, what the reader does becomes actions.
 
-import { Log, element } from './log.js';
+import { element } from './elements.js';
+import { Log } from './log.js';
 import { Wire } from './wire.js';
 
 const $ = (id) => document.getElementById(id);
@@ -61,8 +62,8 @@ const EVENTS = {
     toEnd(); settle();
   },
   tool_approval_request(message) {
-    keepingEnd(() => log.ask(message, (...chosen) => answer(message, ...chosen)));
-    cry(`The agent asks: ${message.about || message.title || message.tool}`);
+    keepingEnd(() => log.ask(message, (chosen) => answer(message, chosen)));
+    cry(`${$('agent').textContent || 'The agent'} asks: ${message.headline}`);
     settle();
   },
   rule_refused({ call_id: id, content }) { keepingEnd(() => log.refused(id, content)); },
@@ -93,14 +94,14 @@ const EVENTS = {
 
 function nothing() {}
 
-function answer({ call_id: id }, option, reason = '', rule = '') {
+function answer({ call_id: id }, { option, reason = '', rule = '' }) {
   const response = option.kind === 'allow_once' ? 'yes' : 'no';
   act({ action: 'approve_tool', call_id: id, response, option_id: option.id, ...(reason && { reason }), ...(rule && { rule }) });
-  if (!rule) onward(); // it may be refused
+  if (!rule) onward();
 }
 
-// The button that had the focus is gone: to the next question, else to the field.
-function onward() { (document.querySelector('.question:not([data-answered]) button') ?? $('text')).focus(); }
+// The button that had the focus is gone: to the next question, whose buttons follow, else to the field.
+function onward() { (document.querySelector('.question:not([data-answered])') ?? $('text')).focus(); }
 
 // -- the session ---------------------------------------------------------------------------------------------------------
 
@@ -207,6 +208,7 @@ function toEnd() { following = true; main.scrollTop = main.scrollHeight; $('down
 function keepingEnd(change) {
   change();
   if (following) toEnd(); else $('down').hidden = false;
+  log.guard.look();
 }
 
 function grow() {
@@ -235,10 +237,11 @@ $('down').onclick = () => { toEnd(); field.focus(); };
 main.onscroll = () => {
   following = atEnd();
   if (following) $('down').hidden = true;
+  log.guard.scrolled();
 };
 // Pictures that come, and windows that change, must not take the end away.
-new ResizeObserver(() => { if (following) toEnd(); }).observe($('log'));
-new ResizeObserver(() => { if (following) toEnd(); }).observe(main);
+const resized = new ResizeObserver(() => { if (following) toEnd(); log.guard.look(); });
+for (const each of [$('log'), main]) resized.observe(each);
 
 $('recent').onclick = async () => {
   const list = $('sessions').querySelector('ul');

@@ -1,19 +1,18 @@
 // The conversation on the page: pieces of safe HTML from the server, each in its place, and what is asked.
 
+import { equip } from './code.js';
+import { element, write } from './elements.js';
+import { Guard } from './guard.js';
+import { complain, drawQuestion, numberQuestions } from './question.js';
+
 const PICTURES = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 const NAMES = { prompt: 'You', message: 'Agent', tool: 'Tool', plan: 'Plan', thought: 'Thought', question: 'Question', footer: 'Summary' };
 const LAST = 1e9; // after everything else of its entry
 const QUESTION = 1e6;
 
-export function element(tag, className = '', text = '') {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-}
-
 export class Log {
   #root; #slots = new Map(); #newest = -1; #extra = 0;
+  guard = new Guard();
 
   constructor(root) { this.#root = root; }
 
@@ -21,6 +20,7 @@ export class Log {
 
   clear() {
     this.#slots.clear(); this.#newest = -1; this.#extra = 0;
+    this.guard.clear();
     this.#root.replaceChildren();
   }
 
@@ -48,42 +48,40 @@ export class Log {
     slot.replaceChildren(...cards.map(({ content }) => card(content)));
   }
 
-  // answer(option, reason, rule) is called with what was chosen: once, or again after a rule was refused.
-  ask({ call_id: id, entry, html, about, options, suggestion }, answer) {
-    const slot = this.#slot(`question ${id}`, entry, QUESTION, 'question');
-    const body = element('div', 'body');
-    write(body, html);
-    const row = element('div', 'answers');
-    const settle = (...chosen) => {
-      for (const each of slot.querySelectorAll('.answers button, form button')) each.disabled = true;
-      slot.dataset.answered = '';
-      answer(...chosen);
+  // answer({option, reason, rule}) is called with what was chosen: once, or again after a rule was refused.
+  ask(message, answer) {
+    const slot = this.#slot(`question ${message.call_id}`, message.entry, QUESTION, 'question');
+    const settle = (chosen) => {
+      if (!chosen.rule) { // which may be refused
+        slot.dataset.answered = '';
+        for (const each of slot.querySelectorAll('button')) each.disabled = true;
+      }
+      answer(chosen);
     };
-    const [yes, no, never] = ['allow_once', 'reject_once', 'reject_always'].map((kind) => options.find((each) => each.kind === kind));
-    const inside = (option) => yes && suggestion && option.kind === 'allow_always';
-    const choice = (option) => offered(option, about, () => settle(option));
-    row.append(...options.filter((each) => !inside(each)).map(choice));
-    slot.replaceChildren(body, row);
-    if (no ?? never) slot.append(reasoned(row, about, (reason) => settle(no ?? never, reason)));
-    if (yes && suggestion) {
-      const always = options.filter(inside).map((option) => explained(choice(option), option.meaning));
-      slot.append(ruled(row, about, suggestion, always, (rule) => answer(yes, '', rule)));
-    }
+    drawQuestion(slot, message, settle, () => this.guard.holdAll());
+    this.guard.add(slot);
+    numberQuestions(this.#questions);
   }
 
   // A rule that was offered as the answer is not taken: the question stays.
   refused(id, words) {
-    const complaint = this.#slots.get(`question ${id}`)?.querySelector('.complaint');
-    if (complaint) complaint.textContent = `⚠ ${words}`;
+    const slot = this.#slots.get(`question ${id}`);
+    if (slot) complain(slot, words);
   }
 
   answered(id) {
     const key = `question ${id}`;
-    this.#slots.get(key)?.remove();
+    const slot = this.#slots.get(key);
     this.#slots.delete(key);
+    if (!slot) return;
+    this.guard.remove(slot);
+    slot.remove();
+    this.guard.holdAll(); // those that remain move, under a pointer that has just clicked
+    numberQuestions(this.#questions);
   }
 
-  get questions() { return this.#root.querySelectorAll('.question').length; }
+  get questions() { return this.#questions.length; }
+  get #questions() { return [...this.#root.querySelectorAll('.question')]; }
 
   #slot(key, entry, piece, kind) {
     const known = this.#slots.get(key);
@@ -100,82 +98,13 @@ export class Log {
   }
 }
 
-// Several questions may be open: each button is named by what it is about, too.
-function action(kind, words, act, about = '') {
-  const button = element('button', kind, words);
-  if (about) button.setAttribute('aria-label', `${words}: ${about}`);
-  button.type = 'button';
-  button.onclick = act;
-  return button;
-}
-
-// One of the agent's options; of one that it remembers, what that means.
-function offered({ kind, name, id, remark, meaning }, about, act) {
-  const button = action(kind, remark ? `${name || id} (${remark})` : name || id, act, meaning || about);
-  button.title = meaning;
-  return button;
-}
-
-function explained(button, meaning) {
-  const row = element('p', 'answers');
-  row.append(button, element('span', 'hint', meaning));
-  return row;
-}
-
-// "Deny and say why…" opens a field; what is written there is the agent's next message.
-function reasoned(row, about, tell) {
-  const field = element('textarea');
-  field.rows = 3;
-  field.setAttribute('aria-label', 'Feedback for the agent');
-  field.placeholder = 'Why not, or what instead? The agent gets this as your next message.';
-  return written(row, action('', 'Deny and say why…', () => {}, about), field, element('button', 'reject_once', 'Send why'), tell);
-}
-
-// "Always allow ▾" opens a rule of ours that can be changed first; below it what the agent itself would remember.
-function ruled(row, about, suggestion, always, save) {
-  const field = element('input');
-  field.value = suggestion; field.spellcheck = false;
-  field.setAttribute('aria-label', 'Rule');
-  const opener = action('', 'Always allow ▾', () => {}, `by a rule that you can change first: ${suggestion}`);
-  const form = written(row, opener, field, action('allow_once', 'Save & allow', null, about), save);
-  const complaint = element('p', 'complaint');
-  complaint.setAttribute('role', 'alert');
-  field.after(element('p', 'hint', 'You will not be asked about calls that it covers, in this conversation.'), complaint);
-  form.append(...always);
-  return form;
-}
-
-// A form in the place of the answers, and the button that opens it; `act` gets what was written, if anything was.
-function written(row, opener, field, send, act) {
-  const form = element('form', 'written');
-  const buttons = element('div', 'answers');
-  const show = (open) => { form.hidden = !open; row.hidden = open; (open ? field : opener).focus(); };
-  field.maxLength = 10000; send.type = 'submit'; form.hidden = true;
-  opener.onclick = () => show(true);
-  buttons.append(send, action('', 'Back', () => show(false)));
-  form.append(field, buttons);
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    if (field.value.trim()) act(field.value.trim()); else field.focus();
-  };
-  row.append(opener);
-  return form;
-}
-
 function later(one, other) { return one[0] > other[0] || (one[0] === other[0] && one[1] > other[1]); }
-
-// Links to files of the project are for notebooks: this page stands elsewhere.
-function write(target, html) {
-  target.innerHTML = html;
-  for (const link of target.querySelectorAll('a[href]')) {
-    if (!/^[a-z]+:/i.test(link.getAttribute('href'))) link.removeAttribute('href');
-  }
-}
 
 // What the reader has opened stays open, and where he scrolled to, he stays.
 function fill(slot, html) {
   const open = [...slot.querySelectorAll('details')].map((each) => each.open);
   write(slot, html);
+  equip(slot);
   slot.querySelectorAll('details').forEach((each, index) => { if (open[index]) each.open = true; });
 }
 
