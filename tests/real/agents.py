@@ -18,6 +18,8 @@ PEERS = Path(__file__).parents[1] / "peers" / "node_modules"
 INSTALL = "npm install --prefix tests/peers"
 
 EDITS = ("edit-allowed", "edit-rejected", "create")
+COPILOTS = ("lookups", "mcp", "sub-agent", "model-fails")
+"""Scenes that call tools by the names that they have there, or fail as its model does."""
 EVERY_SCENE = ("text", "plan", *EDITS, "shell", "cancel-text", "cancel-question", "two-turns")
 
 
@@ -105,7 +107,7 @@ COPILOT = Agent(
     ),
     allow="Allow once",
     reject="Deny",
-    scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out"),
+    scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out", *COPILOTS),
     mode="agent",
     planning="Do NOT start implementing",
     option="allow_all on",

@@ -4,7 +4,8 @@ The last user message that holds `SCRIPT:` and a JSON object is the script:
     SCRIPT: {"note": "blue", "steps": [{"say": "…", "think": "…", "call": [["tool", {…}]]}, {"say": "done"}]}
 The server keeps nothing between requests: the step to give is the number of assistant messages after the script.
 `{"recall": true}` says the notes of all scripts in sight, so that a test sees whether earlier turns were sent along;
-`{"hang": true}` never ends the answer; `{"refuse": 400}` answers with that HTTP status.
+`{"hang": true}` never ends the answer; `{"refuse": 400}` answers with that HTTP status. A `name` beside the note makes
+the ids of the calls differ from those of other scripts.
 By itself: `python -m tests.real.model --port 8080`.
 """
 
@@ -23,9 +24,11 @@ LONGEST_HANG = 60.0
 TITLE = Step(say="A scripted session")
 
 
-def prompt(*steps: dict[str, Any], note: str = "", words: str = "Please follow the script.") -> str:
-    """The text of a prompt that makes the model take these steps."""
-    return f"{words}\n{MARKER} {json.dumps({'note': note, 'steps': steps})}"
+def prompt(*steps: dict[str, Any], note: str = "", name: str = "", words: str = "Please follow the script.") -> str:
+    """The text of a prompt that makes the model take these steps. A sub-agent's may stand in it, with a `name`."""
+    script = {"note": note, **({"name": name} if name else {}), "steps": steps}
+    inside = json.dumps(script).replace(MARKER, f"\\u{ord(MARKER[0]):04x}{MARKER[1:]}")
+    return f"{words}\n{MARKER} {inside}"
 
 
 def next_step(said: list[Said]) -> Step:
@@ -38,7 +41,7 @@ def next_step(said: list[Said]) -> Step:
     if at >= len(script["steps"]):
         return Step(say="The script is over.")
     notes = [earlier["note"] for _, earlier in scripts if earlier["note"]]
-    return _step(script["steps"][at], f"{start}_{at}", notes)
+    return _step(script["steps"][at], f"{script.get('name', '')}{start}_{at}", notes)
 
 
 def _holds_script(message: Said) -> bool:

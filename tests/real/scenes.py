@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import tools
 from .agents import Agent
 from .driver import CANCELLED, Driver, Refused, choose
 from .model import prompt
@@ -30,11 +31,11 @@ class Stage:
     def notes(self) -> Path:
         return self.project / "notes.txt"
 
-    async def open(self) -> None:
-        """initialize and session/new."""
+    async def open(self, *servers: Json) -> None:
+        """initialize and session/new with these MCP servers."""
         client = {"name": "transcript-recorder", "title": "Transcript recorder", "version": "1.0.0"}
         await self.driver.request("initialize", {"protocolVersion": 1, "clientInfo": client, "clientCapabilities": {}})
-        created = await self.driver.request("session/new", {"cwd": str(self.project), "mcpServers": []})
+        created = await self.driver.request("session/new", {"cwd": str(self.project), "mcpServers": [*servers]})
         self.session = created["sessionId"]
 
     async def ask(self, *steps: Json, note: str = "", image: bool = False) -> Json:
@@ -166,6 +167,51 @@ async def signed_out(stage: Stage) -> None:
     raise AssertionError("the agent opened a session without being signed in")
 
 
+async def lookups(stage: Stage) -> None:
+    """Reads and searches in a row, of which the last fails; then changes, and a command that fails."""
+    agent, gone = stage.agent, stage.project / "gone.txt"
+    await stage.open()
+    searches = [("grep", {"pattern": "two"}), ("glob", {"pattern": "*.txt"})]
+    await stage.ask(
+        {"say": "I look around.", "call": [agent.read(stage.notes), *searches]},
+        {"call": [agent.read(gone)]},
+        {"call": [agent.edit(stage.notes, "two", "TWO")]},
+        {"call": [agent.create(stage.project / "new.py", "print('new')\n")]},
+        {"call": [agent.shell("python3 -c 'import nothing'")]},
+        {"say": "Two files are changed; there is no module of that name."},
+    )
+
+
+async def mcp(stage: Stage) -> None:
+    """A tool of an MCP server that the client names, called twice, of which the second call is denied."""
+    kinds = iter(("allow_once", "reject_once"))
+    stage.driver.answer = lambda params: choose(next(kinds))(params)
+    with tools.serving("lab") as url:
+        await stage.open({"type": "http", "name": "lab", "url": url, "headers": []})
+        await stage.ask(
+            {"say": "I draw.", "call": [("lab-draw_lab", {})]}, {"say": "Once more.", "call": [("lab-draw_lab", {})]}
+        )
+
+
+async def sub_agent(stage: Stage) -> None:
+    """Another agent, which reads and runs something, and says so."""
+    inner = prompt(
+        {"say": "I look.", "call": [stage.agent.read(stage.notes)]},
+        {"call": [stage.agent.shell("echo counted")]},
+        {"say": "Three lines."},
+        name="looker",
+    )
+    task = {"agent_type": "general-purpose", "name": "looker", "description": "Look at the notes", "prompt": inner}
+    await stage.open()
+    await stage.ask({"say": "I ask another.", "call": [("task", {**task, "mode": "sync"})]}, {"say": "All done."})
+
+
+async def model_fails(stage: Stage) -> None:
+    """After a read, its model answers nothing but HTTP 500."""
+    await stage.open()
+    await stage.ask({"say": "I look first.", "call": [stage.agent.read(stage.notes)]}, {"refuse": 500})
+
+
 Scene = Callable[[Stage], Awaitable[None]]
 SCENES: dict[str, Scene] = {
     "text": text,
@@ -181,4 +227,8 @@ SCENES: dict[str, Scene] = {
     "cancel-question": cancel_question,
     "two-turns": two_turns,
     "signed-out": signed_out,
+    "lookups": lookups,
+    "mcp": mcp,
+    "sub-agent": sub_agent,
+    "model-fails": model_fails,
 }

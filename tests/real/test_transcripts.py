@@ -19,6 +19,7 @@ Json = dict[str, Any]
 REPLAY = Path(__file__).with_name("replay.py")
 BETWEEN_MESSAGES = ("tool_call", "plan", "session/request_permission")
 SIGNED_OUT = [path for path in TRANSCRIPTS if path.stem.endswith("signed-out")]
+FAILING = [path for path in TRANSCRIPTS if path.stem.endswith("model-fails")]
 SHELLS = [
     path
     for path in TRANSCRIPTS
@@ -102,7 +103,9 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
         yield front_end
 
 
-@pytest.mark.parametrize("path", [path for path in TRANSCRIPTS if path not in SIGNED_OUT], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in TRANSCRIPTS if path not in (*SIGNED_OUT, *FAILING)], ids=lambda path: path.stem
+)
 def test_what_the_agent_said_is_in_the_cell(kernel: FrontEnd, path: Path) -> None:
     assert kernel.run(f"%agent {_replay(path)}").status == "ok"
     for turn in turns(read(path)):
@@ -120,3 +123,15 @@ def test_an_agent_without_an_account_gets_a_card_with_the_command_to_sign_in(ker
     outcome = kernel.run("Hello")
     assert (outcome.status, outcome.error[0]) == ("error", "AuthRequired")
     assert "copilot login" in outcome.text
+
+
+@pytest.mark.parametrize("path", FAILING, ids=lambda path: path.stem)
+def test_a_model_that_fails_fails_the_cell_and_its_retries_are_not_part_of_the_answer(
+    kernel: FrontEnd, path: Path
+) -> None:
+    kernel.run(f"%agent {_replay(path)}")
+    (turn,) = turns(read(path))
+    outcome = _played(kernel, turn)
+    assert (outcome.status, outcome.error) == ("error", ("ModelFailed", "500 refused by the script"))
+    assert "I look first." in outcome.text
+    assert ("Info: " in outcome.text, "Error: " in outcome.text) == (False, False)
