@@ -13,10 +13,15 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import mountinfo
 
+from ..agentd.conftest import runtime
 from ..chat.people import Person, ask
 from ..jupyter.front_end import until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.timeout(60)]
+__all__ = ["runtime"]
+pytestmark = [
+    pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.timeout(60),
+    pytest.mark.usefixtures("runtime"),  # a shared agent's socket needs a short path
+]  # fmt: skip
 EVIL = "[core] fsmonitor = ./evil"
 REPLACED = (
     "{} was replaced outside while the agent ran, and not protected from then on: the agent could change it, too. "
