@@ -393,3 +393,40 @@ def count_reads(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(shadow, "state_in", state_in)
     return names
+
+
+# -- what was moved -------------------------------------------------------------------------------------
+
+
+async def test_what_was_moved_is_not_deleted_before_it_is_back_in_its_place(root, agent, monkeypatch):
+    async with agent:
+        agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
+    plan = agent.plan()
+    after = files_in(root)
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tree.os, "fsync", full)
+        outcome = agent.undo.restore(plan, plan.certain)
+    assert outcome.skipped == (("moved.txt", history.NEEDED), ("a.txt", "No space left on device"))
+    assert files_in(root) == after
+    assert restore(agent).done == ("moved.txt", "a.txt")
+
+
+async def test_a_moved_file_that_holds_what_others_wrote_is_not_selected(root, agent):
+    commit(root)
+    async with agent:
+        (root / "a.txt").write_text("mine")
+        agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
+        agent.write("moved.txt", "mine, edited", "mine")
+    assert agent.plan().certain == ()
+
+
+async def test_the_files_of_a_moved_folder_are_put_back(root, agent):
+    before = files_in(root)
+    async with agent:
+        agent.call("move", lambda: (root / "src").rename(root / "moved"), "src", "moved")
+    assert restore(agent).skipped == ()
+    assert files_in(root) == before

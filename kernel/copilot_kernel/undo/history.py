@@ -22,7 +22,7 @@ from .blobs import BlobStore
 from .cells import CHANGED_SINCE, CellChange
 from .record import ChangedFile, TurnRecorder, is_excluded
 from .shadow import SECONDS, Shadow, Snapshot, SnapshotError
-from .tree import FileState, Tree
+from .tree import ABSENT, FileState, Tree, digest_of
 
 MAX_TURNS = 50
 """Earlier ones cannot be undone."""
@@ -36,6 +36,8 @@ NOTEBOOK_OPEN = "it is open beside the notebook"
 _PROBLEMS = {"large": "it was larger than 5 MB", "special": "it was not a regular file"}
 _UNSAVED = "its content could not be saved"
 _GONE = "its saved content is gone"
+NEEDED = "it may hold what could not be put back"
+_EMPTY = digest_of(b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +191,22 @@ class UndoHistory:
         return Plan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
 
     def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
-        """Put `files` of `plan` back, each wholly or not at all; never over something that has changed since."""
-        skipped: dict[str, str] = {}
-        for file in files:
-            if file.before.kind == "absent":
-                skipped[file.path] = self._put_back(file)
+        """Put `files` of `plan` back, each wholly or not at all; never over something that has changed since.
+
+        A new file goes only when nothing is left of the turn that it may be the last copy of.
+        """
+        new = [file for file in files if file.before == ABSENT]
+        old = [file for file in files if file.before != ABSENT]
+        skipped = dict.fromkeys((file.path for file in (*new, *old)), "")
+        skipped.update({file.path: self._put_back(file) for file in old})
+        missing = self._missing(plan.turn)
+        for file in new:
+            is_needed = file.source in missing or file.after.content in missing.values()
+            skipped[file.path] = NEEDED if is_needed else self._put_back(file)
         for folder in plan.turn.new_folders:
             self.tree.remove_empty(folder)
-        for file in files:
-            if file.before.kind != "absent":
+        for file in old:  # a new file may have been in the way
+            if skipped[file.path]:
                 skipped[file.path] = self._put_back(file)
         done = (path for path, problem in skipped.items() if not problem)
         return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
@@ -207,6 +216,14 @@ class UndoHistory:
         self._recorder = None
         self.turns.clear()
         self._store.close()
+
+    def _missing(self, turn: TurnFiles) -> dict[str, str]:
+        """The files that do not hold what they held before, with that."""
+        files = (file for file in turn.files if file.before.kind == "file" and file.before.content != _EMPTY)
+        states = ((file, self._now(file.path)) for file in files)
+        return {
+            file.path: file.before.content for file, now in states if now is None or now.content != file.before.content
+        }
 
     def _put_back(self, file: ChangedFile) -> str:
         """Why not; empty if it was done."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -34,7 +34,8 @@ _WRITING = ("edit", "delete", "move")
 class ChangedFile:
     """A file that is different at the end of a turn; `calls` are the titles of those that name it.
 
-    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can.
+    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can. `source` is the file
+    that a call has moved here: a new file is not deleted before that is back.
     """
 
     path: str
@@ -43,12 +44,14 @@ class ChangedFile:
     calls: tuple[str, ...] = ()
     is_certain: bool = False
     problem: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
 class _Named:
     """A file that calls name, as it was seen `first` and `last`, None if it could not be read."""
 
+    path: str
     first: FileState | None
     last: FileState | None
     by: int
@@ -77,8 +80,8 @@ class TurnRecorder:
         self._named: dict[str, _Named] = {}
         self._calls: dict[int, ToolCall] = {}
         self._paths: dict[int, set[str]] = {}
-        self._held: dict[int, set[str]] = {}
-        """By call that moves files: what they held."""
+        self._held: dict[int, dict[str, str]] = {}
+        """By call that moves files: what they held, and their paths."""
         self._new_folders: set[str] = set()
 
     @property
@@ -141,7 +144,7 @@ class TurnRecorder:
         if edits and edits not in said:
             said.append(edits)
         if call.kind == "move" and named.last is not None and named.last.kind in ("file", "link"):
-            self._held.setdefault(call.id, set()).add(named.last.content)
+            self._held.setdefault(call.id, {}).setdefault(named.last.content, path)
 
     def _first_named(self, path: str, call: ToolCall, edits: Edits) -> _Named:
         state, data = self._read(path)
@@ -149,7 +152,7 @@ class TurnRecorder:
         had_begun = may_have_run(call)
         is_gone = state == ABSENT and call.kind == "delete"
         is_there = call.status in FINAL or bool(data and _shows_result(edits, data))
-        return _Named(state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
+        return _Named(path, state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
 
     def _look(self, path: str, call: ToolCall | None) -> None:
         """Note what has changed since the last look: since then, only `call` has changed."""
@@ -181,7 +184,8 @@ class TurnRecorder:
     ) -> bool:
         """Whether calls that `ran` say that they make `after`, with the content `new`, of `old`."""
         calls = [self._calls[id] for id in ran]
-        is_held = after.kind in ("file", "link") and any(after.content in self._held.get(id, ()) for id in ran)
+        sources = [self._held.get(id, {}).get(after.content, named.path) for id in ran if is_watched]
+        is_held = after.kind in ("file", "link") and any(source != named.path for source in sources)
         is_gone = after == ABSENT and any(call.kind in ("delete", "move") for call in calls)
         if is_held or is_gone or old is None or new is None:
             return is_held or is_gone
@@ -235,7 +239,7 @@ class TurnRecorder:
 
     def _moved(self, path: str, mover: ToolCall) -> _Named:
         state = self._state(path)
-        named = _Named(ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
+        named = _Named(path, ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
         if state is not None:
             is_described = self._is_described(named, [mover.id], None, state, None)
             named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
@@ -250,11 +254,29 @@ class TurnRecorder:
         before, after = at_start or named.first, named.last
         if before is None or after is None or not (named.titles or at_start):
             return None
-        is_certain = False
-        if changes := [*self._before_first(named, at_start), *named.changes]:
-            found = verdict(changes)
-            before, is_certain = found.before, found.is_certain and None not in (named.first, after)
-        return _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
+        if changes := self._changes(path, start):
+            before = verdict(changes).before
+        is_certain = self._is_certain(path, start)
+        changed = _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
+        return replace(changed, source=self._source(path)) if changed is not None else None
+
+    def _changes(self, path: str, start: Snapshot | None) -> list[Change]:
+        named, at_start = self._named[path], start.state(path) if start is not None else None
+        return [*self._before_first(named, at_start), *named.changes]
+
+    def _is_certain(self, path: str, start: Snapshot | None, seen: tuple[str, ...] = ()) -> bool:
+        """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
+        named, changes, source = self._named[path], self._changes(path, start), self._source(path)
+        is_read = named.first is not None and named.last is not None
+        is_ours = is_read and bool(changes) and verdict(changes).is_certain
+        return is_ours and (source in ("", path, *seen) or self._is_certain(source, start, (*seen, path)))
+
+    def _source(self, path: str) -> str:
+        """What was moved to `path`; empty if nothing was."""
+        named = self._named[path]
+        new = [change.after.content for change in named.changes if change.before == ABSENT]
+        found = (self._held.get(id, {}).get(content, path) for content in new for id in named.calls)
+        return next((source for source in found if source != path), "")
 
     def _unnamed(self, path: str, before: FileState | None) -> ChangedFile | None:
         after = self._state(path)
