@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import tempfile
 import threading
 import time
 from itertools import count
@@ -16,7 +17,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.undo import blobs, history, shadow, tree
 
-from .project import FILES, Agent, commit, files_in, git, make
+from .project import FILES, Agent, commit, files_in, git, make, unprivileged
 
 pytestmark = pytest.mark.anyio
 
@@ -430,3 +431,87 @@ async def test_the_files_of_a_moved_folder_are_put_back(root, agent):
         agent.call("move", lambda: (root / "src").rename(root / "moved"), "src", "moved")
     assert restore(agent).skipped == ()
     assert files_in(root) == before
+
+
+# -- what cannot be read --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """An agent in a git work tree with folders and a file that cannot be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("HOME", folder)
+        root, state = Path(folder, "project"), Path(folder, "state")
+        make(root)
+        (root / "new" / "secret").mkdir(parents=True)
+        (root / "new" / "secret" / "mine").write_text("mine")
+        (root / "empty" / "secret").mkdir(parents=True)
+        (root / "empty" / "secret" / "mine").write_text("mine")
+        (root / "mine").write_text("mine")
+        commit(root)
+        git(root, "rm", "-rq", "--cached", "new", "empty")
+        state.mkdir()
+        with unprivileged(Path(folder)):
+            agent = Agent(root, state)
+            close(root, 0)
+            yield agent
+            close(root, 0o755)
+            agent.undo.close()
+
+
+CLOSED = ("new/secret", "empty/secret", "src/deep", "mine")
+
+
+def close(root: Path, mode: int) -> None:
+    for path in CLOSED:
+        (root / path).chmod(mode)
+
+
+async def test_what_could_not_be_read_at_the_start_is_never_deleted_and_is_named(closed):
+    root = closed.root
+    async with closed:
+        closed.command(lambda: close(root, 0o755))
+        closed.report("edit", "new/secret/mine", content=(Diff("new/secret/mine", "", "mine"),))
+        closed.command(lambda: (root / "b.txt").write_text("x"))
+    before, plan = files_in(root), closed.plan()
+    assert ([file.path for file in plan.certain], [file.path for file in plan.uncertain]) == ([], ["b.txt"])
+    assert plan.skipped == (("new/secret/mine", "it was changed before it could be saved"),)
+    assert plan.turn.notes == ("Not everything could be read; not covered: empty/secret, mine, new/secret, src/deep.",)
+    assert closed.undo.restore(plan, plan.uncertain).done == ("b.txt",)
+    assert {**files_in(root), "b.txt": 0} == {**before, "b.txt": 0}
+
+
+async def test_what_cannot_be_read_at_the_end_was_not_deleted(closed):
+    root = closed.root
+    close(root, 0o755)
+    async with closed:
+        closed.command(lambda: close(root, 0))
+        closed.call("edit", lambda: None, "src/deep/d.py")
+    plan = closed.plan()
+    assert (plan.certain, plan.uncertain) == ((), ())
+    assert plan.skipped == (("src/deep/d.py", "it could not be read"),)
+    assert "src/deep" in plan.turn.notes[0]
+
+
+async def test_what_an_edit_names_and_cannot_be_read_is_named(closed):
+    async with closed:
+        closed.call("edit", lambda: None, "mine", "src/deep/d.py")
+    assert closed.plan().skipped == (("mine", "it could not be read"), ("src/deep/d.py", "it could not be read"))
+
+
+async def test_a_folder_that_git_names_unclearly_leaves_open_what_is_new(root, agent, monkeypatch):
+    commit(root)
+    list_files = shadow.Shadow._git
+
+    def unclear(self, *arguments, **more):
+        done = list_files(self, *arguments, **more)
+        done.stderr = b"warning: could not open directory 'a?b/': Permission denied\n"
+        return done
+
+    monkeypatch.setattr(shadow.Shadow, "_git", unclear)
+    async with agent:
+        agent.command(lambda: (root / "b.txt").write_text("x"))
+        agent.command(lambda: (root / "new.txt").write_text("new"))
+    plan = agent.plan()
+    assert [file.path for file in plan.uncertain] == ["b.txt"]
+    assert plan.turn.notes == ("Not everything could be read; not covered: ..",)

@@ -20,6 +20,7 @@ from ..conversation.model import ToolCall
 from ..rendering.changes import changes_of
 from .blobs import BlobStore
 from .cells import CHANGED_SINCE, CellChange
+from .listing import named
 from .record import ChangedFile, TurnRecorder, is_excluded
 from .shadow import SECONDS, Shadow, Snapshot, SnapshotError
 from .tree import ABSENT, FileState, Tree, digest_of
@@ -30,8 +31,6 @@ MAX_FAILURES = 6
 """Snapshots in a row, two of each turn. Each goes on where the last one stopped."""
 MAX_SAVED_BYTES = 250 * 1000 * 1000
 """Beyond this, the oldest turns are forgotten."""
-MAX_NAMED = 5
-
 NOTEBOOK_OPEN = "it is open beside the notebook"
 _PROBLEMS = {"large": "it was larger than 5 MB", "special": "it was not a regular file"}
 _UNSAVED = "its content could not be saved"
@@ -288,8 +287,12 @@ def _notes(start: Snapshot | SnapshotError, end: Snapshot | SnapshotError) -> tu
             why = str(each) or "the folder is not in a git work tree"
             return (f"Only files that edits name are covered, none that commands changed: {why}.",)
     assert isinstance(start, Snapshot)
-    if not start.skipped:
-        return ()
-    named = ", ".join(start.skipped[:MAX_NAMED])
-    more = f" and {len(start.skipped) - MAX_NAMED} more" if len(start.skipped) > MAX_NAMED else ""
-    return (f"Too much to save it all; not covered: {named}{more}.",)
+    assert isinstance(end, Snapshot)
+    return tuple(
+        f"{why}; not covered: {named(sorted(paths))}."
+        for why, paths in (
+            ("Too much to save it all", {*start.skipped, *end.skipped}),
+            ("Not everything could be read", {*start.unread, *end.unread}),
+        )
+        if paths
+    )

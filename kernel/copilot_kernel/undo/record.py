@@ -19,13 +19,14 @@ from ..permissions import inputs
 from ..permissions.paths import is_never_written
 from .blobs import BlobStore
 from .shadow import Snapshot
-from .tree import ABSENT, FileState, Tree
+from .tree import ABSENT, UNKNOWN, FileState, Tree
 from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ran_between, verdict, whose
 
 MAX_PATHS = 100
 """That one call names."""
 CHECKPOINTS = ".ipynb_checkpoints"
 LATE = "it was changed before it could be saved"
+UNREAD = "it could not be read"
 
 _WRITING = ("edit", "delete", "move")
 
@@ -49,11 +50,11 @@ class ChangedFile:
 
 @dataclass(slots=True)
 class _Named:
-    """A file that calls name, as it was seen `first` and `last`, None if it could not be read."""
+    """A file that calls name, as it was seen `first` and `last`."""
 
     path: str
-    first: FileState | None
-    last: FileState | None
+    first: FileState
+    last: FileState
     by: int
     """The call that named it first."""
     had_begun: bool
@@ -143,7 +144,7 @@ class TurnRecorder:
         said = named.edits.setdefault(call.id, [])
         if edits and edits not in said:
             said.append(edits)
-        if call.kind == "move" and named.last is not None and named.last.kind in ("file", "link"):
+        if call.kind == "move" and named.last.kind in ("file", "link"):
             self._held.setdefault(call.id, {}).setdefault(named.last.content, path)
 
     def _first_named(self, path: str, call: ToolCall, edits: Edits) -> _Named:
@@ -164,12 +165,10 @@ class TurnRecorder:
         if call is not None:
             named.calls[call.id] = call
 
-    def _note(self, named: _Named, state: FileState | None, data: bytes | None, call: ToolCall | None) -> None:
-        if named.last is not None and state is not None:
-            ran, was_asked = _meanwhile(named, call)
-            is_described = self._is_described(named, ran, self._content(named.last), state, data)
-            found = whose(is_described=is_described, was_asked=was_asked)
-            named.changes.append(Change(named.last, state, found))
+    def _note(self, named: _Named, state: FileState, data: bytes | None, call: ToolCall | None) -> None:
+        ran, was_asked = _meanwhile(named, call)
+        is_described = self._is_described(named, ran, self._content(named.last), state, data)
+        named.changes.append(Change(named.last, state, whose(is_described=is_described, was_asked=was_asked)))
         named.last = state
 
     def _is_described(
@@ -202,8 +201,8 @@ class TurnRecorder:
             return self._store.get(state.content)
         return b"" if state == ABSENT else None
 
-    def _read(self, path: str) -> tuple[FileState | None, bytes | None]:
-        """What is there, which is saved, too; None if it cannot be read."""
+    def _read(self, path: str) -> tuple[FileState, bytes | None]:
+        """What is there, and the content of a file, which is saved."""
         read: list[bytes] = []
 
         def keep(digest: str, data: bytes) -> None:
@@ -214,15 +213,15 @@ class TurnRecorder:
         try:
             state = self._tree.observe(path, keep)
         except OSError:
-            return None, None
+            return UNKNOWN, None
         return state, (read[0] if read else b"" if state == ABSENT else None)
 
-    def _state(self, path: str) -> FileState | None:
-        """What is there; None if it cannot be read."""
+    def _state(self, path: str) -> FileState:
+        """What is there."""
         try:
             return self._tree.observe(path)
         except OSError:
-            return None
+            return UNKNOWN
 
     # -- at the end ---------------------------------------------------------------------------------------------------
 
@@ -230,7 +229,7 @@ class TurnRecorder:
         """The files of a folder that a call has moved."""
         for path, named in list(self._named.items()):
             mover = next((call for call in named.calls.values() if call.kind == "move" and may_have_run(call)), None)
-            was_folder = named.first is None or named.first.kind == "folder"
+            was_folder = named.first.kind in ("folder", "unknown")
             if mover is not None and not was_folder and self._state(path) == FileState("folder"):
                 for inner in self._tree.walk(path):
                     self._named.setdefault(inner, self._moved(inner, mover))
@@ -240,9 +239,8 @@ class TurnRecorder:
     def _moved(self, path: str, mover: ToolCall) -> _Named:
         state = self._state(path)
         named = _Named(path, ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
-        if state is not None:
-            is_described = self._is_described(named, [mover.id], None, state, None)
-            named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
+        is_described = self._is_described(named, [mover.id], None, state, None)
+        named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
         return named
 
     def _changed(self, path: str, start: Snapshot | None) -> ChangedFile | None:
@@ -252,7 +250,7 @@ class TurnRecorder:
         self._look(path, None)
         named = self._named[path]
         before, after = at_start or named.first, named.last
-        if before is None or after is None or not (named.titles or at_start):
+        if not (named.titles or at_start):
             return None
         if changes := self._changes(path, start):
             before = verdict(changes).before
@@ -266,9 +264,8 @@ class TurnRecorder:
 
     def _is_certain(self, path: str, start: Snapshot | None, seen: tuple[str, ...] = ()) -> bool:
         """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
-        named, changes, source = self._named[path], self._changes(path, start), self._source(path)
-        is_read = named.first is not None and named.last is not None
-        is_ours = is_read and bool(changes) and verdict(changes).is_certain
+        changes, source = self._changes(path, start), self._source(path)
+        is_ours = bool(changes) and verdict(changes).is_certain
         return is_ours and (source in ("", path, *seen) or self._is_certain(source, start, (*seen, path)))
 
     def _source(self, path: str) -> str:
@@ -280,13 +277,15 @@ class TurnRecorder:
 
     def _unnamed(self, path: str, before: FileState | None) -> ChangedFile | None:
         after = self._state(path)
-        if before is None or after is None or before == after or (before == ABSENT and after.kind == "folder"):
+        if before is None or UNKNOWN in (before, after) or before == after:
+            return None
+        if before == ABSENT and after.kind == "folder":
             return None
         return ChangedFile(path, before, after)
 
     def _before_first(self, named: _Named, at_start: FileState | None) -> Iterator[Change]:
         """What had already changed when the file was first named: the call may have been quicker than its report."""
-        if at_start is None or named.first is None or at_start == named.first:
+        if at_start is None or at_start == named.first:
             return
         ran = [named.by] if named.had_begun else []
         old, new = self._content(at_start), self._content(named.first)
@@ -338,9 +337,9 @@ def _changed_file(
     """`is_known`: what was there at the start of the turn is. None if it is as it was."""
     before = ABSENT if before.kind == "folder" else before
     is_unsaved = named.was_late and bool(named.titles) and not is_known
-    if (before == after and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
+    if (before == after != UNKNOWN and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
         return None
-    problem = LATE if is_unsaved else ""
+    problem = UNREAD if UNKNOWN in (before, after) else LATE if is_unsaved else ""
     return ChangedFile(path, before, after, named.titles, is_certain and bool(named.titles), problem)
 
 

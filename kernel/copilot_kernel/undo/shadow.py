@@ -21,7 +21,7 @@ from pathlib import PurePosixPath
 
 from ..host.files import ProjectPath, opened_folder
 from .blobs import BlobStore
-from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of, state_in
+from .tree import ABSENT, MAX_FILE_BYTES, NOT_THERE, FileState, Tree, digest_of, state_in
 
 MAX_FILES = 20_000
 MAX_BYTES = 200 * 1000 * 1000
@@ -43,6 +43,7 @@ _LIST = ("ls-files", "-z", "--stage", "--cached", "--others", "--exclude-standar
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 
 
+_UNREAD = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
 _STAGED = re.compile(rb"\d{6} ([0-9a-f]{40,64}) \d\t(.+)", re.DOTALL)
 
 
@@ -52,14 +53,20 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files by path. `skipped` are beyond the limits: too many files, or too large in all."""
+    """The files by path. `skipped` are beyond the limits: too many files, or too large in all. `unread` are files and
+    folders that could not be read.
+    """
 
     files: dict[str, FileState]
     uncovered: frozenset[str]
     skipped: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def state(self, path: str) -> FileState | None:
-        """What was at `path`; None if that is not known: it was ignored, in a submodule, or beyond the limits."""
+        """What was at `path`; None if that is not known.
+
+        It was ignored, in a submodule, beyond the limits, or could not be read.
+        """
         if path in self.files:
             return self.files[path]
         above = (path, *map(str, PurePosixPath(path).parents))
@@ -82,7 +89,12 @@ class _Taking:
     files: dict[str, FileState] = field(default_factory=dict)
     uncovered: set[str] = field(default_factory=set)
     skipped: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     size: int = 0
+
+    def made(self) -> Snapshot:
+        uncovered = self.uncovered.union(self.skipped, self.unread)
+        return Snapshot(self.files, frozenset(uncovered), tuple(self.skipped), tuple(self.unread))
 
 
 class Shadow:
@@ -100,17 +112,24 @@ class Shadow:
         Raises SnapshotError. What was read until then is remembered for the next one.
         """
         taking = _Taking(time.monotonic() + seconds, saves)
-        listed = dict(map(_listed, self._names(*_LIST, seconds=seconds)))
-        taking.uncovered.update(os.fsdecode(each).rstrip("/") for each in self._names(*_IGNORED, seconds=seconds))
+        done = self._git(*_LIST, seconds=seconds)
+        listed = dict(map(_listed, _names(done)))
+        taking.unread.extend(self._unread(done))
+        ignored = self._git(*_IGNORED, seconds=seconds)
+        taking.uncovered.update(os.fsdecode(each).rstrip("/") for each in _names(ignored))
         ordered = sorted(listed, key=lambda path: (os.path.dirname(path), path))
         taking.skipped.extend(ordered[MAX_FILES:])
         for folder, inside in groupby(ordered[:MAX_FILES], key=os.path.dirname):
             parts = (*PurePosixPath(folder).parts, "-")
-            with suppress(OSError), opened_folder(ProjectPath(self._tree.root, parts)) as descriptor:
-                for path in inside:
-                    self._add(taking, descriptor, path, listed[path])
+            try:
+                with opened_folder(ProjectPath(self._tree.root, parts)) as descriptor:
+                    for path in inside:
+                        self._add(taking, descriptor, path, listed[path])
+            except OSError as error:
+                if error.errno not in NOT_THERE:
+                    taking.unread.append(folder or ".")
         self._known = {path: known for path, known in self._known.items() if path in taking.files}
-        return Snapshot(taking.files, frozenset(taking.uncovered.union(taking.skipped)), tuple(taking.skipped))
+        return taking.made()
 
     @property
     def digests(self) -> set[str]:
@@ -141,7 +160,7 @@ class Shadow:
         except FileNotFoundError:
             pass
         except OSError:
-            taking.uncovered.add(path)
+            taking.unread.append(path)
 
     def _state(self, taking: _Taking, folder: int, path: str, found: os.stat_result, blob: str) -> _Known:
         signature = (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
@@ -172,23 +191,29 @@ class Shadow:
 
     # -- git ----------------------------------------------------------------------------------------------------------
 
-    def _names(self, *arguments: str, seconds: float) -> list[bytes]:
-        return self._git(*arguments, seconds=seconds).split(b"\0")[:-1]
+    def _unread(self, done: subprocess.CompletedProcess[bytes]) -> Iterator[str]:
+        """The folders that git could not list, which it names from the top of the work tree; `.` if that is unclear."""
+        for named in _UNREAD.findall(done.stderr):
+            parts = PurePosixPath(os.fsdecode(named)).parts
+            below = ("/".join(parts[index:]) for index in range(len(parts)))
+            yield next((path for path in below if os.path.isdir(os.path.join(self._tree.root, path))), ".")
 
     def _contents(self, digests: list[str]) -> Iterator[tuple[str, bytes]]:
         """Those that git still has: `NAME TYPE SIZE`, a line feed, the content, a line feed."""
         with suppress(SnapshotError):
-            output = BytesIO(self._git("cat-file", "--batch", given="".join(f"{each}\n" for each in digests).encode()))
+            output = BytesIO(
+                self._git("cat-file", "--batch", given="".join(f"{each}\n" for each in digests).encode()).stdout
+            )
             while head := output.readline().split():
                 if len(head) == 3:
                     data = output.read(int(head[2]) + 1)[:-1]
                     if digest_of(data) == head[0].decode():
                         yield head[0].decode(), data
 
-    def _git(self, *arguments: str, given: bytes = b"", seconds: float = SECONDS) -> bytes:
+    def _git(self, *arguments: str, given: bytes = b"", seconds: float = SECONDS) -> subprocess.CompletedProcess[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 ("git", *_OPTIONS, *arguments),
                 cwd=self._tree.root,
                 env=environment | _ENVIRONMENT,
@@ -201,7 +226,10 @@ class Shadow:
             raise SnapshotError("git took too long to list the files of the project") from error
         except (OSError, subprocess.CalledProcessError) as error:
             raise SnapshotError from error
-        return done.stdout
+
+
+def _names(done: subprocess.CompletedProcess[bytes]) -> list[bytes]:
+    return done.stdout.split(b"\0")[:-1]
 
 
 def _listed(line: bytes) -> tuple[str, str]:

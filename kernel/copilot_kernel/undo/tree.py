@@ -24,7 +24,8 @@ MAX_FILE_BYTES = 5 * 1000 * 1000
 MAX_WALKED = 1000
 """Files of a folder that a call names as a whole."""
 
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""All other errors leave open what is there."""
 
 Keep = Callable[[str, bytes], None]
 """Gets the digest and the content of a file that was read."""
@@ -38,10 +39,11 @@ def _ignore(digest: str, data: bytes) -> None:
 class FileState:
     """What is at a path. `mode` has the permission bits of a file.
 
-    `content` is the digest of a file, the target of a link, and what tells one `large` file from another.
+    `content` is the digest of a file, the target of a link, and what tells one `large` file from another. `unknown` is
+    what could not be read.
     """
 
-    kind: Literal["absent", "file", "link", "folder", "large", "special"]
+    kind: Literal["absent", "file", "link", "folder", "large", "special", "unknown"]
     mode: int = 0
     content: str = ""
 
@@ -51,7 +53,7 @@ class FileState:
         return self.kind in ("absent", "file", "link")
 
 
-ABSENT = FileState("absent")
+ABSENT, UNKNOWN = FileState("absent"), FileState("unknown")
 
 
 def digest_of(data: bytes) -> str:
@@ -82,7 +84,7 @@ class Tree:
             with self._folder(path) as folder:
                 return state_in(folder, os.path.basename(path), keep)
         except OSError as error:
-            if error.errno in _NOT_THERE:
+            if error.errno in NOT_THERE:
                 return ABSENT
             raise
 
