@@ -8,14 +8,15 @@ import subprocess
 import tempfile
 import threading
 import time
-from itertools import count
+from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.undo import blobs, history, shadow, tree
+from copilot_kernel.undo import blobs, history, record, shadow, tree
+from copilot_kernel.undo.listing import listed
 
 from .project import FILES, Agent, commit, files_in, git, make, unprivileged
 
@@ -205,7 +206,9 @@ async def test_files_beyond_the_limits_are_named(root, agent, monkeypatch):
 
 async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(root, agent, monkeypatch):
     commit(root)
-    monkeypatch.setattr(shadow, "time", SimpleNamespace(monotonic=count().__next__, time_ns=time.time_ns))
+    monkeypatch.setattr(
+        shadow, "time", SimpleNamespace(monotonic=chain([0, 0], count(10)).__next__, time_ns=time.time_ns)
+    )
     async with agent:
         agent.command(lambda: (root / "b.txt").write_text("x"))
         agent.write("a.txt", "edited\n")
@@ -217,7 +220,7 @@ async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(roo
 async def test_snapshots_that_always_take_too_long_are_given_up(root, agent, monkeypatch):
     taken = []
 
-    def take(self):
+    def take(self, _):
         taken.append(self)
         raise shadow.SnapshotError("too long")
 
@@ -231,15 +234,90 @@ async def test_snapshots_that_always_take_too_long_are_given_up(root, agent, mon
     assert "too long" in agent.plan().turn.notes[0]
 
 
-async def test_a_disk_that_hangs_costs_the_record_of_the_turn_and_not_the_turn(root, agent, monkeypatch):
+async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, agent, monkeypatch):
     hangs = Event()
-    monkeypatch.setattr(history, "SECONDS", 0.05)
     async with agent:
+        agent.write("b.txt", "edited\n")
+        monkeypatch.setattr(history, "SECONDS", 0.05)
         with monkeypatch.context() as patch:
             patch.setattr(tree.Tree, "observe", lambda *_: hangs.wait(10))
             agent.write("a.txt", "edited\n")
     hangs.set()
-    assert agent.plan().certain == ()
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.turn.notes) == (["b.txt"], (history.LOST,))
+    assert [each.by for each in listed(agent.undo.turns.values()) if each.kind == "note"] == [history.LOST]
+
+
+async def test_a_repository_that_hangs_costs_the_files_that_only_commands_changed(root, agent, monkeypatch):
+    commit(root)
+    hangs = Event()
+    began = time.monotonic()
+    async with agent:
+        agent.write("a.txt", "edited\n")
+        agent.command(lambda: (root / "b.txt").write_text("x"))
+        monkeypatch.setattr(history, "SECONDS", 0.5)
+        monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: hangs.wait(60))
+    hangs.set()
+    assert time.monotonic() - began < 20
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.uncertain) == (["a.txt"], ())
+    assert plan.turn.notes == (history.LOST,)
+
+
+async def test_of_more_files_than_can_be_looked_at_again_is_known_what_was_seen_before(root, agent, monkeypatch):
+    async with agent:
+        agent.write("a.txt", "edited\n")
+        agent.write("b.txt", "edited\n")
+        (root / "b.txt").write_text("mine")
+        monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.skipped) == (["a.txt"], (("b.txt", history.CHANGED_SINCE),))
+    assert plan.turn.notes == ("There was no time to look again at a.txt, b.txt.",)
+
+
+async def test_a_snapshot_that_comes_too_late_is_not_taken_for_the_next_one(root, agent, monkeypatch):
+    commit(root)
+    hangs, take = Event(), shadow.Shadow.take
+
+    def late(self, seconds):
+        found = take(self, 10)
+        hangs.wait(60)
+        return found
+
+    monkeypatch.setattr(shadow.Shadow, "take", late)
+    monkeypatch.setattr(history, "SECONDS", 0.2)
+    began = time.monotonic()
+    await agent.begin()
+    (root / "b.txt").write_text("mine")
+    agent.undo.begin()
+    hangs.set()
+    await agent.undo.begun()
+    assert time.monotonic() - began < 20
+    assert str(agent.undo._start) == history.HANGING
+
+
+async def test_all_that_git_is_asked_for_a_snapshot_shares_its_second(root, agent, monkeypatch):
+    commit(root)
+    given, run = list[float](), subprocess.run
+
+    def timed(*arguments, timeout, **more):
+        given.append(timeout)
+        return run(*arguments, **more)
+
+    clock = chain([0.0, 0.7], repeat(0.8))
+    monkeypatch.setattr(shadow, "time", SimpleNamespace(monotonic=clock.__next__, time_ns=time.time_ns))
+    monkeypatch.setattr(shadow.subprocess, "run", timed)
+    agent.undo._shadow.take(1.0)
+    assert [round(each, 3) for each in given] == [1.0, 0.3]
+
+
+async def test_what_git_could_not_save_in_time_is_put_back_from_the_repository(root, agent, monkeypatch):
+    commit(root)
+    monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: None)
+    async with agent:
+        agent.command((root / "a.txt").unlink)
+    assert restore(agent, uncertain=True).done == ("a.txt",)
+    assert (root / "a.txt").read_bytes() == FILES["a.txt"]
 
 
 async def test_turns_are_undone_one_after_the_other(root, agent):

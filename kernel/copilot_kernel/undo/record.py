@@ -7,6 +7,7 @@ it is the agent's: the user, another program or another notebook's agent may wor
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from ..conversation.model import FINAL, ToolCall
 from ..permissions import inputs
 from ..permissions.paths import is_never_written
 from .blobs import BlobStore
+from .listing import named as names_of
 from .shadow import Snapshot
 from .tree import ABSENT, UNKNOWN, FileState, Tree
 from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ran_between, verdict, whose
@@ -84,6 +86,8 @@ class TurnRecorder:
         self._held: dict[int, dict[str, str]] = {}
         """By call that moves files: what they held, and their paths."""
         self._new_folders: set[str] = set()
+        self.notes: dict[str, None] = {}
+        """What is not covered, in words."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -117,17 +121,31 @@ class TurnRecorder:
         named = ((start.state(path), named) for path, named in self._named.items()) if start is not None else ()
         return {state.content for state, each in named if state and state.kind == "file" and state != each.first}
 
+    def close(self, deadline: float) -> None:
+        """The turn is over: look at the files once more, until `deadline` (`time.monotonic()`).
+
+        What has changed since a file was looked at counts as changed after the turn, and is not put back.
+        """
+        self._name_moved()
+        paths = list(self._named)
+        for count, path in enumerate(paths):
+            if time.monotonic() > deadline:
+                self.notes[f"There was no time to look again at {names_of(paths[count:])}."] = None
+                return
+            self._look(path, None)
+
     def finish(self, start: Snapshot | None, end: Snapshot | None) -> Iterator[ChangedFile]:
-        """What is different now; `start` and `end` are of the turn. What was saved of it is not considered.
+        """What is different; `start` and `end` are of the turn. What was saved of it is not considered.
 
         `late_contents` should be saved by then.
         """
-        self._name_moved()
+        for each in list(self._named.values()):
+            each.changes[:0] = self._before_first(each, start)
         paths = set(self._named)
         if start is not None and end is not None:
             paths |= {path for path in start.files.keys() | end.files.keys() if start.state(path) != end.state(path)}
         for path in sorted(paths):
-            if not self._is_excluded(path) and (changed := self._changed(path, start)):
+            if not self._is_excluded(path) and (changed := self._changed(path, start, end)):
                 yield changed
 
     def new_folders(self) -> tuple[str, ...]:
@@ -243,30 +261,25 @@ class TurnRecorder:
         named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
         return named
 
-    def _changed(self, path: str, start: Snapshot | None) -> ChangedFile | None:
+    def _changed(self, path: str, start: Snapshot | None, end: Snapshot | None) -> ChangedFile | None:
         at_start = start.state(path) if start is not None else None
         if path not in self._named:
-            return self._unnamed(path, at_start)
-        self._look(path, None)
+            return self._unnamed(path, at_start, end.state(path) if end is not None else None)
         named = self._named[path]
         before, after = at_start or named.first, named.last
         if not (named.titles or at_start):
             return None
-        if changes := self._changes(path, start):
-            before = verdict(changes).before
-        is_certain = self._is_certain(path, start)
+        if named.changes:
+            before = verdict(named.changes).before
+        is_certain = self._is_certain(path)
         changed = _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
         return replace(changed, source=self._source(path)) if changed is not None else None
 
-    def _changes(self, path: str, start: Snapshot | None) -> list[Change]:
-        named, at_start = self._named[path], start.state(path) if start is not None else None
-        return [*self._before_first(named, at_start), *named.changes]
-
-    def _is_certain(self, path: str, start: Snapshot | None, seen: tuple[str, ...] = ()) -> bool:
+    def _is_certain(self, path: str, seen: tuple[str, ...] = ()) -> bool:
         """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
-        changes, source = self._changes(path, start), self._source(path)
+        changes, source = self._named[path].changes, self._source(path)
         is_ours = bool(changes) and verdict(changes).is_certain
-        return is_ours and (source in ("", path, *seen) or self._is_certain(source, start, (*seen, path)))
+        return is_ours and (source in ("", path, *seen) or self._is_certain(source, (*seen, path)))
 
     def _source(self, path: str) -> str:
         """What was moved to `path`; empty if nothing was."""
@@ -275,16 +288,17 @@ class TurnRecorder:
         found = (self._held.get(id, {}).get(content, path) for content in new for id in named.calls)
         return next((source for source in found if source != path), "")
 
-    def _unnamed(self, path: str, before: FileState | None) -> ChangedFile | None:
-        after = self._state(path)
+    def _unnamed(self, path: str, before: FileState | None, after: FileState | None) -> ChangedFile | None:
+        after = after or self._state(path)
         if before is None or UNKNOWN in (before, after) or before == after:
             return None
         if before == ABSENT and after.kind == "folder":
             return None
         return ChangedFile(path, before, after)
 
-    def _before_first(self, named: _Named, at_start: FileState | None) -> Iterator[Change]:
+    def _before_first(self, named: _Named, start: Snapshot | None) -> Iterator[Change]:
         """What had already changed when the file was first named: the call may have been quicker than its report."""
+        at_start = start.state(named.path) if start is not None else None
         if at_start is None or at_start == named.first:
             return
         ran = [named.by] if named.had_begun else []

@@ -113,6 +113,7 @@ class Shadow:
         """
         taking = _Taking(time.monotonic() + seconds, saves)
         done = self._git(*_LIST, seconds=seconds)
+        seconds = max(0.001, taking.deadline - time.monotonic())
         listed = dict(map(_listed, _names(done)))
         taking.unread.extend(self._unread(done))
         ignored = self._git(*_IGNORED, seconds=seconds)
@@ -136,12 +137,24 @@ class Shadow:
         """Contents of the last snapshot."""
         return {known.state.content for known in self._known.values()}
 
-    def recover(self, digests: Collection[str]) -> None:
-        """Save what only git has: it may forget it. What it no longer has stays unsaved."""
+    def recover(self, digests: Collection[str], seconds: float = SECONDS) -> None:
+        """Save what only git has, as far as time suffices: git may forget it. What it no longer has stays unsaved."""
+        deadline = time.monotonic() + seconds
         wanted = sorted(digest for digest in digests if digest in self._in_git and digest not in self._store)
-        for digest, data in self._contents(wanted) if wanted else ():
+        for digest, data in self._contents(wanted, seconds) if wanted else ():
+            if time.monotonic() > deadline:
+                return
             with suppress(OSError):
                 self._store.put(digest, data)
+
+    def content(self, digest: str) -> bytes | None:
+        """What git has under that name; None if it never had it, or has it no longer."""
+        found = self._contents([digest], SECONDS) if digest in self._in_git else ()
+        return next((data for _, data in found), None)
+
+    def has(self, digest: str) -> bool:
+        """Whether it is saved, or git had it."""
+        return digest in self._store or digest in self._in_git
 
     def _add(self, taking: _Taking, folder: int, path: str, blob: str) -> None:
         """A file that has gone meanwhile is left out."""
@@ -198,12 +211,11 @@ class Shadow:
             below = ("/".join(parts[index:]) for index in range(len(parts)))
             yield next((path for path in below if os.path.isdir(os.path.join(self._tree.root, path))), ".")
 
-    def _contents(self, digests: list[str]) -> Iterator[tuple[str, bytes]]:
+    def _contents(self, digests: list[str], seconds: float) -> Iterator[tuple[str, bytes]]:
         """Those that git still has: `NAME TYPE SIZE`, a line feed, the content, a line feed."""
         with suppress(SnapshotError):
-            output = BytesIO(
-                self._git("cat-file", "--batch", given="".join(f"{each}\n" for each in digests).encode()).stdout
-            )
+            given = "".join(f"{each}\n" for each in digests).encode()
+            output = BytesIO(self._git("cat-file", "--batch", given=given, seconds=seconds).stdout)
             while head := output.readline().split():
                 if len(head) == 3:
                     data = output.read(int(head[2]) + 1)[:-1]
