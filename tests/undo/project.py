@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
@@ -60,7 +61,7 @@ NOBODY = 65534
 
 @contextmanager
 def unprivileged(*folders: Path) -> Iterator[None]:
-    """Without the rights of root, who can read everything; `folders` are then theirs who runs this."""
+    """Without the rights of root, who can read everything. Who runs this owns `folders`; the first is the home."""
     if os.geteuid() != 0:
         yield
         return
@@ -69,7 +70,8 @@ def unprivileged(*folders: Path) -> Iterator[None]:
             os.lchown(path, NOBODY, -1)
     os.seteuid(NOBODY)
     try:
-        yield
+        with patch.dict(os.environ, HOME=str(folders[0])):
+            yield
     finally:
         os.seteuid(0)
 

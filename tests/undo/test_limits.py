@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -202,6 +203,25 @@ async def test_files_beyond_the_limits_are_named(root, agent, monkeypatch):
     plan = agent.plan()
     assert plan.skipped == (("large.bin", "it was larger than 5 MB"),)
     assert plan.turn.notes == ("Too much to save it all; not covered: src/c.py, src/deep/d.py.",)
+
+
+async def test_files_of_one_call_beyond_the_limits_are_named(root, agent, monkeypatch):
+    monkeypatch.setattr(record, "MAX_PATHS", 2)
+    monkeypatch.setattr(record, "MAX_INNER", 1)
+    async with agent:
+        agent.call("edit", lambda: None, "a.txt", "b.txt", "src/c.py")
+        agent.call("delete", lambda: shutil.rmtree(root / "src"), "src")
+    assert agent.plan().turn.notes == (
+        "Not covered: some of the many files that edit a.txt b.txt src/c.py names.",
+        "Not covered: more than 1 files in src.",
+    )
+
+
+async def test_folders_that_a_call_moves_and_that_cannot_be_listed_are_named(closed):
+    async with closed:
+        closed.call("move", lambda: (closed.root / "src").rename(closed.root / "moved"), "src", "moved")
+    assert "Not covered, since it could not be read: src/deep." in closed.plan().turn.notes
+    (closed.root / "moved").rename(closed.root / "src")
 
 
 async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(root, agent, monkeypatch):
@@ -515,10 +535,9 @@ async def test_the_files_of_a_moved_folder_are_put_back(root, agent):
 
 
 @pytest.fixture
-def closed(monkeypatch):
+async def closed():
     """An agent in a git work tree with folders and a file that cannot be read."""
     with tempfile.TemporaryDirectory() as folder:
-        monkeypatch.setenv("HOME", folder)
         root, state = Path(folder, "project"), Path(folder, "state")
         make(root)
         (root / "new" / "secret").mkdir(parents=True)

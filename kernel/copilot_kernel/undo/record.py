@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -26,6 +26,8 @@ from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ra
 
 MAX_PATHS = 100
 """That one call names."""
+MAX_INNER = 1000
+"""Files of a folder that a call names as a whole."""
 CHECKPOINTS = ".ipynb_checkpoints"
 LATE = "it was changed before it could be saved"
 UNREAD = "it could not be read"
@@ -249,7 +251,7 @@ class TurnRecorder:
             mover = next((call for call in named.calls.values() if call.kind == "move" and may_have_run(call)), None)
             was_folder = named.first.kind in ("folder", "unknown")
             if mover is not None and not was_folder and self._state(path) == FileState("folder"):
-                for inner in self._tree.walk(path):
+                for inner in self._inner(path):
                     self._named.setdefault(inner, self._moved(inner, mover))
                 if named.first == ABSENT:
                     self._new_folders.add(path)
@@ -309,12 +311,26 @@ class TurnRecorder:
     def _places(self, call: ToolCall) -> Iterator[tuple[str, Edits]]:
         """What `call` names, with what it says of it."""
         folder = os.path.join(self._tree.root, inputs.folder(call.raw_input))
-        for path, edits in islice(_edits_of(call).items(), MAX_PATHS):
+        read = inputs.read(call) if call.kind in _WRITING else None
+        edits_of = _edits_of(call, read.paths if read is not None else ())
+        if len(edits_of) > MAX_PATHS or (read is not None and read.is_too_large):
+            self.notes[f"Not covered: some of the many files that {names_of([call.best_title])} names."] = None
+        for path, edits in islice(edits_of.items(), MAX_PATHS):
             for place in self._tree.places(path, folder):
                 if not self._is_excluded(place):
                     yield place, edits
                     if call.kind in ("delete", "move") and self._state(place) == FileState("folder"):
-                        yield from ((inner, ()) for inner in self._tree.walk(place))
+                        yield from ((inner, ()) for inner in self._inner(place))
+
+    def _inner(self, folder: str) -> list[str]:
+        """The files in a folder, as many as are covered."""
+        unread = list[str]()
+        found = list(islice(self._tree.walk(folder, unread.append), MAX_INNER + 1))
+        if len(found) > MAX_INNER:
+            self.notes[f"Not covered: more than {MAX_INNER:,} files in {names_of([folder])}."] = None
+        if unread:
+            self.notes[f"Not covered, since it could not be read: {names_of(unread)}."] = None
+        return found[:MAX_INNER]
 
 
 def may_write(call: ToolCall) -> bool:
@@ -322,14 +338,14 @@ def may_write(call: ToolCall) -> bool:
     return call.kind in _WRITING or any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
 
 
-def _edits_of(call: ToolCall) -> dict[str, Edits]:
+def _edits_of(call: ToolCall, named: Iterable[str]) -> dict[str, Edits]:
     """By path, as the call names it."""
     found: dict[str, Edits] = {}
     for part in call.content:
         if isinstance(part, Diff):
             found[part.path] = (*found.get(part.path, ()), Edit(part.old_text, part.new_text))
     given = () if found else given_edits(call.raw_input)
-    for path in (*inputs.patched(call), *(inputs.read(call).paths if call.kind in _WRITING else ())):
+    for path in (*inputs.patched(call), *named):
         found.setdefault(path, given)
     return found
 

@@ -135,7 +135,7 @@ class Shadow:
     @property
     def digests(self) -> set[str]:
         """Contents of the last snapshot."""
-        return {known.state.content for known in self._known.values()}
+        return {known.state.content for known in list(self._known.values())}  # one that hangs may go on
 
     def recover(self, digests: Collection[str], seconds: float = SECONDS) -> None:
         """Save what only git has, as far as time suffices: git may forget it. What it no longer has stays unsaved."""

@@ -21,9 +21,6 @@ from ..host.files import FILE, FOLDER, ProjectPath, opened_folder
 
 MAX_FILE_BYTES = 5 * 1000 * 1000
 """Larger files are not saved."""
-MAX_WALKED = 1000
-"""Files of a folder that a call names as a whole."""
-
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """All other errors leave open what is there."""
 
@@ -88,15 +85,15 @@ class Tree:
                 return ABSENT
             raise
 
-    def walk(self, path: str) -> Iterator[str]:
-        """The files below the folder `path`, at most MAX_WALKED."""
-        top, count = os.path.join(self.root, path), 0
-        for folder, folders, names in os.walk(top):
+    def walk(self, path: str, unread: Callable[[str], object]) -> Iterator[str]:
+        """The files below the folder `path`; `unread` gets the folders that cannot be listed."""
+
+        def fail(error: OSError) -> None:
+            unread(os.path.relpath(os.fsdecode(error.filename), self.root))
+
+        for folder, folders, names in os.walk(os.path.join(self.root, path), onerror=fail):
             links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
             for name in (*names, *links):
-                count += 1
-                if count > MAX_WALKED:
-                    return
                 yield os.path.relpath(os.path.join(folder, name), self.root)
 
     def replace(self, path: str, expected: FileState, state: FileState, data: bytes) -> bool:
