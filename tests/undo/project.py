@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
@@ -52,6 +54,26 @@ def files_in(root: Path) -> Tree:
             data = os.fsencode(os.readlink(path)) if is_link else Path(path).read_bytes()
             found[os.path.relpath(path, root)] = ("link", 0, data) if is_link else ("file", stat.S_IMODE(mode), data)
     return found
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def unprivileged(*folders: Path) -> Iterator[None]:
+    """Without the rights of root, who can read everything. Who runs this owns `folders`; the first is the home."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for folder in folders:
+        for path in (folder, *folder.rglob("*")):
+            os.lchown(path, NOBODY, -1)
+    os.seteuid(NOBODY)
+    try:
+        with patch.dict(os.environ, HOME=str(folders[0])):
+            yield
+    finally:
+        os.seteuid(0)
 
 
 class Agent:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
-from itertools import count
+from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -15,9 +17,10 @@ from types import SimpleNamespace
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
-from copilot_kernel.undo import blobs, history, shadow, tree
+from copilot_kernel.undo import blobs, history, record, shadow, tree
+from copilot_kernel.undo.listing import listed
 
-from .project import FILES, Agent, commit, files_in, git, make
+from .project import FILES, Agent, commit, files_in, git, make, unprivileged
 
 pytestmark = pytest.mark.anyio
 
@@ -257,9 +260,30 @@ async def test_files_beyond_the_limits_are_named(root, agent, monkeypatch):
     assert plan.turn.notes == ("Too much to save it all; not covered: src/c.py, src/deep/d.py.",)
 
 
+async def test_files_of_one_call_beyond_the_limits_are_named(root, agent, monkeypatch):
+    monkeypatch.setattr(record, "MAX_PATHS", 2)
+    monkeypatch.setattr(record, "MAX_INNER", 1)
+    async with agent:
+        agent.call("edit", lambda: None, "a.txt", "b.txt", "src/c.py")
+        agent.call("delete", lambda: shutil.rmtree(root / "src"), "src")
+    assert agent.plan().turn.notes == (
+        "Not covered: some of the many files that edit a.txt b.txt src/c.py names.",
+        "Not covered: more than 1 files in src.",
+    )
+
+
+async def test_folders_that_a_call_moves_and_that_cannot_be_listed_are_named(closed):
+    async with closed:
+        closed.call("move", lambda: (closed.root / "src").rename(closed.root / "moved"), "src", "moved")
+    assert "Not covered, since it could not be read: src/deep." in closed.plan().turn.notes
+    (closed.root / "moved").rename(closed.root / "src")
+
+
 async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(root, agent, monkeypatch):
     commit(root)
-    monkeypatch.setattr(shadow, "time", SimpleNamespace(monotonic=count().__next__, time_ns=time.time_ns))
+    monkeypatch.setattr(
+        shadow, "time", SimpleNamespace(monotonic=chain([0, 0], count(10)).__next__, time_ns=time.time_ns)
+    )
     async with agent:
         agent.command(lambda: (root / "b.txt").write_text("x"))
         agent.write("a.txt", "edited\n")
@@ -271,7 +295,7 @@ async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(roo
 async def test_snapshots_that_always_take_too_long_are_given_up(root, agent, monkeypatch):
     taken = []
 
-    def take(self):
+    def take(self, _):
         taken.append(self)
         raise shadow.SnapshotError("too long")
 
@@ -285,15 +309,90 @@ async def test_snapshots_that_always_take_too_long_are_given_up(root, agent, mon
     assert "too long" in agent.plan().turn.notes[0]
 
 
-async def test_a_disk_that_hangs_costs_the_record_of_the_turn_and_not_the_turn(root, agent, monkeypatch):
+async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, agent, monkeypatch):
     hangs = Event()
-    monkeypatch.setattr(history, "SECONDS", 0.05)
     async with agent:
+        agent.write("b.txt", "edited\n")
+        monkeypatch.setattr(history, "SECONDS", 0.05)
         with monkeypatch.context() as patch:
             patch.setattr(tree.Tree, "observe", lambda *_: hangs.wait(10))
             agent.write("a.txt", "edited\n")
     hangs.set()
-    assert agent.plan().certain == ()
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.turn.notes) == (["b.txt"], (history.LOST,))
+    assert [each.by for each in listed(agent.undo.turns.values()) if each.kind == "note"] == [history.LOST]
+
+
+async def test_a_repository_that_hangs_costs_the_files_that_only_commands_changed(root, agent, monkeypatch):
+    commit(root)
+    hangs = Event()
+    began = time.monotonic()
+    async with agent:
+        agent.write("a.txt", "edited\n")
+        agent.command(lambda: (root / "b.txt").write_text("x"))
+        monkeypatch.setattr(history, "SECONDS", 0.5)
+        monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: hangs.wait(60))
+    hangs.set()
+    assert time.monotonic() - began < 20
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.uncertain) == (["a.txt"], ())
+    assert plan.turn.notes == (history.LOST,)
+
+
+async def test_of_more_files_than_can_be_looked_at_again_is_known_what_was_seen_before(root, agent, monkeypatch):
+    async with agent:
+        agent.write("a.txt", "edited\n")
+        agent.write("b.txt", "edited\n")
+        (root / "b.txt").write_text("mine")
+        monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+    plan = agent.plan()
+    assert ([file.path for file in plan.certain], plan.skipped) == (["a.txt"], (("b.txt", history.CHANGED_SINCE),))
+    assert plan.turn.notes == ("There was no time to look again at a.txt, b.txt.",)
+
+
+async def test_a_snapshot_that_comes_too_late_is_not_taken_for_the_next_one(root, agent, monkeypatch):
+    commit(root)
+    hangs, take = Event(), shadow.Shadow.take
+
+    def late(self, seconds):
+        found = take(self, 10)
+        hangs.wait(60)
+        return found
+
+    monkeypatch.setattr(shadow.Shadow, "take", late)
+    monkeypatch.setattr(history, "SECONDS", 0.2)
+    began = time.monotonic()
+    await agent.begin()
+    (root / "b.txt").write_text("mine")
+    agent.undo.begin()
+    hangs.set()
+    await agent.undo.begun()
+    assert time.monotonic() - began < 20
+    assert str(agent.undo._start) == history.HANGING
+
+
+async def test_all_that_git_is_asked_for_a_snapshot_shares_its_second(root, agent, monkeypatch):
+    commit(root)
+    given, run = list[float](), subprocess.run
+
+    def timed(*arguments, timeout, **more):
+        given.append(timeout)
+        return run(*arguments, **more)
+
+    clock = chain([0.0, 0.7], repeat(0.8))
+    monkeypatch.setattr(shadow, "time", SimpleNamespace(monotonic=clock.__next__, time_ns=time.time_ns))
+    monkeypatch.setattr(shadow.subprocess, "run", timed)
+    agent.undo._shadow.take(1.0)
+    assert [round(each, 3) for each in given] == [1.0, 0.3]
+
+
+async def test_what_git_could_not_save_in_time_is_put_back_from_the_repository(root, agent, monkeypatch):
+    commit(root)
+    monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: None)
+    async with agent:
+        agent.command((root / "a.txt").unlink)
+    assert restore(agent, uncertain=True).done == ("a.txt",)
+    assert (root / "a.txt").read_bytes() == FILES["a.txt"]
 
 
 async def test_turns_are_undone_one_after_the_other(root, agent):
@@ -448,3 +547,123 @@ def count_reads(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(shadow, "state_in", state_in)
     return names
+
+
+# -- what was moved -------------------------------------------------------------------------------------
+
+
+async def test_what_was_moved_is_not_deleted_before_it_is_back_in_its_place(root, agent, monkeypatch):
+    async with agent:
+        agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
+    plan = agent.plan()
+    after = files_in(root)
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tree.os, "fsync", full)
+        outcome = agent.undo.restore(plan, plan.certain)
+    assert outcome.skipped == (("moved.txt", history.NEEDED), ("a.txt", "No space left on device"))
+    assert files_in(root) == after
+    assert restore(agent).done == ("moved.txt", "a.txt")
+
+
+async def test_a_moved_file_that_holds_what_others_wrote_is_not_selected(root, agent):
+    commit(root)
+    async with agent:
+        (root / "a.txt").write_text("mine")
+        agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
+        agent.write("moved.txt", "mine, edited", "mine")
+    assert agent.plan().certain == ()
+
+
+async def test_the_files_of_a_moved_folder_are_put_back(root, agent):
+    before = files_in(root)
+    async with agent:
+        agent.call("move", lambda: (root / "src").rename(root / "moved"), "src", "moved")
+    assert restore(agent).skipped == ()
+    assert files_in(root) == before
+
+
+# -- what cannot be read --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def closed():
+    """An agent in a git work tree with folders and a file that cannot be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, state = Path(folder, "project"), Path(folder, "state")
+        make(root)
+        (root / "new" / "secret").mkdir(parents=True)
+        (root / "new" / "secret" / "mine").write_text("mine")
+        (root / "empty" / "secret").mkdir(parents=True)
+        (root / "empty" / "secret" / "mine").write_text("mine")
+        (root / "mine").write_text("mine")
+        commit(root)
+        git(root, "rm", "-rq", "--cached", "new", "empty")
+        state.mkdir()
+        with unprivileged(Path(folder)):
+            agent = Agent(root, state)
+            close(root, 0)
+            yield agent
+            close(root, 0o755)
+            agent.undo.close()
+
+
+CLOSED = ("new/secret", "empty/secret", "src/deep", "mine")
+
+
+def close(root: Path, mode: int) -> None:
+    for path in CLOSED:
+        (root / path).chmod(mode)
+
+
+async def test_what_could_not_be_read_at_the_start_is_never_deleted_and_is_named(closed):
+    root = closed.root
+    async with closed:
+        closed.command(lambda: close(root, 0o755))
+        closed.report("edit", "new/secret/mine", content=(Diff("new/secret/mine", "", "mine"),))
+        closed.command(lambda: (root / "b.txt").write_text("x"))
+    before, plan = files_in(root), closed.plan()
+    assert ([file.path for file in plan.certain], [file.path for file in plan.uncertain]) == ([], ["b.txt"])
+    assert plan.skipped == (("new/secret/mine", "it was changed before it could be saved"),)
+    assert plan.turn.notes == ("Not everything could be read; not covered: empty/secret, mine, new/secret, src/deep.",)
+    assert closed.undo.restore(plan, plan.uncertain).done == ("b.txt",)
+    assert {**files_in(root), "b.txt": 0} == {**before, "b.txt": 0}
+
+
+async def test_what_cannot_be_read_at_the_end_was_not_deleted(closed):
+    root = closed.root
+    close(root, 0o755)
+    async with closed:
+        closed.command(lambda: close(root, 0))
+        closed.call("edit", lambda: None, "src/deep/d.py")
+    plan = closed.plan()
+    assert (plan.certain, plan.uncertain) == ((), ())
+    assert plan.skipped == (("src/deep/d.py", "it could not be read"),)
+    assert "src/deep" in plan.turn.notes[0]
+
+
+async def test_what_an_edit_names_and_cannot_be_read_is_named(closed):
+    async with closed:
+        closed.call("edit", lambda: None, "mine", "src/deep/d.py")
+    assert closed.plan().skipped == (("mine", "it could not be read"), ("src/deep/d.py", "it could not be read"))
+
+
+async def test_a_folder_that_git_names_unclearly_leaves_open_what_is_new(root, agent, monkeypatch):
+    commit(root)
+    list_files = shadow.Shadow._git
+
+    def unclear(self, *arguments, **more):
+        done = list_files(self, *arguments, **more)
+        done.stderr = b"warning: could not open directory 'a?b/': Permission denied\n"
+        return done
+
+    monkeypatch.setattr(shadow.Shadow, "_git", unclear)
+    async with agent:
+        agent.command(lambda: (root / "b.txt").write_text("x"))
+        agent.command(lambda: (root / "new.txt").write_text("new"))
+    plan = agent.plan()
+    assert [file.path for file in plan.uncertain] == ["b.txt"]
+    assert plan.turn.notes == ("Not everything could be read; not covered: ..",)

@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellChange
-from ..undo.history import Outcome, Plan, TurnFiles, UndoHistory
+from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile
 
@@ -55,7 +55,7 @@ class Undo:
     def key(self, number: int) -> str:
         """Names a turn, also beside those of other conversations; empty if it is not known to have changed anything."""
         turn = self._history.turns.get(number) if self._history is not None else None
-        return f"{number}-{self._mark}" if turn is not None and (turn.files or turn.cells) else ""
+        return f"{number}-{self._mark}" if turn is not None and (turn.files or turn.cells or LOST in turn.notes) else ""
 
     def number(self, key: str) -> int:
         """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""

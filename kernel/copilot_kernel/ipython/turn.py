@@ -56,7 +56,7 @@ class Turn:
     @property
     def changes(self) -> tuple[ListedChange, ...]:
         """What `%changes` listed after the turn, from the session's first turn on: turn (its number), kind (file, cell,
-        command), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
+        command, note), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
         """
         if self._session_changes is None:
             from ..chat.undoing import OFF

@@ -17,21 +17,21 @@ _MAX_NAMED = 5
 
 
 class ListedChange(NamedTuple):
-    """A file or cell that turn `turn` changed, or a command that it ran.
+    """A file or cell that turn `turn` changed, a command that it ran, or a note about what is not known of it.
 
-    `path` is empty unless it is a file; `what` is new, changed or deleted, and empty for a command. `by` names the
-    calls, or is the command.
+    `path` is empty unless it is a file; `what` is new, changed or deleted, and empty for the rest. `by` names the
+    calls, or is the command or the note.
     """
 
     turn: int
-    kind: Literal["file", "cell", "command"]
+    kind: Literal["file", "cell", "command", "note"]
     path: str
     what: str
     by: str
 
 
 def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
-    """In the order of `turns`; of each one files, then cells, then commands."""
+    """In the order of `turns`; of each one files, then cells, commands and notes."""
     for turn in turns:
         for file in turn.files:
             by = named(file.calls) if file.is_certain else UNCERTAIN
@@ -40,6 +40,8 @@ def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
             yield ListedChange(turn.number, "cell", "", _what(change), "the agent's tools")
         for command in turn.commands:
             yield ListedChange(turn.number, "command", "", "", command)
+        for note in turn.notes:
+            yield ListedChange(turn.number, "note", "", "", note)
 
 
 def is_new(change: ChangedFile | CellChange) -> bool:

@@ -7,9 +7,10 @@ it is the agent's: the user, another program or another notebook's agent may wor
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -18,14 +19,18 @@ from ..conversation.model import FINAL, ToolCall
 from ..permissions import inputs
 from ..permissions.paths import is_never_written
 from .blobs import BlobStore
+from .listing import named as names_of
 from .shadow import Snapshot
-from .tree import ABSENT, FileState, Tree
+from .tree import ABSENT, UNKNOWN, FileState, Tree
 from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ran_between, verdict, whose
 
 MAX_PATHS = 100
 """That one call names."""
+MAX_INNER = 1000
+"""Files of a folder that a call names as a whole."""
 CHECKPOINTS = ".ipynb_checkpoints"
 LATE = "it was changed before it could be saved"
+UNREAD = "it could not be read"
 
 _WRITING = ("edit", "delete", "move")
 
@@ -34,7 +39,8 @@ _WRITING = ("edit", "delete", "move")
 class ChangedFile:
     """A file that is different at the end of a turn; `calls` are the titles of those that name it.
 
-    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can.
+    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can. `source` is the file
+    that a call has moved here: a new file is not deleted before that is back.
     """
 
     path: str
@@ -43,14 +49,16 @@ class ChangedFile:
     calls: tuple[str, ...] = ()
     is_certain: bool = False
     problem: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
 class _Named:
-    """A file that calls name, as it was seen `first` and `last`, None if it could not be read."""
+    """A file that calls name, as it was seen `first` and `last`."""
 
-    first: FileState | None
-    last: FileState | None
+    path: str
+    first: FileState
+    last: FileState
     by: int
     """The call that named it first."""
     had_begun: bool
@@ -77,9 +85,11 @@ class TurnRecorder:
         self._named: dict[str, _Named] = {}
         self._calls: dict[int, ToolCall] = {}
         self._paths: dict[int, set[str]] = {}
-        self._held: dict[int, set[str]] = {}
-        """By call that moves files: what they held."""
+        self._held: dict[int, dict[str, str]] = {}
+        """By call that moves files: what they held, and their paths."""
         self._new_folders: set[str] = set()
+        self.notes: dict[str, None] = {}
+        """What is not covered, in words."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -113,17 +123,31 @@ class TurnRecorder:
         named = ((start.state(path), named) for path, named in self._named.items()) if start is not None else ()
         return {state.content for state, each in named if state and state.kind == "file" and state != each.first}
 
+    def close(self, deadline: float) -> None:
+        """The turn is over: look at the files once more, until `deadline` (`time.monotonic()`).
+
+        What has changed since a file was looked at counts as changed after the turn, and is not put back.
+        """
+        self._name_moved()
+        paths = list(self._named)
+        for count, path in enumerate(paths):
+            if time.monotonic() > deadline:
+                self.notes[f"There was no time to look again at {names_of(paths[count:])}."] = None
+                return
+            self._look(path, None)
+
     def finish(self, start: Snapshot | None, end: Snapshot | None) -> Iterator[ChangedFile]:
-        """What is different now; `start` and `end` are of the turn. What was saved of it is not considered.
+        """What is different; `start` and `end` are of the turn. What was saved of it is not considered.
 
         `late_contents` should be saved by then.
         """
-        self._name_moved()
+        for each in list(self._named.values()):
+            each.changes[:0] = self._before_first(each, start)
         paths = set(self._named)
         if start is not None and end is not None:
             paths |= {path for path in start.files.keys() | end.files.keys() if start.state(path) != end.state(path)}
         for path in sorted(paths):
-            if not self._is_excluded(path) and (changed := self._changed(path, start)):
+            if not self._is_excluded(path) and (changed := self._changed(path, start, end)):
                 yield changed
 
     def new_folders(self) -> tuple[str, ...]:
@@ -140,8 +164,8 @@ class TurnRecorder:
         said = named.edits.setdefault(call.id, [])
         if edits and edits not in said:
             said.append(edits)
-        if call.kind == "move" and named.last is not None and named.last.kind in ("file", "link"):
-            self._held.setdefault(call.id, set()).add(named.last.content)
+        if call.kind == "move" and named.last.kind in ("file", "link"):
+            self._held.setdefault(call.id, {}).setdefault(named.last.content, path)
 
     def _first_named(self, path: str, call: ToolCall, edits: Edits) -> _Named:
         state, data = self._read(path)
@@ -149,7 +173,7 @@ class TurnRecorder:
         had_begun = may_have_run(call)
         is_gone = state == ABSENT and call.kind == "delete"
         is_there = call.status in FINAL or bool(data and _shows_result(edits, data))
-        return _Named(state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
+        return _Named(path, state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
 
     def _look(self, path: str, call: ToolCall | None) -> None:
         """Note what has changed since the last look: since then, only `call` has changed."""
@@ -161,12 +185,10 @@ class TurnRecorder:
         if call is not None:
             named.calls[call.id] = call
 
-    def _note(self, named: _Named, state: FileState | None, data: bytes | None, call: ToolCall | None) -> None:
-        if named.last is not None and state is not None:
-            ran, was_asked = _meanwhile(named, call)
-            is_described = self._is_described(named, ran, self._content(named.last), state, data)
-            found = whose(is_described=is_described, was_asked=was_asked)
-            named.changes.append(Change(named.last, state, found))
+    def _note(self, named: _Named, state: FileState, data: bytes | None, call: ToolCall | None) -> None:
+        ran, was_asked = _meanwhile(named, call)
+        is_described = self._is_described(named, ran, self._content(named.last), state, data)
+        named.changes.append(Change(named.last, state, whose(is_described=is_described, was_asked=was_asked)))
         named.last = state
 
     def _is_described(
@@ -181,7 +203,8 @@ class TurnRecorder:
     ) -> bool:
         """Whether calls that `ran` say that they make `after`, with the content `new`, of `old`."""
         calls = [self._calls[id] for id in ran]
-        is_held = after.kind in ("file", "link") and any(after.content in self._held.get(id, ()) for id in ran)
+        sources = [self._held.get(id, {}).get(after.content, named.path) for id in ran if is_watched]
+        is_held = after.kind in ("file", "link") and any(source != named.path for source in sources)
         is_gone = after == ABSENT and any(call.kind in ("delete", "move") for call in calls)
         if is_held or is_gone or old is None or new is None:
             return is_held or is_gone
@@ -198,8 +221,8 @@ class TurnRecorder:
             return self._store.get(state.content)
         return b"" if state == ABSENT else None
 
-    def _read(self, path: str) -> tuple[FileState | None, bytes | None]:
-        """What is there, which is saved, too; None if it cannot be read."""
+    def _read(self, path: str) -> tuple[FileState, bytes | None]:
+        """What is there, and the content of a file, which is saved."""
         read: list[bytes] = []
 
         def keep(digest: str, data: bytes) -> None:
@@ -210,15 +233,15 @@ class TurnRecorder:
         try:
             state = self._tree.observe(path, keep)
         except OSError:
-            return None, None
+            return UNKNOWN, None
         return state, (read[0] if read else b"" if state == ABSENT else None)
 
-    def _state(self, path: str) -> FileState | None:
-        """What is there; None if it cannot be read."""
+    def _state(self, path: str) -> FileState:
+        """What is there."""
         try:
             return self._tree.observe(path)
         except OSError:
-            return None
+            return UNKNOWN
 
     # -- at the end ---------------------------------------------------------------------------------------------------
 
@@ -226,45 +249,59 @@ class TurnRecorder:
         """The files of a folder that a call has moved."""
         for path, named in list(self._named.items()):
             mover = next((call for call in named.calls.values() if call.kind == "move" and may_have_run(call)), None)
-            was_folder = named.first is None or named.first.kind == "folder"
+            was_folder = named.first.kind in ("folder", "unknown")
             if mover is not None and not was_folder and self._state(path) == FileState("folder"):
-                for inner in self._tree.walk(path):
+                for inner in self._inner(path):
                     self._named.setdefault(inner, self._moved(inner, mover))
                 if named.first == ABSENT:
                     self._new_folders.add(path)
 
     def _moved(self, path: str, mover: ToolCall) -> _Named:
         state = self._state(path)
-        named = _Named(ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
-        if state is not None:
-            is_described = self._is_described(named, [mover.id], None, state, None)
-            named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
+        named = _Named(path, ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
+        is_described = self._is_described(named, [mover.id], None, state, None)
+        named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
         return named
 
-    def _changed(self, path: str, start: Snapshot | None) -> ChangedFile | None:
+    def _changed(self, path: str, start: Snapshot | None, end: Snapshot | None) -> ChangedFile | None:
         at_start = start.state(path) if start is not None else None
         if path not in self._named:
-            return self._unnamed(path, at_start)
-        self._look(path, None)
+            return self._unnamed(path, at_start, end.state(path) if end is not None else None)
         named = self._named[path]
         before, after = at_start or named.first, named.last
-        if before is None or after is None or not (named.titles or at_start):
+        if not (named.titles or at_start):
             return None
-        is_certain = False
-        if changes := [*self._before_first(named, at_start), *named.changes]:
-            found = verdict(changes)
-            before, is_certain = found.before, found.is_certain and None not in (named.first, after)
-        return _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
+        if named.changes:
+            before = verdict(named.changes).before
+        is_certain = self._is_certain(path)
+        changed = _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
+        return replace(changed, source=self._source(path)) if changed is not None else None
 
-    def _unnamed(self, path: str, before: FileState | None) -> ChangedFile | None:
-        after = self._state(path)
-        if before is None or after is None or before == after or (before == ABSENT and after.kind == "folder"):
+    def _is_certain(self, path: str, seen: tuple[str, ...] = ()) -> bool:
+        """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
+        changes, source = self._named[path].changes, self._source(path)
+        is_ours = bool(changes) and verdict(changes).is_certain
+        return is_ours and (source in ("", path, *seen) or self._is_certain(source, (*seen, path)))
+
+    def _source(self, path: str) -> str:
+        """What was moved to `path`; empty if nothing was."""
+        named = self._named[path]
+        new = [change.after.content for change in named.changes if change.before == ABSENT]
+        found = (self._held.get(id, {}).get(content, path) for content in new for id in named.calls)
+        return next((source for source in found if source != path), "")
+
+    def _unnamed(self, path: str, before: FileState | None, after: FileState | None) -> ChangedFile | None:
+        after = after or self._state(path)
+        if before is None or UNKNOWN in (before, after) or before == after:
+            return None
+        if before == ABSENT and after.kind == "folder":
             return None
         return ChangedFile(path, before, after)
 
-    def _before_first(self, named: _Named, at_start: FileState | None) -> Iterator[Change]:
+    def _before_first(self, named: _Named, start: Snapshot | None) -> Iterator[Change]:
         """What had already changed when the file was first named: the call may have been quicker than its report."""
-        if at_start is None or named.first is None or at_start == named.first:
+        at_start = start.state(named.path) if start is not None else None
+        if at_start is None or at_start == named.first:
             return
         ran = [named.by] if named.had_begun else []
         old, new = self._content(at_start), self._content(named.first)
@@ -274,12 +311,26 @@ class TurnRecorder:
     def _places(self, call: ToolCall) -> Iterator[tuple[str, Edits]]:
         """What `call` names, with what it says of it."""
         folder = os.path.join(self._tree.root, inputs.folder(call.raw_input))
-        for path, edits in islice(_edits_of(call).items(), MAX_PATHS):
+        read = inputs.read(call) if call.kind in _WRITING else None
+        edits_of = _edits_of(call, read.paths if read is not None else ())
+        if len(edits_of) > MAX_PATHS or (read is not None and read.is_too_large):
+            self.notes[f"Not covered: some of the many files that {names_of([call.best_title])} names."] = None
+        for path, edits in islice(edits_of.items(), MAX_PATHS):
             for place in self._tree.places(path, folder):
                 if not self._is_excluded(place):
                     yield place, edits
                     if call.kind in ("delete", "move") and self._state(place) == FileState("folder"):
-                        yield from ((inner, ()) for inner in self._tree.walk(place))
+                        yield from ((inner, ()) for inner in self._inner(place))
+
+    def _inner(self, folder: str) -> list[str]:
+        """The files in a folder, as many as are covered."""
+        unread = list[str]()
+        found = list(islice(self._tree.walk(folder, unread.append), MAX_INNER + 1))
+        if len(found) > MAX_INNER:
+            self.notes[f"Not covered: more than {MAX_INNER:,} files in {names_of([folder])}."] = None
+        if unread:
+            self.notes[f"Not covered, since it could not be read: {names_of(unread)}."] = None
+        return found[:MAX_INNER]
 
 
 def may_write(call: ToolCall) -> bool:
@@ -287,14 +338,14 @@ def may_write(call: ToolCall) -> bool:
     return call.kind in _WRITING or any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
 
 
-def _edits_of(call: ToolCall) -> dict[str, Edits]:
+def _edits_of(call: ToolCall, named: Iterable[str]) -> dict[str, Edits]:
     """By path, as the call names it."""
     found: dict[str, Edits] = {}
     for part in call.content:
         if isinstance(part, Diff):
             found[part.path] = (*found.get(part.path, ()), Edit(part.old_text, part.new_text))
     given = () if found else given_edits(call.raw_input)
-    for path in (*inputs.patched(call), *(inputs.read(call).paths if call.kind in _WRITING else ())):
+    for path in (*inputs.patched(call), *named):
         found.setdefault(path, given)
     return found
 
@@ -316,9 +367,9 @@ def _changed_file(
     """`is_known`: what was there at the start of the turn is. None if it is as it was."""
     before = ABSENT if before.kind == "folder" else before
     is_unsaved = named.was_late and bool(named.titles) and not is_known
-    if (before == after and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
+    if (before == after != UNKNOWN and not is_unsaved) or (before == ABSENT and after.kind == "folder"):
         return None
-    problem = LATE if is_unsaved else ""
+    problem = UNREAD if UNKNOWN in (before, after) else LATE if is_unsaved else ""
     return ChangedFile(path, before, after, named.titles, is_certain and bool(named.titles), problem)
 
 

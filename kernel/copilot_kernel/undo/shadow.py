@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from ..host.files import ProjectPath, opened_folder
 from ..sandbox.programs import find_outside
 from .blobs import BlobStore
-from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of, state_in
+from .tree import ABSENT, MAX_FILE_BYTES, NOT_THERE, FileState, Tree, digest_of, state_in
 
 MAX_FILES = 20_000
 MAX_BYTES = 200 * 1000 * 1000
@@ -44,6 +44,7 @@ _LIST = ("ls-files", "-z", "--stage", "--cached", "--others", "--exclude-standar
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 
 
+_UNREAD = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
 _STAGED = re.compile(rb"\d{6} ([0-9a-f]{40,64}) \d\t(.+)", re.DOTALL)
 
 
@@ -56,14 +57,20 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files by path. `skipped` are beyond the limits: too many files, or too large in all."""
+    """The files by path. `skipped` are beyond the limits: too many files, or too large in all. `unread` are files and
+    folders that could not be read.
+    """
 
     files: dict[str, FileState]
     uncovered: frozenset[str]
     skipped: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def state(self, path: str) -> FileState | None:
-        """What was at `path`; None if that is not known: it was ignored, in a submodule, or beyond the limits."""
+        """What was at `path`; None if that is not known.
+
+        It was ignored, in a submodule, beyond the limits, or could not be read.
+        """
         if path in self.files:
             return self.files[path]
         above = (path, *map(str, PurePosixPath(path).parents))
@@ -86,7 +93,12 @@ class _Taking:
     files: dict[str, FileState] = field(default_factory=dict)
     uncovered: set[str] = field(default_factory=set)
     skipped: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     size: int = 0
+
+    def made(self) -> Snapshot:
+        uncovered = self.uncovered.union(self.skipped, self.unread)
+        return Snapshot(self.files, frozenset(uncovered), tuple(self.skipped), tuple(self.unread))
 
 
 class Shadow:
@@ -108,29 +120,49 @@ class Shadow:
         Raises SnapshotError. What was read until then is remembered for the next one.
         """
         taking = _Taking(time.monotonic() + seconds, saves)
-        listed = dict(map(_listed, self._names(*_LIST, seconds=seconds)))
-        taking.uncovered.update(os.fsdecode(each).rstrip("/") for each in self._names(*_IGNORED, seconds=seconds))
+        done = self._git(*_LIST, seconds=seconds)
+        seconds = max(0.001, taking.deadline - time.monotonic())
+        listed = dict(map(_listed, _names(done)))
+        taking.unread.extend(self._unread(done))
+        ignored = self._git(*_IGNORED, seconds=seconds)
+        taking.uncovered.update(os.fsdecode(each).rstrip("/") for each in _names(ignored))
         ordered = sorted(listed, key=lambda path: (os.path.dirname(path), path))
         taking.skipped.extend(ordered[MAX_FILES:])
         for folder, inside in groupby(ordered[:MAX_FILES], key=os.path.dirname):
             parts = (*PurePosixPath(folder).parts, "-")
-            with suppress(OSError), opened_folder(ProjectPath(self._tree.root, parts)) as descriptor:
-                for path in inside:
-                    self._add(taking, descriptor, path, listed[path])
+            try:
+                with opened_folder(ProjectPath(self._tree.root, parts)) as descriptor:
+                    for path in inside:
+                        self._add(taking, descriptor, path, listed[path])
+            except OSError as error:
+                if error.errno not in NOT_THERE:
+                    taking.unread.append(folder or ".")
         self._known = {path: known for path, known in self._known.items() if path in taking.files}
-        return Snapshot(taking.files, frozenset(taking.uncovered.union(taking.skipped)), tuple(taking.skipped))
+        return taking.made()
 
     @property
     def digests(self) -> set[str]:
         """Contents of the last snapshot."""
-        return {known.state.content for known in self._known.values()}
+        return {known.state.content for known in list(self._known.values())}  # one that hangs may go on
 
-    def recover(self, digests: Collection[str]) -> None:
-        """Save what only git has: it may forget it. What it no longer has stays unsaved."""
+    def recover(self, digests: Collection[str], seconds: float = SECONDS) -> None:
+        """Save what only git has, as far as time suffices: git may forget it. What it no longer has stays unsaved."""
+        deadline = time.monotonic() + seconds
         wanted = sorted(digest for digest in digests if digest in self._in_git and digest not in self._store)
-        for digest, data in self._contents(wanted) if wanted else ():
+        for digest, data in self._contents(wanted, seconds) if wanted else ():
+            if time.monotonic() > deadline:
+                return
             with suppress(OSError):
                 self._store.put(digest, data)
+
+    def content(self, digest: str) -> bytes | None:
+        """What git has under that name; None if it never had it, or has it no longer."""
+        found = self._contents([digest], SECONDS) if digest in self._in_git else ()
+        return next((data for _, data in found), None)
+
+    def has(self, digest: str) -> bool:
+        """Whether it is saved, or git had it."""
+        return digest in self._store or digest in self._in_git
 
     def _add(self, taking: _Taking, folder: int, path: str, blob: str) -> None:
         """A file that has gone meanwhile is left out."""
@@ -149,7 +181,7 @@ class Shadow:
         except FileNotFoundError:
             pass
         except OSError:
-            taking.uncovered.add(path)
+            taking.unread.append(path)
 
     def _state(self, taking: _Taking, folder: int, path: str, found: os.stat_result, blob: str) -> _Known:
         signature = (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
@@ -180,25 +212,30 @@ class Shadow:
 
     # -- git ----------------------------------------------------------------------------------------------------------
 
-    def _names(self, *arguments: str, seconds: float) -> list[bytes]:
-        return self._git(*arguments, seconds=seconds).split(b"\0")[:-1]
+    def _unread(self, done: subprocess.CompletedProcess[bytes]) -> Iterator[str]:
+        """The folders that git could not list, which it names from the top of the work tree; `.` if that is unclear."""
+        for named in _UNREAD.findall(done.stderr):
+            parts = PurePosixPath(os.fsdecode(named)).parts
+            below = ("/".join(parts[index:]) for index in range(len(parts)))
+            yield next((path for path in below if os.path.isdir(os.path.join(self._tree.root, path))), ".")
 
-    def _contents(self, digests: list[str]) -> Iterator[tuple[str, bytes]]:
+    def _contents(self, digests: list[str], seconds: float) -> Iterator[tuple[str, bytes]]:
         """Those that git still has: `NAME TYPE SIZE`, a line feed, the content, a line feed."""
         with suppress(SnapshotError):
-            output = BytesIO(self._git("cat-file", "--batch", given="".join(f"{each}\n" for each in digests).encode()))
+            given = "".join(f"{each}\n" for each in digests).encode()
+            output = BytesIO(self._git("cat-file", "--batch", given=given, seconds=seconds).stdout)
             while head := output.readline().split():
                 if len(head) == 3:
                     data = output.read(int(head[2]) + 1)[:-1]
                     if digest_of(data) == head[0].decode():
                         yield head[0].decode(), data
 
-    def _git(self, *arguments: str, given: bytes = b"", seconds: float = SECONDS) -> bytes:
+    def _git(self, *arguments: str, given: bytes = b"", seconds: float = SECONDS) -> subprocess.CompletedProcess[bytes]:
         if self._program is None:
             raise SnapshotError(NO_GIT)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
-            done = subprocess.run(
+            return subprocess.run(
                 (self._program, *_OPTIONS, *arguments),
                 cwd=self._tree.root,
                 env=environment | _ENVIRONMENT,
@@ -211,7 +248,10 @@ class Shadow:
             raise SnapshotError("git took too long to list the files of the project") from error
         except (OSError, subprocess.CalledProcessError) as error:
             raise SnapshotError from error
-        return done.stdout
+
+
+def _names(done: subprocess.CompletedProcess[bytes]) -> list[bytes]:
+    return done.stdout.split(b"\0")[:-1]
 
 
 def _listed(line: bytes) -> tuple[str, str]:

@@ -21,10 +21,8 @@ from ..host.files import FILE, FOLDER, ProjectPath, opened_folder
 
 MAX_FILE_BYTES = 5 * 1000 * 1000
 """Larger files are not saved."""
-MAX_WALKED = 1000
-"""Files of a folder that a call names as a whole."""
-
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""All other errors leave open what is there."""
 
 Keep = Callable[[str, bytes], None]
 """Gets the digest and the content of a file that was read."""
@@ -38,10 +36,11 @@ def _ignore(digest: str, data: bytes) -> None:
 class FileState:
     """What is at a path. `mode` has the permission bits of a file.
 
-    `content` is the digest of a file, the target of a link, and what tells one `large` file from another.
+    `content` is the digest of a file, the target of a link, and what tells one `large` file from another. `unknown` is
+    what could not be read.
     """
 
-    kind: Literal["absent", "file", "link", "folder", "large", "special"]
+    kind: Literal["absent", "file", "link", "folder", "large", "special", "unknown"]
     mode: int = 0
     content: str = ""
 
@@ -51,7 +50,7 @@ class FileState:
         return self.kind in ("absent", "file", "link")
 
 
-ABSENT = FileState("absent")
+ABSENT, UNKNOWN = FileState("absent"), FileState("unknown")
 
 
 def digest_of(data: bytes) -> str:
@@ -82,19 +81,19 @@ class Tree:
             with self._folder(path) as folder:
                 return state_in(folder, os.path.basename(path), keep)
         except OSError as error:
-            if error.errno in _NOT_THERE:
+            if error.errno in NOT_THERE:
                 return ABSENT
             raise
 
-    def walk(self, path: str) -> Iterator[str]:
-        """The files below the folder `path`, at most MAX_WALKED."""
-        top, count = os.path.join(self.root, path), 0
-        for folder, folders, names in os.walk(top):
+    def walk(self, path: str, unread: Callable[[str], object]) -> Iterator[str]:
+        """The files below the folder `path`; `unread` gets the folders that cannot be listed."""
+
+        def fail(error: OSError) -> None:
+            unread(os.path.relpath(os.fsdecode(error.filename), self.root))
+
+        for folder, folders, names in os.walk(os.path.join(self.root, path), onerror=fail):
             links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
             for name in (*names, *links):
-                count += 1
-                if count > MAX_WALKED:
-                    return
                 yield os.path.relpath(os.path.join(folder, name), self.root)
 
     def replace(self, path: str, expected: FileState, state: FileState, data: bytes) -> bool:
