@@ -23,6 +23,7 @@ from . import (
     sandbox,
     serving,
     sharing,
+    sharing_load,
     soak,
     startup,
     streaming,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "undo": undo.run,
     "sandbox": sandbox.run,
     "sharing": sharing.run,
+    "sharing-load": sharing_load.run,
 }
 SEEDED: dict[str, Callable[[float, int], Report]] = {"chaos": chaos.run, "soak": soak.run}
 """What a seed repeats."""

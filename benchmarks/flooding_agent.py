@@ -25,7 +25,8 @@ def _update(session: str) -> None:
     _send(method="session/update", params={"sessionId": session, "update": update})
 
 
-def _flood(sessions: list[str], rate: float, seconds: float) -> None:
+def _flood(sessions: list[str], rate: float, seconds: float) -> int:
+    """How many it could send."""
     began, sent = time.monotonic(), 0
     while (now := time.monotonic()) < began + seconds:
         while sent < (now - began) * rate:
@@ -33,6 +34,7 @@ def _flood(sessions: list[str], rate: float, seconds: float) -> None:
             sent += 1
         sys.stdout.flush()
         time.sleep(STEP)
+    return sent
 
 
 def main() -> None:
@@ -50,9 +52,10 @@ def main() -> None:
             case "session/prompt":
                 prompts[message["params"]["sessionId"]] = message["id"]
         if len(prompts) == expected:
-            _flood(list(prompts), rate, seconds)
-            for number in prompts.values():
-                _send(id=number, result={"stopReason": "end_turn"})
+            sent, sessions = _flood(list(prompts), rate, seconds), len(prompts)
+            for place, number in enumerate(prompts.values()):
+                own = len(range(place, sent, sessions))
+                _send(id=number, result={"stopReason": "end_turn", "_meta": {"sent": own, "of": sent}})
             prompts = {}
         sys.stdout.flush()
 

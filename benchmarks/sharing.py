@@ -1,4 +1,4 @@
-"""One agent for several notebooks: what it saves (GitHub Copilot CLI, offline), and what the broker costs (`load`).
+"""One agent for several notebooks: what it saves (GitHub Copilot CLI, offline), and what the broker costs.
 
 The inside half (`python -m benchmarks.sharing SHARING COUNT`), in a network of its own, prints sizes as JSON.
 """

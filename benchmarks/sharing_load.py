@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,20 @@ from . import flooding_agent
 from .report import Report, percentile
 
 KERNELS, RATE, SECONDS = 50, 2_000, 60.0
+MAX_LATE_MS, MAX_LATEST_MS, MAX_HELD_UP = 500.0, 5_000.0, 0.05
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What came to the kernels that read: `late` in seconds by kernel, and `sent`, how many it should have got.
+
+    `all_sent` counts those of the others as well; `memory` is the broker's peak, in MB.
+    """
+
+    late: list[list[float]]
+    sent: list[int]
+    all_sent: int
+    memory: float
 
 
 class _Reader:
@@ -114,8 +129,8 @@ async def _no_sandbox(folder: Path) -> tuple[None, str]:
     return None, ""
 
 
-async def _through_the_broker(command: tuple[str, ...], kernels: int) -> tuple[list[list[float]], float]:
-    """How late the updates of all but the first kernel were, which does not read; and the broker's peak memory."""
+async def _through_the_broker(command: tuple[str, ...], kernels: int) -> Arrivals:
+    """The first kernel does not read."""
     before = _brokers()
     with tempfile.TemporaryDirectory() as runtime:
         spec = AgentSpec(Settings(cwd="/"), Launch(command, label="agent"), (), frozenset(), dict(os.environ))
@@ -128,12 +143,16 @@ async def _through_the_broker(command: tuple[str, ...], kernels: int) -> tuple[l
                 for each, id in zip(joined, sessions, strict=True)
             )
             prompts = [await send for send in sends]
-            for each, prompt in zip(joined[1:], prompts[1:], strict=True):
-                await each.reader.answer(prompt)
+            answers = [await each.reader.answer(prompt) for each, prompt in zip(joined[1:], prompts[1:], strict=True)]
             status = (_brokers() - before).pop().joinpath("status").read_text()
             tasks.cancel_scope.cancel()
     memory = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-    return [each.reader.late for each in joined[1:]], int(memory.split()[1]) / 1024
+    return Arrivals(
+        [each.reader.late for each in joined[1:]],
+        [answer["_meta"]["sent"] for answer in answers],
+        answers[0]["_meta"]["of"],
+        int(memory.split()[1]) / 1024,
+    )
 
 
 def measure(report: Report, scale: float) -> None:
@@ -141,13 +160,32 @@ def measure(report: Report, scale: float) -> None:
     seconds = SECONDS * scale
     command = (sys.executable, flooding_agent.__file__, str(RATE), str(seconds), str(KERNELS))
     floor = anyio.run(_through_a_pipe, command, KERNELS)
-    late, memory = anyio.run(_through_the_broker, command, KERNELS)
-    everything = [each for one in late for each in one]
-    lost = 1 - len(everything) / (len(floor) * (KERNELS - 1) / KERNELS)
-    words = f"{KERNELS} kernels, one of which does not read, {len(floor) / seconds:,.0f} updates a second"
-    report.add(f"{words}: late, p95", percentile(everything, 0.95) * 1000, "ms")
-    report.add("  … slowest kernel's p95", max(percentile(one, 0.95) for one in late) * 1000, "ms")
-    report.add("  … latest", max(everything) * 1000, "ms")
-    report.add("  … the same on one pipe, p95", percentile(floor, 0.95) * 1000, "ms")
-    report.add("  … updates a second that arrived, ÷ those on one pipe", 1 - lost, "")
-    report.add("  … memory of the broker, peak", memory, "MB", bound=200)
+    report.add("the same on one pipe, late, p95", percentile(floor, 0.95) * 1000, "ms")
+    judge(report, anyio.run(_through_the_broker, command, KERNELS), seconds)
+
+
+def judge(report: Report, arrivals: Arrivals, seconds: float) -> None:
+    """Every update arrives, in time; the agent is not held up; memory stays small.
+
+    The bounds on time are wide: a busy machine delays the readers, too.
+    """
+    late = [each for one in arrivals.late for each in one]
+    lost = sum(abs(sent - len(one)) for sent, one in zip(arrivals.sent, arrivals.late, strict=True))
+    rate = arrivals.all_sent / seconds
+    words = f"{len(arrivals.late) + 1} kernels, one of which does not read, {rate:,.0f} updates a second"
+    report.add(f"{words}: late, p95", percentile(late, 0.95) * 1000, "ms", bound=MAX_LATE_MS)
+    report.add(
+        "  … slowest kernel's p95", max(percentile(one, 0.95) for one in arrivals.late) * 1000, "ms", MAX_LATE_MS
+    )
+    report.add("  … latest", max(late) * 1000, "ms", bound=MAX_LATEST_MS)
+    report.add("  … updates of those who read that did not arrive", lost, "", bound=0)
+    held_up = 1 - arrivals.all_sent / (RATE * seconds)
+    report.add("  … share of the updates that the agent could not send in time", held_up, "", bound=MAX_HELD_UP)
+    report.add("  … memory of the broker, peak", arrivals.memory, "MB", bound=200)
+
+
+def run(scale: float = 1.0) -> Report:
+    """The load alone."""
+    report = Report("sharing-load", f"{RATE:,} updates a second for {KERNELS} kernels")
+    measure(report, scale)
+    return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -18,7 +19,16 @@ def brokers(runtime: Path) -> list[psutil.Process]:
 
 def agents(runtime: Path) -> list[psutil.Process]:
     """The agents of all of them."""
-    return [child for broker in brokers(runtime) for child in broker.children() if not _is(child, "posix_session.py")]
+    return [child for broker in brokers(runtime) for child in _children(broker) if not _is(child, "posix_session.py")]
+
+
+def end_brokers(runtime: Path) -> None:
+    """Those that a test has left."""
+    left = brokers(runtime)
+    for process in left:
+        with suppress(psutil.Error):
+            process.terminate()
+    psutil.wait_procs(left, timeout=10)
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -26,6 +36,13 @@ async def until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(LIMIT):
         while not condition():
             await anyio.sleep(0.02)
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return list(process.children())
+    except psutil.Error:  # it has ended meanwhile
+        return []
 
 
 def _is_broker(process: psutil.Process, runtime: Path) -> bool:

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-import psutil
 import pytest
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 
 from ..sandbox.conftest import bubblewrap
-from .brokers import brokers
+from .brokers import end_brokers
 
 __all__ = ["bubblewrap"]
 
@@ -32,10 +31,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ck-") as folder:
         monkeypatch.setenv("JUPYTER_RUNTIME_DIR", folder)
         yield Path(folder)
-        left = brokers(Path(folder))
-        for process in left:
-            process.terminate()
-        psutil.wait_procs(left, timeout=10)
+        end_brokers(Path(folder))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 
 from .brokers import LIMIT, agents, brokers, until
-from .wires import joined, prompt
+from .wires import OneThreadAgent, joined, prompt, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 OTHER = 65534
@@ -157,6 +158,15 @@ async def test_a_broker_that_cannot_start_says_why(spec: AgentSpec, runtime: Pat
     await until(lambda: not brokers(runtime))
 
 
+async def test_an_agent_that_takes_longer_to_start_than_a_kernel_waits_is_not_the_next_ones(
+    spec: AgentSpec, runtime: Path
+) -> None:
+    impatient = replace(spec, settings=replace(spec.settings, start_timeout=0.1))
+    async with serving(impatient, runtime, OneThreadAgent()) as server, joined(impatient, runtime):
+        await until(lambda: server.broker.retiring)
+        assert not list(runtime.rglob("*.sock"))
+
+
 async def test_a_socket_that_nobody_listens_to_is_replaced(spec: AgentSpec, runtime: Path) -> None:
     listen(socket_path(runtime, spec.digest)).close()
     async with joined(spec, runtime) as kernel:
@@ -212,7 +222,7 @@ async def test_a_message_that_comes_as_its_receiver_is_cancelled_is_no_error(spe
         writers[0].write(welcome)
         await asyncio.sleep(0)  # what comes next is done before the message that the loop finds meanwhile
         tasks.cancel_scope.cancel()
-    writers[0].close()
+        writers[0].close()  # from Python 3.12 on, the end of the server waits for that
 
 
 async def test_a_broker_that_is_stuck_is_replaced(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shlex
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import DEVNULL
 
@@ -15,12 +18,29 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 
 from ..agent.command import COMMAND
+from ..agentd.brokers import agents, brokers, end_brokers
 from .conftest import StartKernel
-from .front_end import ARGV, LIMIT, QUIET, START_LIMIT, gone, is_status, no_settings, parent, until
+from .front_end import ARGV, LIMIT, OPTIONS, QUIET, START_LIMIT, gone, is_status, no_settings, parent, until
 from .test_nbclient import executed, notebook, shown
 
 KERNELS, AT_ONCE = 20, 4
 ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
+JOURNALING_AGENT = Path(__file__).parents[2] / "benchmarks" / "fault_agent.py"
+SHORT = """
+from copilot_kernel.__main__ import main
+from copilot_kernel.agentd import client
+client.IDLE_SECONDS = 0.5
+main()
+"""
+"""A kernel that shares its agent, which ends soon after the last notebook."""
+
+
+@pytest.fixture
+def runtime() -> Iterator[Path]:
+    """A path that is short enough for a socket, and no broker that outlives the test."""
+    with tempfile.TemporaryDirectory(prefix="ck-") as folder:
+        yield Path(folder)
+        end_brokers(Path(folder))
 
 
 def agents_of(kernel: psutil.Process) -> list[psutil.Process]:
@@ -38,6 +58,22 @@ def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: St
     other = [message for message in front_end.published if parent(message) != cell]
     assert [m["msg_type"] for m in other if not (is_status(m, "busy") or is_status(m, "idle"))] == []
     assert front_end.complaints() == []
+
+
+@pytest.mark.parametrize("sharing", ["off", "user"])
+def test_the_agent_gets_nothing_that_costs_a_model_call_before_the_first_prompt(
+    start_kernel: StartKernel, tmp_path: Path, runtime: Path, sharing: str
+) -> None:
+    command = shlex.join([sys.executable, "-I", "-S", str(JOURNALING_AGENT), str(tmp_path)])
+    more = {"COPILOT_KERNEL_AGENT_SHARING": sharing, "JUPYTER_RUNTIME_DIR": str(runtime)}
+    front_end = start_kernel(**ON, **more, COPILOT_KERNEL_DEMO_COMMAND=command)
+    journal = tmp_path / "journal.jsonl"
+    until(lambda: journal.exists() and "agentInfo" in journal.read_text(), "the agent is started", START_LIMIT)
+    assert front_end.run("say hello 1").status == "ok"
+    notes = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert len({note["pid"] for note in notes}) == 1
+    got = [note["message"]["method"] for note in notes if note["way"] == "<"]
+    assert got == ["initialize", "session/new", "session/prompt"]
 
 
 def test_a_batch_run_starts_one_agent(kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,16 +100,21 @@ async def eventually(condition: Callable[[], object], seconds: float = START_LIM
             await asyncio.sleep(0.01)
 
 
-async def open_and_close(folder: Path, environ: dict[str, str], *, warmed: bool, killed: bool) -> None:
-    """A kernel from its start to its end, which must be that of all its processes."""
-    (folder / "work").mkdir(parents=True)
+async def open_and_close(
+    folder: Path, environ: dict[str, str], *, warmed: bool, killed: bool, runtime: Path | None = None
+) -> None:
+    """A kernel from its start to its end, which must be that of all its processes; with `runtime`, it shares."""
+    work = folder.parent / "work" if runtime else folder / "work"
+    folder.mkdir()
+    work.mkdir(exist_ok=True)
+    argv = (sys.executable, "-P", "-c", SHORT, *OPTIONS) if runtime else ARGV
     with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:  # short, as the path of a socket must be
         manager = AsyncKernelManager(
             connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets) / "socket")
         )
-        manager._kernel_spec = KernelSpec(argv=list(ARGV), display_name="Copilot", language="copilot")
+        manager._kernel_spec = KernelSpec(argv=list(argv), display_name="Copilot", language="copilot")
         settings = {**os.environ, **no_settings(folder), **ON, **environ}
-        await manager.start_kernel(cwd=str(folder / "work"), env=settings, stderr=DEVNULL)
+        await manager.start_kernel(cwd=str(work), env=settings, stderr=DEVNULL)
         kernel = psutil.Process(manager.provisioner.pid)
         processes = [kernel]
         client = manager.client()
@@ -81,7 +122,7 @@ async def open_and_close(folder: Path, environ: dict[str, str], *, warmed: bool,
         try:
             await client.wait_for_ready(timeout=START_LIMIT)
             if warmed:
-                await eventually(lambda: agents_of(kernel))
+                await eventually(lambda: agents(runtime) if runtime else agents_of(kernel))
             processes += kernel.children(recursive=True)
         finally:
             client.stop_channels()
@@ -106,3 +147,27 @@ async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(tmp_path
     await asyncio.gather(*map(one, range(KERNELS)))
     assert {name: files_below(path) for name, path in shared.items()} == {name: set() for name in shared}
     assert [files_below(tmp_path / str(number) / "work") for number in range(KERNELS)] == [set()] * KERNELS
+
+
+@pytest.mark.anyio
+@pytest.mark.timeout(300)
+async def test_opening_and_closing_many_notebooks_that_share_an_agent_leaves_nothing_behind(
+    tmp_path: Path, runtime: Path
+) -> None:
+    kept = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
+    kept["TMPDIR"].mkdir()
+    same = {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    environ = {**{name: str(path) for name, path in kept.items()}, **same, "JUPYTER_RUNTIME_DIR": str(runtime)}
+    environ["COPILOT_KERNEL_AGENT_SHARING"] = "user"
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> None:
+        async with free:
+            way = number % 3
+            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2, runtime=runtime)
+
+    await asyncio.gather(*map(one, range(KERNELS)))
+    await eventually(lambda: not brokers(runtime))
+    assert {name: files_below(path) for name, path in kept.items()} == {name: set() for name in kept}
+    assert {Path(name).suffix for name in files_below(runtime)} == {".lock"}
+    assert files_below(tmp_path / "work") == set()

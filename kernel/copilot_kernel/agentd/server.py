@@ -79,6 +79,7 @@ class Server:
         self.unsent_bytes = 0
         self.is_full = False
         """What waits for the agent is so much that no kernel is read from."""
+        self._is_looking = False
         self._to_send = asyncio.Event()
         self._is_left = asyncio.Event()
         self._scope = anyio.CancelScope()
@@ -142,17 +143,23 @@ class Server:
         elif self.unsent_bytes > MAX_UNSENT_BYTES and not self.is_full:
             self.is_full = True
             self._read_kernels()
-            self.later(LOOK_SECONDS, self._look)
+            if not self._is_looking:
+                self._look_again()
 
     def _read_kernels(self) -> None:
         for connection in self.connections:
             connection.read(wanted=not self.is_full)
 
     def _look(self) -> None:
+        self._is_looking = False
         if self.is_full:
             for connection in self.connections:
                 connection.look()
-            self.later(LOOK_SECONDS, self._look)
+            self._look_again()
+
+    def _look_again(self) -> None:
+        self._is_looking = True
+        self.later(LOOK_SECONDS, self._look)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
