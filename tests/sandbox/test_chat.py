@@ -81,9 +81,9 @@ async def test_what_was_created_although_programs_outside_obey_it_is_reported_on
         await run(chat, command, person := Person())
         assert person.notices == [
             "Removed .git/commondir, created in the sandbox: Git would run or follow it outside.",
-            "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
             "sub/.git/config was created in the sandbox. Look at it: programs or agents outside obey it.",
             "Removed sub/.git/hooks, created in the sandbox: Git would run or follow it outside.",
+            "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
         ]
         await run(chat, "true", again := Person())
         assert again.notices == []

@@ -19,23 +19,28 @@ class SandboxState(Struct, frozen=True):
     prefix: tuple[str, ...]
     entry: tuple[str, ...]
     project: str
-    handover: str
+    git_folder: str | None
     paths: dict[str, str]
     points: tuple[str, ...]
-    git_folder: str | None
+    handover: str
+    absent: tuple[str, ...]
+    unsearched: tuple[str, ...]
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
         held = sandbox.sweep.held
         git_folder = None if held.git_folder is None else str(held.git_folder)
         paths = {str(path): link for path, link in held.paths.items()}
-        return cls(sandbox.prefix, sandbox.entry, str(held.project), str(held.handover), paths, held.points, git_folder)
+        lists = tuple(map(str, held.absent)), tuple(map(str, held.unsearched))
+        place = str(held.project), git_folder, paths, held.points, str(held.handover)
+        return cls(sandbox.prefix, sandbox.entry, *place, *lists)
 
     def sandbox(self) -> Sandbox:
         """One for another process, which reports by itself what was created inside."""
         paths = {Path(path): link for path, link in self.paths.items()}
         git_folder = None if self.git_folder is None else Path(self.git_folder)
-        held = Held(Path(self.project), git_folder, paths, self.points, Path(self.handover))
+        lists = tuple(map(Path, self.absent)), tuple(map(Path, self.unsearched))
+        held = Held(Path(self.project), git_folder, paths, self.points, Path(self.handover), *lists)
         return Sandbox(self.prefix, Sweep(held), self.entry)
 
 

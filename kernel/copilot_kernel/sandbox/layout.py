@@ -40,6 +40,8 @@ class Layout:
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
         self.settings, self.environ = settings, environ
         self.mounts: list[Mount] = []
+        # Folders of PATH in the project that do not exist yet.
+        self.absent: tuple[Path, ...] = ()
         self._links: dict[str, str] = {}
         self.home = Path(environ.get("HOME") or os.path.expanduser("~"))
         self._homes = tuple({programs.real(path) for path in (self.home, Path(pwd.getpwuid(os.getuid()).pw_dir))})
@@ -85,6 +87,7 @@ class Layout:
         for folder in map(Path, self.environ.get("PATH", "").split(os.pathsep)):
             if folder.is_absolute() and self.project in programs.real(folder).parents:
                 self.add(folder, Access.READ)
+                self.absent += () if folder.exists() else (programs.real(folder),)
 
     def add_agent_state(self, program: str) -> None:
         """Caches are private to the project: what an agent leaves in them must not run elsewhere."""

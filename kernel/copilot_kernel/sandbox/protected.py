@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from ..permissions.paths import may_be_protected, protection
 from .programs import real
 
-MAX_DEPTH, MAX_FOLDERS = 4, 4_000
-"""Of the search, which also runs at the end of each turn."""
+MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 4, 4_000, 200_000
+"""Of the search, which also runs at the end of each turn; those of Git's own folders count apart."""
+MAX_OTHERS = 2_000
+"""Protected files that are not Git's."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 _HARMLESS = ("may hold secrets", "belongs to Git")
 """Secrets of the project may be changed; what belongs to Git is told apart here."""
 
-_GIT_FILES = ("config", "config.worktree", "commondir", "gitdir", "hooks")
+GIT_FILES = ("config", "config.worktree", "commondir", "gitdir", "hooks")
 GIT_REDIRECTIONS = ("hooks", "commondir", "config.worktree")
 """What Git would run or follow, and would not have had there before."""
 MAX_BYTES, MAX_MODULE_DEPTH = 100_000, 8
@@ -28,23 +31,106 @@ def why_protected(parts: tuple[str, ...]) -> str | None:
     """Why the path of these parts, inside the project, is read-only in a sandbox, in words that follow its name."""
     if ".git" in parts:
         inner = parts[len(parts) - parts[::-1].index(".git") :]
-        return "says what Git runs" if not inner or any(name in _GIT_FILES for name in inner) else None
+        return "says what Git runs" if not inner or any(name in GIT_FILES for name in inner) else None
     why = protection((*parts, "_"), changes=True)  # with a name below it, only whole rows of names count
     return None if why in _HARMLESS else why
 
 
-def protected_paths(project: Path) -> Iterator[Path]:
-    """Those that exist, links not followed; `project` has no links in it. A folder stands for all that is in it."""
-    folders: list[tuple[str, tuple[str, ...]]] = [(str(project), ())]
-    for folder, names in folders:
-        for entry in _entries(folder):
-            parts = (*names, entry.name)
-            if entry.name == ".git":
-                yield from _of_git_entry(Path(entry.path), Path(folder))
-            elif may_be_protected(entry.name) and why_protected(parts):
-                yield Path(entry.path)
-            elif len(parts) < MAX_DEPTH and len(folders) < MAX_FOLDERS and _is_searched(entry):
-                folders.append((entry.path, parts))
+_EFFECTIVE = os.access in os.supports_effective_ids
+
+
+class Search:
+    """What there is in `project`, a path without links; a folder stands for all that is in it. Links are not followed.
+
+    `git` says what Git runs, `others` are obeyed by other programs and agents. `unsearched` are folders that we may not
+    look into, and `is_cut` says that there is more than is searched. `git_folder` is Git's folder of this project, if
+    that lies elsewhere. It and `known`, other folders of Git's, are looked at first, so that nothing can hide them.
+    """
+
+    def __init__(self, project: Path, git_folder: Path | None = None, known: Iterable[Path] = ()) -> None:
+        self.git: dict[Path, None] = {}
+        self.others: dict[Path, None] = {}
+        self.unsearched: dict[Path, None] = {}
+        self.is_cut = False
+        self._seen: set[Path] = set()
+        self._left = {"git": (MAX_FOLDERS, MAX_ENTRIES), "": (MAX_FOLDERS, MAX_ENTRIES)}
+        self._add_git_entry(project / ".git", project)
+        if git_folder:
+            self._add_git_folder(git_folder, project)
+        for folder in known:
+            if real(folder) == folder:
+                self._add_git_folder(folder, folder.parent if folder.name == ".git" else folder)
+        self._walk(project)
+
+    def _walk(self, project: Path) -> None:
+        folders: list[tuple[Path, tuple[str, ...]]] = [(project, ())]
+        for folder, names in folders:
+            entries = self._entries(folder)
+            if os.path.lexists(folder / ".git"):
+                self._add_git_entry(folder / ".git", folder)
+            if _is_bare(folder, {entry.name for entry in entries}):
+                self._add_git_folder(folder, folder)
+            for entry in entries:
+                parts = (*names, entry.name)
+                if entry.name == ".git":
+                    continue
+                if may_be_protected(entry.name) and why_protected(parts):
+                    self._add_other(Path(entry.path))
+                elif len(parts) < MAX_DEPTH and _is_searched(entry):
+                    folders.append((Path(entry.path), parts))
+
+    def _add_other(self, path: Path) -> None:
+        if len(self.others) < MAX_OTHERS:
+            self.others[path] = None
+        else:
+            self.is_cut = True
+
+    def _add_git_entry(self, path: Path, tree: Path) -> None:
+        """A link may lead anywhere by now: only in this folder is it followed."""
+        if os.path.lexists(path) and (not path.is_dir() or path.is_symlink()):
+            self.git[path] = None
+        if path.is_dir() and real(path).is_relative_to(tree):
+            self._add_git_folder(real(path), tree)
+
+    def _add_git_folder(self, folder: Path, tree: Path, depth: int = MAX_MODULE_DEPTH) -> None:
+        """What says what Git runs: of the repository in `folder`, its work trees and submodules, and what it names."""
+        if folder in self._seen:
+            return
+        self._seen.add(folder)
+        if folder.is_dir() and not os.access(folder, os.X_OK, effective_ids=_EFFECTIVE):
+            self.unsearched[folder] = None
+            return
+        self.git |= dict.fromkeys(folder / name for name in GIT_FILES if os.path.lexists(folder / name))
+        for inner in (*self._subfolders(folder / "worktrees"), *self._subfolders(folder / "modules")) if depth else ():
+            self._add_git_folder(inner, tree, depth - 1)
+        self.git |= dict.fromkeys(_named_by(folder, tree))
+
+    def _subfolders(self, folder: Path, depth: int = MAX_MODULE_DEPTH) -> Iterator[Path]:
+        """Submodules may lie deeper, by their names."""
+        for entry in self._entries(folder, "git") if depth else ():
+            if entry.is_dir(follow_symlinks=False):
+                path = Path(entry.path)
+                if (path / "HEAD").exists():
+                    yield path
+                else:
+                    yield from self._subfolders(path, depth - 1)
+
+    def _entries(self, folder: Path, of: str = "") -> list[os.DirEntry[str]]:
+        folders, count = self._left[of]
+        if folders <= 0 or count <= 0:
+            self.is_cut = True
+            return []
+        try:
+            with os.scandir(folder) as entries:
+                found = list(islice(entries, count))
+        except PermissionError:
+            self.unsearched[folder] = None
+            return []
+        except OSError:
+            return []
+        self._left[of] = folders - 1, count - len(found)
+        self.is_cut |= len(found) == count
+        return found
 
 
 def common_git_folder(project: Path) -> Path | None:
@@ -70,11 +156,8 @@ def common_git_folder(project: Path) -> Path | None:
     return None
 
 
-def of_git_folder(folder: Path, tree: Path, depth: int = MAX_MODULE_DEPTH) -> Iterator[Path]:
-    """What says what Git runs: of the repository in `folder`, its work trees and submodules, and what it names."""
-    yield from (folder / name for name in _GIT_FILES if os.path.lexists(folder / name))
-    for inner in (*_subfolders(folder / "worktrees"), *_subfolders(folder / "modules")) if depth else ():
-        yield from of_git_folder(inner, tree, depth - 1)
+def _named_by(folder: Path, tree: Path) -> Iterator[Path]:
+    """Files in `tree` that the settings of the repository in `folder` name."""
     with suppress(OSError, ValueError):
         for name, value in _SETTING.findall(_text(folder / "config")):
             start = folder if name.lower() == "path" else tree
@@ -83,16 +166,14 @@ def of_git_folder(folder: Path, tree: Path, depth: int = MAX_MODULE_DEPTH) -> It
                 yield path
 
 
+def _is_bare(folder: Path, names: Collection[str]) -> bool:
+    """Whether Git takes the folder itself for a repository, and obeys what it says; `names` are in it."""
+    has_more = {"objects", "refs"}.issubset(names) or "commondir" in names
+    return "HEAD" in names and has_more and folder.name != ".git"
+
+
 def _is_searched(entry: os.DirEntry[str]) -> bool:
     return entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
-
-
-def _of_git_entry(path: Path, tree: Path) -> Iterator[Path]:
-    """A link may lead anywhere by now: only in this folder is it followed."""
-    if not path.is_dir() or path.is_symlink():
-        yield path
-    if path.is_dir() and real(path).is_relative_to(tree):
-        yield from of_git_folder(real(path), tree)
 
 
 def _text(path: Path) -> str:
@@ -102,22 +183,3 @@ def _text(path: Path) -> str:
         return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace")
     finally:
         os.close(descriptor)
-
-
-def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _subfolders(folder: Path, depth: int = MAX_MODULE_DEPTH) -> Iterator[Path]:
-    """Submodules may lie deeper, by their names."""
-    for entry in _entries(folder) if depth else ():
-        if entry.is_dir(follow_symlinks=False):
-            path = Path(entry.path)
-            if (path / "HEAD").exists():
-                yield path
-            else:
-                yield from _subfolders(path, depth - 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +23,8 @@ from . import entered, mountinfo, programs, srt
 from .layout import Layout
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
-from .protected import common_git_folder, why_protected
+from .protected import Search, common_git_folder, why_protected
+from .removal import opened
 from .sweep import MAX_PROTECTED, Held, Sweep, protected
 
 SUMMARY = "can write only in this project"
@@ -116,7 +118,8 @@ def _made(
     layout.add(handover, Access.READ)
     git_folder = common_git_folder(layout.project)
     _make_hooks(layout.project / ".git", git_folder)
-    paths = protected(layout.project, git_folder)
+    search = Search(layout.project, git_folder)
+    paths = protected(search)
     if len(paths) > MAX_PROTECTED:
         raise SandboxUnavailable(f"The project has more than {MAX_PROTECTED} protected files", "Work in a part of it.")
     layout.add_project(git_folder, paths)
@@ -124,13 +127,14 @@ def _made(
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)
     placement = layout.place()
-    sweep = Sweep(Held(layout.project, git_folder, paths, placement.points, handover))
+    unsearched = tuple(search.unsearched)
+    held = Held(layout.project, git_folder, paths, placement.points, handover, layout.absent, unsearched)
     entry = entered.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
     if not tools.srt:
-        return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), sweep, entry, shown)
+        return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), Sweep(held), entry, shown)
     prefix = srt.command(tools, hosts, handover, layout.mounts, placement.arguments)
     outer = srt.environment(tools, handover, _passed(layout.environ))
-    return Sandbox(prefix, sweep, entry, shown, outer)
+    return Sandbox(prefix, Sweep(held), entry, shown, outer)
 
 
 def summary(settings: Settings) -> str:
@@ -181,7 +185,7 @@ def _changes(outer: Mapping[str, str], inner: Mapping[str, str]) -> tuple[str, .
 
 def _make_hooks(*git_folders: Path | None) -> None:
     """What does not exist cannot be held. `git init` makes the folder, too."""
-    for folder in filter(None, git_folders):
-        with suppress(OSError):
-            if (folder / "HEAD").is_file() and not folder.is_symlink():
-                (folder / "hooks").mkdir(exist_ok=True)
+    for path in filter(None, git_folders):
+        with suppress(OSError), opened(path) as folder:
+            if stat.S_ISREG(os.stat("HEAD", dir_fd=folder).st_mode):
+                os.mkdir("hooks", dir_fd=folder)

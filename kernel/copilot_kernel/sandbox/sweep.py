@@ -6,29 +6,36 @@ What Git would run or follow outside is removed if it was created inside; everyt
 from __future__ import annotations
 
 import os
-import shutil
-import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import chain, islice
 from pathlib import Path
 
 from . import standing
-from .protected import GIT_REDIRECTIONS, of_git_folder, protected_paths
+from .protected import GIT_FILES, GIT_REDIRECTIONS, MAX_FOLDERS, Search
+from .removal import remove
 
 MAX_PROTECTED = 500
 """Each is a mount, which costs time at every start."""
+MAX_COMPARED = 100
+"""Files of a folder that tell whether it has changed."""
 
 
 class Kind(Enum):
     """What happened, as a line for the user."""
 
     REMOVED = "Removed {}, created in the sandbox: Git would run or follow it outside."
+    UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
+    CHANGED = "{}, created in the sandbox, has changed. Look at it: programs or agents outside obey it."
     REPLACED = (
         "{} was replaced outside while the agent ran, and not protected from then on: "
         "the agent could change it, too. Look at it."
+    )
+    UNSEARCHED = "{} was made unreadable in the sandbox: it may hide files that programs or agents outside obey."
+    CUT = (
+        f"{{}} has more than {MAX_FOLDERS:,} folders, or very many files: "
+        "beyond them, protected files are neither protected nor reported."
     )
 
 
@@ -49,7 +56,8 @@ class Held:
 
     `paths` are the protected files that exist, with what a symbolic link names, which no mount can hold; else nothing.
     `points` are those of them, and of the folders above, that are mounts; `handover` is what names the sandbox (see
-    `standing`). `git_folder` is Git's folder of this project, if that lies elsewhere.
+    `standing`). `git_folder` is Git's folder of this project, if that lies elsewhere. `absent` are folders of PATH that
+    do not exist yet; `unsearched` are folders that could not be looked into.
     """
 
     project: Path
@@ -57,6 +65,8 @@ class Held:
     paths: Mapping[Path, str]
     points: tuple[str, ...]
     handover: Path
+    absent: tuple[Path, ...] = ()
+    unsearched: tuple[Path, ...] = ()
 
     def name(self, path: Path) -> str:
         """For the user."""
@@ -69,7 +79,9 @@ class Sweep:
     def __init__(self, held: Held) -> None:
         self.held = held
         self._gone: set[str] = set()
-        self._reported: set[Path] = set()
+        # What was told already, with what it looked like then.
+        self._told: dict[Path, tuple[object, ...]] = {}
+        self._is_cut_told = False
 
     def replaced(self) -> list[Path]:
         """The protected files that are held no more while something runs inside, until its end. Raises OSError."""
@@ -78,60 +90,80 @@ class Sweep:
         return [path for path in self.held.paths if os.path.realpath(path) in lost - self._gone]
 
     def findings(self) -> list[Finding]:
-        """What is news since the last time. Raises OSError."""
-        return [*self._replaced(), *self._created()]
+        """What is news since the last time, the worst first. Raises OSError."""
+        held = self.held
+        known = {path.parent for path in held.paths if path.name in GIT_FILES}
+        search = Search(held.project, held.git_folder, sorted(known))
+        return [*self._replaced(), *self._created(search), *self._unsearched(search)]
 
-    def _replaced(self) -> list[Finding]:
-        news = [path for path in self.replaced() if path not in self._reported]
-        self._reported.update(news)
-        return [Finding(self.held.name(path), Kind.REPLACED) for path in news]
+    def _replaced(self) -> Iterator[Finding]:
+        for path in self.replaced():
+            if path not in self._told:
+                self._told[path] = _looks(path)
+                yield self._finding(path, Kind.REPLACED)
 
-    def _created(self) -> list[Finding]:
-        found = []
-        for path, link in protected(self.held.project, self.held.git_folder).items():
-            if self._is_held(path, link) or path in self._reported or _has_only_samples(path):
+    def _created(self, search: Search) -> Iterator[Finding]:
+        absent = [path for path in self.held.absent if os.path.lexists(path)]
+        for path in (*search.git, *search.others, *absent):
+            looks = _looks(path)
+            if self._is_held(path) or self._told.get(path) == looks or _has_only_samples(path):
                 continue
-            if path.name in GIT_REDIRECTIONS and _is_of_git(path, self.held.git_folder) and _remove(path):
-                found.append(Finding(self.held.name(path), Kind.REMOVED))
+            is_obeyed = path in search.git and path.name in GIT_REDIRECTIONS
+            if is_obeyed and remove(path):
+                self._told.pop(path, None)
+                yield self._finding(path, Kind.REMOVED)
             else:
-                self._reported.add(path)
-                found.append(Finding(self.held.name(path), Kind.CREATED))
-        return found
+                again = Kind.CHANGED if path in self._told else Kind.CREATED
+                self._told[path] = looks
+                yield self._finding(path, Kind.UNREMOVED if is_obeyed else again)
 
-    def _is_held(self, path: Path, link: str) -> bool:
-        return self.held.paths.get(path) == link and str(path) not in self._gone
+    def _unsearched(self, search: Search) -> Iterator[Finding]:
+        for folder in search.unsearched:
+            if folder not in self._told and folder not in self.held.unsearched:
+                self._told[folder] = ()
+                yield self._finding(folder, Kind.UNSEARCHED)
+        if search.is_cut and not self._is_cut_told:
+            self._is_cut_told = True
+            yield Finding("The project", Kind.CUT)
+
+    def _finding(self, path: Path, kind: Kind) -> Finding:
+        return Finding(self.held.name(path), kind)
+
+    def _is_held(self, path: Path) -> bool:
+        return self.held.paths.get(path) == _link(path) and str(path) not in self._gone
 
 
-def protected(project: Path, git_folder: Path | None) -> dict[Path, str]:
-    """With what a symbolic link names. Raises OSError."""
-    found = chain(protected_paths(project), of_git_folder(git_folder, project) if git_folder else ())
-    return {path: os.readlink(path) if path.is_symlink() else "" for path in islice(found, MAX_PROTECTED + 1)}
+def protected(search: Search) -> dict[Path, str]:
+    """What it has found, with what a symbolic link names."""
+    return {path: _link(path) for path in (*search.git, *search.others)}
 
 
-def _is_of_git(path: Path, git_folder: Path | None) -> bool:
-    return ".git" in path.parent.parts or path.parent == git_folder
+def _link(path: Path) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _looks(path: Path) -> tuple[object, ...]:
+    """What changes when the file changes, or some of what is in the folder."""
+    found: list[object] = []
+    paths = [path]
+    for each in paths:
+        try:
+            state = os.lstat(each)
+            found.append((str(each), state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+            if each.is_dir() and not each.is_symlink() and len(paths) < MAX_COMPARED:
+                paths += sorted(each.iterdir())[: MAX_COMPARED - len(paths)]
+        except OSError:
+            found.append(str(each))
+    return tuple(found)
 
 
 def _has_only_samples(hooks: Path) -> bool:
-    """Git's own samples do nothing."""
-    is_folder = hooks.name == "hooks" and hooks.is_dir() and not hooks.is_symlink()
-    return is_folder and all(path.suffix == ".sample" for path in hooks.iterdir())
-
-
-def _remove(path: Path) -> bool:
-    """Follow no link on the way, since the agent may exchange folders meanwhile. False if that fails."""
-    opened = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+    """Git's own samples do nothing. False if that cannot be seen."""
     try:
-        for name in path.parent.parts[1:]:
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened)
-            os.close(opened)
-            opened = inner
-        if stat.S_ISDIR(os.stat(path.name, dir_fd=opened, follow_symlinks=False).st_mode):
-            shutil.rmtree(path.name, dir_fd=opened)
-        else:
-            os.unlink(path.name, dir_fd=opened)
+        is_folder = hooks.name == "hooks" and hooks.is_dir() and not hooks.is_symlink()
+        return is_folder and all(path.suffix == ".sample" for path in hooks.iterdir())
     except OSError:
         return False
-    finally:
-        os.close(opened)
-    return True

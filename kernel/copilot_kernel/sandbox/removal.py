@@ -1,0 +1,75 @@
+"""Remove what an agent has made, which may be busy there and may have taken permissions from it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PATH = getattr(os, "O_PATH", os.O_RDONLY)
+_FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove(path: Path) -> bool:
+    """Follow no link on the way, since the agent may exchange folders meanwhile. False if that fails.
+
+    A folder is renamed first: from then on nothing finds it by its name, even if some of it cannot be deleted.
+    """
+    try:
+        with opened(path.parent) as folder:
+            _permit(folder)
+            if stat.S_ISDIR(os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                aside = f"removed-{secrets.token_hex(8)}"
+                os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+                with suppress(OSError, RecursionError):
+                    _delete(folder, aside)
+            else:
+                os.unlink(path.name, dir_fd=folder)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    """A descriptor of a path that is opened part by part, without links. Raises OSError."""
+    descriptor = os.open("/", _FOLDER)
+    try:
+        for name in folder.parts[1:]:
+            inner = os.open(name, _FOLDER, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _permit(folder: int) -> None:
+    """Let us look into the open folder and change it; it may have been opened without that."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        # What is only a path cannot be changed by its descriptor.
+        os.chmod(f"/proc/self/fd/{folder}" if sys.platform == "linux" else folder, mode | stat.S_IRWXU)
+
+
+def _delete(parent: int, name: str) -> None:
+    """A folder and all that is in it. Raises OSError."""
+    folder = os.open(name, _FOLDER, dir_fd=parent)
+    try:
+        _permit(folder)
+        listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            for inner in os.listdir(listed):
+                try:
+                    os.unlink(inner, dir_fd=listed)
+                except (IsADirectoryError, PermissionError):  # Linux, others
+                    _delete(listed, inner)
+        finally:
+            os.close(listed)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=parent)
