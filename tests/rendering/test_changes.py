@@ -11,7 +11,7 @@ from copilot_kernel.acp.messages import Diff, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Standing, ToolCall
 from copilot_kernel.rendering import changes
-from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, line_counts
+from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, kinds_of, line_counts
 from copilot_kernel.rendering.diff import Change
 from msgspec.structs import replace
 
@@ -186,6 +186,25 @@ def test_commands_that_ran_with_their_exit_codes() -> None:
     expected = [("ls", None, False), ("pytest", 1, True), ("make", 0, False), ("gone", None, True)]
     assert commands == [*expected, ("bash", None, False)]
     assert ran.refused == 1
+    assert [each.outcome for each in ran.commands] == ["", "exit 1", "exit 0", "failed", ""]
+    script = call(kind="execute", title="Run it", raw_input={"command": "cd a\nls"})
+    assert [each.line for each in (*ran.commands, *of(script).commands)] == [
+        "ls",
+        "pytest",
+        "make",
+        "gone",
+        "date",
+        "Run it",
+    ]
+
+
+def test_calls_are_counted_by_kind() -> None:
+    kinds = ("read", "think", "edit", "edit", "delete", "fetch", "fetch")
+    calls = [call(kind=kind) for kind in kinds]
+    date = call(kind="other", raw_input={"command": "date"})
+    words = "2 edits, 1 deletion, 1 read, 2 fetches, 1 command, 1 other"
+    assert kinds_of((*calls, date)) == words
+    assert kinds_of([command("ls"), command("ls")]) == "2 commands"
 
 
 # -- real agents ----------------------------------------------------------------------------------------------------

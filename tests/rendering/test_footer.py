@@ -10,13 +10,21 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.rendering.changes import Command, FileChange, TurnChanges, changes_of
 from copilot_kernel.rendering.diff import between
-from copilot_kernel.rendering.footer import ALSO, MAX_ALSO_LINES, MAX_REVIEWED_LINES, Footer, render_footer
+from copilot_kernel.rendering.footer import (
+    ALSO,
+    MAX_ALSO_LINES,
+    MAX_COMMANDS,
+    MAX_REVIEWED_LINES,
+    Footer,
+    render_footer,
+)
 from copilot_kernel.rendering.markup import AMBER, RED
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
-OK, BAD = Command("ls", 0, failed=False), Command("pytest", 1, failed=True)
+OK, BAD = Command("List", 0, failed=False, line="ls"), Command("Test", 1, failed=True, line="pytest -q")
+RUN, EDIT = (ToolCall(0, 1, kind, kind=kind) for kind in ("execute", "edit"))
 
 
 def changed(*names: str) -> TurnChanges:
@@ -38,15 +46,15 @@ def shown(footer: Footer) -> tuple[str, str]:
     (Footer("a", used=500, size=1000), "context 50 % full · a"),
     (Footer("a", used=8728, size=0), "a"),
     (Footer("a", stop_reason="tired"), "stopped: tired · a"),
-    (Footer(stop_reason="cancelled", unasked=1, permission_mode="plan"),
-     "⚠ 1 not asked · permissions: plan"),
+    (Footer(stop_reason="cancelled", unasked=(RUN,), permission_mode="plan"),
+     "⚠ 1 not asked: 1 command · permissions: plan"),
     (Footer("a", seconds=3.21), "a · 3.2 s"),
-    (Footer("a", unasked=2, seconds=75), "⚠ 2 not asked · a · 1 min 15 s"),
+    (Footer("a", unasked=(RUN, EDIT, RUN), seconds=75), "⚠ 3 not asked: 1 edit, 2 commands · a · 1 min 15 s"),
     (Footer("a", tokens=12_345, cost="0.01 USD"), "a · 12,345 tokens · 0.01 USD so far"),
-    (Footer(changes=TurnChanges(commands=(OK,))), "1 command"),
-    (Footer(changes=TurnChanges(commands=(BAD,))), "1 command failed"),
-    (Footer("a", unasked=1, changes=TurnChanges(commands=(OK, BAD), refused=3)),
-     "2 commands, 1 failed · ⚠ 1 not asked · 3 refused · a"),
+    (Footer(changes=TurnChanges(commands=(OK,))), "Ran ls → exit 0"),
+    (Footer(changes=TurnChanges(commands=(BAD,))), "Ran pytest -q → exit 1"),
+    (Footer("a", unasked=(RUN,), changes=TurnChanges(commands=(OK, BAD), refused=3)),
+     "Ran 2 commands, 1 failed: pytest -q → exit 1 · ls → exit 0\n⚠ 1 not asked: 1 command · 3 refused · a"),
 ])  # fmt: skip
 def test_facts_in_words(footer: Footer, words: str) -> None:
     text, html = shown(footer)
@@ -61,8 +69,21 @@ def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() ->
 
 
 def test_what_was_not_asked_is_amber_and_failed_commands_are_quiet() -> None:
-    _, html = shown(Footer(unasked=1, changes=TurnChanges(commands=(BAD,))))
+    _, html = shown(Footer(unasked=(RUN,), changes=TurnChanges(commands=(BAD,))))
     assert (AMBER in html, RED in html) == (True, False)
+
+
+def test_of_many_commands_those_that_failed_come_first_and_the_fold_has_the_others() -> None:
+    unknown, gone = Command("x" * 200, None, failed=False, line="x" * 200), Command("", None, failed=True, line="gone")
+    text, html = shown(Footer(changes=TurnChanges(commands=(OK, unknown, BAD, *[OK] * MAX_COMMANDS, gone))))
+    named = "pytest -q → exit 1 · gone → failed · ls → exit 0"
+    head = f"Ran {MAX_COMMANDS + 4} commands, 2 failed: {named} and {MAX_COMMANDS + 1} more"
+    assert text == head
+    summary, _, fold = text_of(html).partition(" more")
+    assert (summary + " more", fold.count("ls → exit 0"), "x" * 200 in fold) == (head, MAX_COMMANDS - 2, True)
+    assert fold.endswith("and 4 more")
+    long, _ = shown(Footer(changes=TurnChanges(commands=(unknown,))))
+    assert long == f"Ran {'x' * 79}…"
 
 
 def test_three_files_are_named_and_the_fold_has_them_all() -> None:
@@ -154,5 +175,5 @@ def test_the_agents_words_stay_text(text: str) -> None:
         ToolCall(1, 1, "two", text, kind="delete", status="completed", raw_input={"path": f"/{text}"}),
         ToolCall(2, 1, "three", text, kind="execute", status="failed", raw_output=text),
     )
-    plain, _ = shown(Footer(text, text, text, text, 1, text, cost=text, changes=changes_of(calls)))
+    plain, _ = shown(Footer(text, text, text, text, calls, text, cost=text, changes=changes_of(calls)))
     assert "\x1b" not in plain

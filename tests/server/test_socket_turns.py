@@ -86,7 +86,7 @@ async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Setti
         session.join(page := Listener(with_html=True))
         text = "demo: edit a.txt old => new\nunasked echo out; exit 3"
         assert (await said(session, listener, text))[-1]["changes"] == (
-            "Changed a.txt  +1 −1\n1 command failed · ⚠ 1 not asked"
+            "Changed a.txt  +1 −1\nRan echo out; exit 3 → exit 3\n⚠ 1 not asked: 1 command"
         )
         assert page.of("done")[0]["html"].count("<details>") == 1
         assert "changes" not in (await said(session, listener, "demo: say Yes."))[-1]

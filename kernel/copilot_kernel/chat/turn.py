@@ -67,9 +67,9 @@ class Turn:
     failure: CopilotError | None = None
 
     @property
-    def unasked(self) -> int:
-        """The number of calls that ran without being asked about, or against the answer, and that nothing covers."""
-        return sum(call.unasked is not None and not call.unasked.covered for call in self.tool_calls)
+    def unasked(self) -> tuple[ToolCall, ...]:
+        """The calls that ran without being asked about, or against the answer, and that nothing covers."""
+        return tuple(call for call in self.tool_calls if call.unasked is not None and not call.unasked.covered)
 
     def joined(self, after: Turn) -> Turn:
         """This turn and the next one as one, for a cell that needed both."""

@@ -8,6 +8,7 @@ Calls that failed or were refused changed nothing; those of the notebook's tools
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,6 +33,15 @@ _CHARS_A_SEARCH = 1_000  # what a search costs besides
 _WHOLE = Excerpt(1, "", "")
 
 _KINDS: dict[str, What] = {"edit": "changed", "delete": "deleted", "move": "moved"}
+_NOUNS = {
+    "edit": "edit",
+    "delete": "deletion",
+    "move": "move",
+    "read": "read",
+    "search": "search",
+    "fetch": "fetch",
+}
+_PLURALS = {"search": "searches", "fetch": "fetches", "other": "others"}
 _FATES: dict[str, What] = {"new file": "new", "deleted": "deleted"}
 
 
@@ -64,11 +74,20 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that ran; `exit_code` is None where the agent does not report it."""
+    """A command that ran; `exit_code` is None where the agent does not report it.
+
+    `line` is what ran if it is one line, else the agent's `title`.
+    """
 
     title: str
     exit_code: int | None
     failed: bool
+    line: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """`exit 1`, `failed` without an exit code, or nothing."""
+        return f"exit {self.exit_code}" if self.exit_code is not None else "failed" * self.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +148,16 @@ def _is_command(call: ToolCall) -> bool:
 
 def _command(call: ToolCall) -> Command:
     exit_code = exit_code_of(call)
-    return Command(call.best_title, exit_code, failed=bool(exit_code) or call.status == "failed")
+    lines = inputs.commands(call.raw_input)
+    line = lines[0] if len(lines) == 1 and "\n" not in lines[0].strip() else call.best_title
+    return Command(call.best_title, exit_code, failed=bool(exit_code) or call.status == "failed", line=line)
+
+
+def kinds_of(calls: Iterable[ToolCall]) -> str:
+    """How many there are of each kind: `8 edits, 5 commands`."""
+    counts = Counter("command" if _is_command(call) else _NOUNS.get(call.kind, "other") for call in calls)
+    known = [(noun, count) for noun in (*_NOUNS.values(), "command", "other") if (count := counts[noun])]
+    return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, f'{noun}s')}" for noun, count in known)
 
 
 # -- net changes -------------------------------------------------------------------------------------------------------

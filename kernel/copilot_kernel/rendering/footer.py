@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from .changes import Command, FileChange, TurnChanges, line_counts
+from ..conversation.model import ToolCall
+from .changes import Command, FileChange, TurnChanges, kinds_of, line_counts
 from .diff import diff_html
 from .markup import (
     AMBER,
@@ -18,6 +19,7 @@ from .markup import (
     UNDO,
     Bundle,
     bundle,
+    code,
     escape,
     file_link,
     fold,
@@ -35,6 +37,8 @@ MAX_ALSO_LINES = 500
 ALSO = "Also changed during the turn (may not be the agent's)"
 _BEYOND = "beyond its edits"
 _MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
+MAX_COMMANDS = 20
+_MAX_COMMAND_CHARS = 80
 _TOUCHED = "Changed or run"
 _REVIEW = span("Review", f"color:{BLUE}")
 _NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
@@ -53,8 +57,8 @@ _STOP_REASONS = {
 class Footer:
     """What is known at the end of a turn.
 
-    `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` counts the actions that the
-    agent took without asking. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
+    `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` are the calls that the
+    agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
     session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook that
     the agent changed or ran: id and name. `undo` is what `%undo` takes: the front-end extension puts a button there.
     """
@@ -63,7 +67,7 @@ class Footer:
     model: str = ""
     mode: str = ""
     permission_mode: str = "default"
-    unasked: int = 0
+    unasked: Sequence[ToolCall] = ()
     stop_reason: str = "end_turn"
     used: int | None = None
     size: int | None = None
@@ -82,6 +86,7 @@ def render_footer(footer: Footer) -> Bundle | None:
     text = lines((
         _changes_text(footer.changes.files),
         _also_text(footer.changes),
+        _commands_text(footer.changes.commands),
         f"{_TOUCHED}: {names}" if names else "",
         " · ".join(fact for fact, _ in facts),
     ))  # fmt: skip
@@ -94,6 +99,7 @@ def render_footer(footer: Footer) -> Bundle | None:
     html = lines((
         _changes_html(changes.files, changes.cwd, first),
         _also_html(changes, second),
+        _commands_html(changes.commands),
         _row_of_cells(footer.cells),
         row(said + last) if said or last else "",
     ))  # fmt: skip
@@ -105,11 +111,6 @@ def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bun
     who, time = " by you" if by_user else "", "" if seconds is None else f" after {_time(seconds)}"
     words = f"■ Stopped{who}{time}"
     return bundle(row(muted(words)), words)
-
-
-def unasked_words(count: int) -> str:
-    """How many actions the agent took without asking."""
-    return f"⚠ {count} not asked"
 
 
 def _row_of_cells(cells: Sequence[tuple[str, str]]) -> str:
@@ -125,10 +126,8 @@ def _remarks(footer: Footer) -> Iterator[tuple[str, str]]:
     """What is not always so, and its colour."""
     if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
         yield reason, AMBER
-    if footer.changes.commands:
-        yield _commands_words(footer.changes.commands), GREY
     if footer.unasked:
-        yield unasked_words(footer.unasked), AMBER
+        yield f"⚠ {len(footer.unasked)} not asked: {kinds_of(footer.unasked)}", AMBER
     if footer.changes.refused:
         yield f"{footer.changes.refused} refused", GREY
     if footer.permission_mode != "default":
@@ -147,12 +146,6 @@ def _quiet(footer: Footer) -> Iterator[str]:
     yield from filter(None, (who, mode and f"mode: {mode}", tokens, cost, time))
 
 
-def _commands_words(commands: Sequence[Command]) -> str:
-    count, failed = len(commands), sum(command.failed for command in commands)
-    words = f"{count} command{'s' * (count > 1)}"
-    return f"{words}{',' * (count > 1)} {f'{failed} ' * (count > 1)}failed" if failed else words
-
-
 def _unless_default(name: str) -> str:
     """What is always so is not worth a word."""
     name = one_line(name)
@@ -161,6 +154,51 @@ def _unless_default(name: str) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def _commands_text(commands: Sequence[Command]) -> str:
+    """One line."""
+    named = [_arrow(_shortened(command.line), command.outcome) for command in _failed_first(commands)[:_MAX_NAMED]]
+    more = f" and {len(commands) - len(named)} more" if len(commands) > len(named) else ""
+    return f"{_ran(commands)}{' · '.join(named)}{more}" if named else ""
+
+
+def _commands_html(commands: Sequence[Command]) -> str:
+    """The first; the fold has more of them, in the order in which they ran."""
+    if not commands:
+        return ""
+    shown = [_command_html(command, _shortened(command.line)) for command in _failed_first(commands)[:_MAX_NAMED]]
+    if len(commands) == len(shown):
+        return row(_ran(commands) + " · ".join(shown))
+    all_of_them = [row(_command_html(command, visible_line(command.line))) for command in commands[:MAX_COMMANDS]]
+    left = muted(f"and {len(commands) - MAX_COMMANDS} more") if len(commands) > MAX_COMMANDS else ""
+    more = muted(f"and {len(commands) - len(shown)} more")
+    return fold(f"{_ran(commands)}{' · '.join(shown)} {more}", lines((*all_of_them, left)))
+
+
+def _ran(commands: Sequence[Command]) -> str:
+    count, failed = len(commands), sum(command.failed for command in commands)
+    return "Ran " if count == 1 else f"Ran {count} commands{f', {failed} failed' if failed else ''}: "
+
+
+def _failed_first(commands: Sequence[Command]) -> list[Command]:
+    return sorted(commands, key=lambda command: not command.failed)
+
+
+def _command_html(command: Command, line: str) -> str:
+    return code(line) + muted(_arrow("", command.outcome))
+
+
+def _arrow(line: str, outcome: str) -> str:
+    return f"{line} → {outcome}" if outcome else line
+
+
+def _shortened(line: str) -> str:
+    shown = visible_line(line)
+    return shown if len(shown) <= _MAX_COMMAND_CHARS else f"{shown[: _MAX_COMMAND_CHARS - 1]}…"
 
 
 # -- changes -----------------------------------------------------------------------------------------------------------
