@@ -8,12 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat
 from ...chat.attachments import mentions
+from ...chat.turn_record import endings
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
@@ -269,7 +270,8 @@ class ChatSession:
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
         changes = changes_of(turn.tool_calls, self.context.settings.folder)
         footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
-        html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")
+        shown = endings(replace(turn, undo=""), changes, timed=True)
+        html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 
     async def _ensure_session(self) -> None:
