@@ -96,6 +96,7 @@ def test_text_is_there_before_the_answer_is(chat: Chat) -> None:
     chat.page.get_by_label("Stop the turn").click()
     chat.ready()
     expect(chat.page.locator("#said")).to_have_text("Stopped.")
+    expect(chat.log.get_by_role("article", name="Summary")).to_have_text(re.compile(r"^■ Stopped by you after \d"))
 
 
 def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, server: Server) -> None:
@@ -126,7 +127,9 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     chat.button("Deny").click()
     chat.expect(re.compile("denied by you"))
     chat.ready()
-    expect(chat.log.get_by_role("article", name="Summary")).to_have_text("1 refused")
+    expect(chat.log.get_by_role("article", name="Summary")).to_have_text(
+        re.compile(r"^1 refused · demo agent, scripted · \d+\.\d s$")
+    )
     assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
 
 

@@ -172,7 +172,7 @@ def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: Brow
         expect(status).to_have_text("GitHub Copilot: idle")
 
         driven.call("run", id=y, expected="y = 2", run="two")
-        driven.event("ask", key="1", title="Run it?", text="", options=[])
+        driven.event("ask", key="1", title="Run it?", html="Run it?", options=[])
         expect(driven.page.locator(".copilot-ask")).to_be_visible()
         driven.post(calls=[{"call": 1, "op": "restart", "args": {}}])
         expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[ ]:")
@@ -254,26 +254,37 @@ def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
     options = [
-        {"id": "allow", "name": "Allow once", "kind": "allow_once"},
+        {"id": "allow", "name": "Allow once", "label": "Allow once: it", "kind": "allow_once", "guarded": True},
         {"id": "deny", "name": "Deny", "kind": "reject_once"},
     ]
-    hostile = "<img src=x onerror='window.hit=1'>\u202e"
+    words = {"field": "Why", "note": "The agent gets it.", "submit": "Send", "missing": "Say why."}
+    reason = {"id": "deny", "name": "Deny and say why…", "label": "Deny and say why…: it", **words}
+    hostile = "<b>Run it?</b><img src=x onerror='window.hit=1'><script>window.hit=1</script>"
     with DrivenNotebook(context, lab, f"ask-{classic}", "x = 1", classic=classic) as driven:
         page = driven.page
         driven.notebook.cell(1).locator(".cm-content").click()
-        driven.event("ask", key="1", title="Run this code?", text=hostile, options=options)
-        card = page.get_by_role("group", name="Run this code?")
-        expect(card).to_contain_text("<img src=x onerror='window.hit=1'>⟨U+202E⟩")
+        driven.event("ask", key="1", title="Run this \u202ecode?", html=hostile, options=options, reason=reason)
+        card = page.get_by_role("group", name="Run this ⟨U+202E⟩code?")
+        expect(card).to_contain_text("Run it?")
+        expect(card.get_by_role("button", name="Allow once: it")).to_be_disabled()
+        expect(card.get_by_role("button", name="Deny", exact=True)).to_be_enabled()
         page.keyboard.type("42")
         page.keyboard.press("Enter")
         assert "42" in driven.sources()[0]
-        driven.event("ask", key="2", title="And this?", text="", options=options)
-        expect(page.locator(".copilot-ask")).to_have_count(2)
+        driven.event("ask", key="2", title="And this?", html="And this?", options=options)
+        expect(page.locator(".copilot-ask-number")).to_have_text(["1 of 2", "2 of 2"])
         driven.event("answered", key="2")
-        expect(page.locator(".copilot-ask")).to_have_count(1)
+        expect(page.locator(".copilot-ask-number")).to_have_text([""])
         assert not any("answer" in each for each in driven.heard())
         card.get_by_role("button", name="Allow once").click()
         driven.wait_heard({"answer": "1", "option": "allow"})
+        driven.event("ask", key="3", title="This?", html="This?", options=options, reason=reason)
+        page.get_by_role("button", name="Deny and say why…").click()
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text("⚠ Say why.")
+        page.get_by_role("textbox", name="Why").fill("No.")
+        page.get_by_role("button", name="Send").click()
+        driven.wait_heard({"answer": "3", "option": "deny", "reason": "No."})
         expect(page.locator(".copilot-asks")).to_have_count(0)
         assert page.evaluate("() => window.hit") is None
 

@@ -11,6 +11,7 @@ from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.permissions.question import PermissionAnswer
+from copilot_kernel.rendering.question import question_html
 
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
@@ -26,8 +27,9 @@ class Page:
 
     def __init__(self, is_there: bool = True) -> None:
         self.is_there, self.posted, self.asked, self.withdrawn = is_there, list[dict[str, Any]](), asyncio.Event(), 0
-        self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.shown: tuple[str, str, str, Sequence[Mapping[str, str]]] = ("", "", "", ())
+        self.answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        self.shown: tuple[str, str, Sequence[Mapping[str, Any]]] = ("", "", ())
+        self.more: dict[str, Any] = {}
 
     async def known(self) -> bool:
         return self.is_there
@@ -35,8 +37,8 @@ class Page:
     def post(self, event: str, **more: Any) -> None:
         self.posted.append({"event": event, **more})
 
-    async def ask(self, *shown: Any) -> str:
-        self.shown = shown
+    async def ask(self, *shown: Any, **more: Any) -> tuple[str, str]:
+        self.shown, self.more = shown, more
         self.asked.set()
         try:
             return await self.answer
@@ -105,17 +107,18 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         await asyncio.sleep(0)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), 5)
-    key, title, text, options = scene.page.shown
+    key, title, options = scene.page.shown
     assert (key, title, scene.lists()) == ("7", "Use this tool? Run⟨U+202E⟩ it", [["7"], []])
-    assert text.startswith("Warning:")
-    assert [(each["name"], each["kind"]) for each in options] == [
-        ("Allow once", "allow_once"),
-        ("Always allow (the agent remembers it)", "allow_always"),
-        ("Reject", "reject_once"),
+    assert scene.page.more["html"] == question_html(QUESTION, "/project")
+    assert [(each["name"], each["kind"], each["suggested"], each["guarded"], each["quiet"]) for each in options] == [
+        ("Allow once", "allow_once", False, True, False),
+        ("Reject", "reject_once", False, False, False),
+        ("Always allow (the agent remembers it)", "allow_always", False, True, True),
     ]
-    assert options[2]["label"] == "Reject: Run⟨U+202E⟩ it"
-    scene.page.answer.set_result(options[2]["id"])
-    assert await asyncio.wait_for(asking, 5) == PermissionAnswer(OPTIONS[2], "you")
+    assert options[1]["label"] == "Reject: Run⟨U+202E⟩ it"
+    assert (scene.page.more["reason"]["id"], scene.page.more["reason"]["name"]) == ("2", "Deny and say why…")
+    scene.page.answer.set_result(("2", " Not so. "))
+    assert await asyncio.wait_for(asking, 5) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
     assert scene.lists() == [["7"], []]
 
 
@@ -124,7 +127,7 @@ async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     scene.page.has_widgets = False
     asking = scene.ask()
     await asyncio.wait_for(scene.page.asked.wait(), 5)
-    scene.page.answer.set_result("0")
+    scene.page.answer.set_result(("0", "ignored with a yes"))
     assert (await asyncio.wait_for(asking, 5)).allows
     assert scene.lists() == []
 

@@ -74,7 +74,7 @@ class Page:
         self._events: dict[str, Message] = {}
         """The last of each kind, until it is known whether there is a page."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
-        self._answers: dict[str, tuple[Sequence[str], asyncio.Future[str]]] = {}
+        self._answers: dict[str, tuple[Sequence[str], asyncio.Future[tuple[str, str]]]] = {}
         self._calls = 0
         self._comm = PageComm(kernel, request, self._receive)
 
@@ -133,13 +133,16 @@ class Page:
         finally:
             del self._runs[run]
 
-    async def ask(self, key: str, title: str, text: str, options: Sequence[Mapping[str, str]]) -> str:
-        """The id of the option that the user has chosen in the page. Cancelled, it withdraws the question."""
-        ids = [option["id"] for option in options]
-        answer: asyncio.Future[str] = self._loop.create_future()
+    async def ask(self, key: str, title: str, options: Sequence[Mapping[str, Any]], **more: Any) -> tuple[str, str]:
+        """The id of the option that the user has chosen in the page, and the reason if one was entered.
+
+        Cancelled, it withdraws the question. `more`: what the page shows of it.
+        """
+        ids = [str(option["id"]) for option in options]
+        answer: asyncio.Future[tuple[str, str]] = self._loop.create_future()
         self._answers[key] = ids, answer
         try:
-            self.post("ask", key=key, title=title, text=text, options=[dict(option) for option in options])
+            self.post("ask", key=key, title=title, options=[dict(option) for option in options], **more)
             return await answer
         finally:
             del self._answers[key]
@@ -195,12 +198,12 @@ class Page:
                 for reply in replies:
                     self._replied(reply)
             case {"answer": str(key), "option": option}:
-                self._answered(key, option)
+                self._answered(key, option, str(data.get("reason") or ""))
 
-    def _answered(self, key: str, option: Any) -> None:
+    def _answered(self, key: str, option: Any, reason: str) -> None:
         ids, answer = self._answers.get(key, ((), None))
         if answer is not None and option in ids and not answer.done():
-            answer.set_result(option)
+            answer.set_result((option, reason))
 
     def _replied(self, reply: Any) -> None:
         match reply:

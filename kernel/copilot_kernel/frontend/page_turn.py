@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.question import allowed_by, question_text
-from ..rendering.typed_answer import option_labels
+from ..rendering.answers import Choice, TextAnswer, answers_to
+from ..rendering.question import headline, question_html
 from .page_comm import Page
 
 Blocked = Callable[[], Awaitable[None]]
@@ -71,14 +73,14 @@ class PageTurn:
         key = key_of(question)
         self._in_page.add(key)
         self.closed(key)
-        title, _, text = question_text(question, root).partition("\n")
-        about = allowed_by(question, root)
-        options = [
-            {"id": str(number), "name": label, "label": f"{label}: {about}", "kind": option.kind}
-            for number, (label, option) in enumerate(zip(option_labels(question), question.options, strict=True))
-        ]
-        chosen = await self._page.ask(key, title, text, options)
-        return PermissionAnswer(question.options[int(chosen)], "you")
+        answers = answers_to(question, root)
+        under_rule = answers.rule.choices if answers.rule else ()
+        options = [_option(question, choice) for choice in (*answers.choices, *under_rule, *answers.last)]
+        html = question_html(question, root)
+        more = {"reason": _reason(answers.reason)} if answers.reason else {}
+        chosen, reason = await self._page.ask(key, headline(question, root), options, html=html, **more)
+        answer = PermissionAnswer(question.options[int(chosen)], "you")
+        return replace(answer, feedback=reason.strip()) if answer.rejects else answer
 
     def _post_working(self) -> None:
         self._reported = self._agent()
@@ -96,3 +98,28 @@ class PageTurn:
 def key_of(question: Question) -> str:
     """Under which the page knows it."""
     return str(question.key)
+
+
+def _option(question: Question, choice: Choice) -> dict[str, Any]:
+    """As the page knows it: `label` is its name for screen readers."""
+    return {
+        "id": str(choice.option),
+        "name": choice.label,
+        "label": f"{choice.label}: {choice.hint}",
+        "kind": question.options[choice.option].kind,
+        "suggested": choice.is_suggested,
+        "guarded": choice.is_guarded,
+        "quiet": choice.is_remembered,
+    }
+
+
+def _reason(reason: TextAnswer) -> dict[str, str]:
+    return {
+        "id": str(reason.option),
+        "name": reason.label,
+        "label": f"{reason.label}: {reason.hint}",
+        "field": reason.field,
+        "note": reason.note,
+        "submit": reason.submit,
+        "missing": reason.if_empty,
+    }

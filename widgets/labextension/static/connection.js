@@ -8,9 +8,14 @@ import { NotebookDocument, OperationError } from './document.js';
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
- * @typedef {{id: string, name: string, label?: string, kind: string}} Option `label` is its name for screen readers.
+ * @typedef {{id: string, name: string, label?: string, kind: string, suggested?: boolean, guarded?: boolean, quiet?: boolean}} Option
+ *   `label` is its name for screen readers. A `suggested` one may be highlighted, a `quiet` one stands back; clicks on a
+ *   `guarded` one count only after a moment.
+ * @typedef {{id: string, name: string, label: string, field: string, note: string, submit: string, missing: string}} Reason
+ *   The option that a reason goes with, and the words of its form.
  * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
- * @typedef {{key: string, title: string, text: string, options: Option[]}} Ask A question that the page itself shows.
+ * @typedef {{key: string, title: string, html: string, options: Option[], reason?: Reason}} Ask A question that the page
+ *   itself shows; `title` says on one line what `html` does.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
  */
 
@@ -59,7 +64,7 @@ export class Connection {
     if (!this.#comm.isDisposed) this.#comm.send({ path: this.path });
   }
 
-  /** All that waits for an answer. @returns {{key: string, title: string, text?: string, cell?: string}[]} */
+  /** All that waits for an answer. @returns {{key: string, title: string, cell?: string}[]} */
   get questions() {
     return [...this.waiting, ...this.asks.values()];
   }
@@ -75,10 +80,10 @@ export class Connection {
     }
   }
 
-  /** Answer a question of `asks`. @param {string} key @param {string} option */
-  answer(key, option) {
+  /** Answer a question of `asks`. @param {string} key @param {string} option @param {string} reason With a no. */
+  answer(key, option, reason = '') {
     if (!this.asks.delete(key)) return;
-    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, option });
+    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, option, ...(reason && { reason }) });
     this.#listener.changed(this);
   }
 

@@ -9,7 +9,7 @@ import { oneLine } from './text.js';
  * @typedef {import('./settings.js').Settings} Settings
  * @typedef {import('./status.js').Announcer} Announcer
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} Panel
- * @typedef {{connection: Connection, title: string, text?: string, cell?: string}} Asked
+ * @typedef {{connection: Connection, title: string, cell?: string}} Asked
  * @typedef {Asked & {settled: boolean, seen: boolean, notification: string, announced?: HTMLElement}} Question
  */
 
@@ -51,9 +51,9 @@ export class Questions {
     for (const [name, question] of this.#questions) {
       if (question.connection.panel === panel && !open.has(name)) this.#withdraw(name, question);
     }
-    for (const { key, title, text, cell } of questions) {
+    for (const { key, title, cell } of questions) {
       const name = `${panel.id} ${key}`;
-      if (!this.#questions.has(name)) this.#add(name, { connection, title, text, cell });
+      if (!this.#questions.has(name)) this.#add(name, { connection, title, cell });
     }
   }
 
@@ -202,8 +202,8 @@ export class Questions {
 }
 
 /** @param {Asked} question */
-function announcement({ connection, title, text = '' }) {
-  return oneLine(`${connection.agent} asks: ${title} ${text}`, ANNOUNCED);
+function announcement({ connection, title }) {
+  return oneLine(`${connection.agent} asks: ${title}`, ANNOUNCED);
 }
 
 /** Widgets have tooltips, but no other names than their texts. @param {HTMLElement} card @param {string} name */

@@ -8,12 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat, Turn
 from ...chat.attachments import mentions
+from ...chat.turn_record import endings
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
@@ -272,9 +273,10 @@ class ChatSession:
         return await self._done(turn)
 
     async def _done(self, turn: Turn) -> Done:
-        changes = await self.context.chat_runner.changes(turn)
-        footer = render_footer(Footer(unasked=turn.unasked, changes=changes or TurnChanges())) or {}
-        html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")
+        changes = await self.context.chat_runner.changes(turn) or TurnChanges()
+        footer = render_footer(Footer(unasked=turn.unasked, changes=changes)) or {}
+        shown = endings(replace(turn, undo=""), changes, timed=True)
+        html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 
     async def _ensure_session(self) -> None:
