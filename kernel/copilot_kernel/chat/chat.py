@@ -23,7 +23,8 @@ from ..errors import AgentError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
-from .activity import STARTING, ActivityLine
+from ..rendering.status import STARTING
+from .activity import ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
 from .calls import update_of_agent
