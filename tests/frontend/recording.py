@@ -77,7 +77,8 @@ class RecordingCell:
         self.metadata: list[Any] = []
         self.prompts: list[str] = []
         self.owned = self.busied = 0
-        self.request_id, self.source, self.shown = uuid4().hex, "", dict[object, tuple[Bundle, Bundle]]()
+        self.request_id, self.source, self.status_id = uuid4().hex, "", ""
+        self.shown = dict[object, tuple[Bundle, Bundle]]()
         self.typed: asyncio.Queue[str | None] = asyncio.Queue()
         self._outputs: dict[Any, Bundle] = {}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from copilot_kernel.conversation.model import Entry
 from copilot_kernel.frontend.output_area import OutputArea
-from copilot_kernel.rendering.entry import render, render_group, render_status, render_text
+from copilot_kernel.rendering.entry import render, render_group, render_text
+from copilot_kernel.rendering.status import render_status
 
 from .recording import Loop, RecordingCell
 

@@ -9,9 +9,10 @@ from copilot_kernel.acp.messages import PermissionOption, PlanEntry
 from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall
 from copilot_kernel.permissions.inputs import commands
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.entry import render, render_group, render_status
+from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.plain import visible_line
 from copilot_kernel.rendering.question import headline, question_summary, question_text, render_question
+from copilot_kernel.rendering.status import render_status
 from copilot_kernel.rendering.typed_answer import line_prompt
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -9,10 +9,9 @@ import anyio
 
 from ..conversation.model import Conversation, Message, Plan
 from ..permissions import inputs
-from ..rendering.entry import ASKING
 from ..rendering.plain import visible_line
+from ..rendering.status import ASKING
 
-STARTING = "Starting the agent…"
 TICK_SECONDS = 1.0
 """Between two looks at the conversation; the line changes at most so often."""
 PAUSE_SECONDS = 2.0

@@ -24,7 +24,8 @@ from ..notebook.live import NotebookSource
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
 from ..rendering.changes import TurnChanges
-from .activity import STARTING, ActivityLine
+from ..rendering.status import STARTING
+from .activity import ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
 from .calls import update_of_agent

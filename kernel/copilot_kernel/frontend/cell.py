@@ -114,6 +114,8 @@ class Cell:
         self.request_id = str(request.parent["header"]["msg_id"])
         """Another one each time that the cell is run."""
         self.source = str(request.parent.get("content", {}).get("code", ""))
+        self.status_id = ""
+        """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
 

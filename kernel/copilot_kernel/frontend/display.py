@@ -126,6 +126,7 @@ class Display:
     async def confirm(self, title: str, names: tuple[str, str]) -> bool:
         """Whether the user gives the first answer to our own question; nobody does in a batch run."""
         id = next(self._ids)
+        self.status("")
 
         def line(answer: ElicitationAnswer) -> Notice:
             why = f" ({answer.reason})" if answer.reason else ""

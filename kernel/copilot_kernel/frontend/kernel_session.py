@@ -14,6 +14,7 @@ from ..errors import CopilotError
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
+from .first_status import first_status
 from .notebook_turn import CurrentNotebook, TurnNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
@@ -74,11 +75,16 @@ class KernelSession:
 
         `make_notebook` makes the live notebook of the turn.
         """
+        self._watched = cell.live
+        with first_status(cell, code):
+            return await self._run(cell, code, make_notebook)
+
+    async def _run(self, cell: Cell, code: str, make_notebook: MakeNotebook | None) -> Turn | None:
         from ..rendering.failure import render_failure
         from . import commands
         from .choosing import CellOutput
 
-        self._watched, turn = cell.live, None
+        turn = None
         try:
             steps = await commands.read(self.command_context, code)
             if steps and isinstance(steps[-1], commands.Prompt):
@@ -144,8 +150,8 @@ class KernelSession:
         self.report_notices(cell)
         page = notebook.page_turn if notebook is not None and settings.notebook_tools else PageTurn()
         asking = Asking(cell, folder, self._guard_seconds, page)
+        before, turn = {*cell.shown} - {cell.status_id}, None
         display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout, page=page)
-        before, turn = len(cell.shown), None
         try:
             try:
                 turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
@@ -168,7 +174,7 @@ class KernelSession:
             is_answer = turn is not None and turn.failure is None
             if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
                 answer = turn if is_answer and settings.rerun != "run" else None  # else it is never shown again
-                shown = tuple(cell.shown.values())[before:] if answer else ()
+                shown = tuple(each for key, each in cell.shown.items() if key not in before) if answer else ()
                 self._reruns.end(cell, OldTurn(code, display.changed_files, shown, answer))
         return turn
 

@@ -14,7 +14,9 @@ from typing import Any
 
 from ..conversation.model import Entry, Notice
 from ..errors import trace
+from ..rendering.status import STARTING, render_status
 from .cell import Bundle, Cell
+from .first_status import BLANK
 from .slots import OpenQuestion, Slot, Slots
 
 MAX_PER_SECOND = 20
@@ -33,7 +35,6 @@ STEP_SECONDS = 0.01
 STEP_CHARS = 1 << 15
 """Of a message, read at once."""
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-BLANK: Bundle = {"text/plain": "", "text/html": ""}
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +54,10 @@ class OutputArea:
         self._when_drawn: list[Callable[[], None]] = []
         self._status = ""
         self._status_timer: asyncio.TimerHandle | None = None
+        self._has_status = cell.status_id != ""
+        if self._has_status:
+            self._displayed.append(self._slots.begin_with(cell.status_id, STARTING, render_status(STARTING)))
+            cell.status_id = ""
         # Nothing is to be sent before this time of the loop.
         self._rest = 0.0
 
@@ -96,7 +101,9 @@ class OutputArea:
         """Say what the turn is doing, or take that away. A turn that answers at once shows nothing of the kind."""
         self._status = words
         now = self._loop.time()
-        if self._status_timer is None:
+        if self._has_status:
+            self._show_status()
+        elif self._status_timer is None:
             self._status_timer = self._loop.call_at(now + STATUS_DELAY, self._show_status)
         elif self._status_timer.when() <= now:
             self._show_status()
@@ -111,6 +118,8 @@ class OutputArea:
         self._read()
         self._slots.end_streams()
         self._slots.close_questions()
+        if self._has_status:
+            self._slots.show_status("")
         self._draw(everything=True)
         for slot in self._slots:
             slot.drawn.clear()

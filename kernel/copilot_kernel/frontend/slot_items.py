@@ -15,8 +15,9 @@ from itertools import groupby
 from ..conversation.model import Entry
 from ..conversation.text import GrowingText
 from ..rendering.blocks import PLAIN_FROM, PieceHtml, StreamedHtml
-from ..rendering.entry import render, render_group, render_status, render_text
+from ..rendering.entry import render, render_group, render_text
 from ..rendering.markup import Bundle, muted
+from ..rendering.status import render_status
 
 MAX_CHARS = 10 * 1024 * 1024
 """Of one message, shown."""

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
-from ..rendering.entry import ASKING
 from ..rendering.markup import Bundle
+from ..rendering.status import ASKING
 from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34
@@ -195,6 +195,12 @@ class Slots:
         for slot in self:
             if slot.question is not None:
                 slot.stop_asking()
+
+    def begin_with(self, display_id: str, words: str, bundle: Bundle) -> Slot:
+        """That display already says, on top, what the turn is doing."""
+        self._header = Slot(alone=True, lent=True, display_id=display_id, items={"status": Status(words)}, shown=bundle)
+        self._slots.append(self._header)
+        return self._header
 
     def show_status(self, words: str) -> None:
         """Say what the turn is doing, on top or below everything else; nothing without words, or below a question."""

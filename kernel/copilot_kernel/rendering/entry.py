@@ -34,8 +34,6 @@ from .plain import clean, one_line, visible_line, visible_text
 from .raw import as_json
 from .tool_call import is_lookup, lookups_summary, render_tool_call
 
-ASKING = "?"
-"""What a status that waits for the user begins with."""
 MAX_GROUP = 30
 """Entries in one line: each time that one changes, all of them are rendered."""
 _MAX_PREVIEW_CHARS = 90
@@ -122,13 +120,6 @@ def render_notice(notice: Notice) -> Bundle:
     ))  # fmt: skip
     head = " ".join(filter(None, (mark, f"{word}:" if word else "", title)))
     return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), visible_text(json))))
-
-
-def render_status(words: str) -> Bundle:
-    """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
-    if words.startswith(ASKING):
-        return bundle(row(span(words, f"color:{AMBER};font-weight:bold")), one_line(words))
-    return bundle(row(muted(f"◐ {words}")), f"◐ {one_line(words)}")
 
 
 def render_plan(plan: Plan) -> Bundle:

@@ -1,0 +1,17 @@
+"""The line that says what a running turn is doing. Cheap to import: it is shown before anything else."""
+
+from __future__ import annotations
+
+from .markup import AMBER, Bundle, bundle, muted, row, span
+from .plain import one_line
+
+ASKING = "?"
+"""What a status that waits for the user begins with."""
+STARTING = "Starting the agent…"
+
+
+def render_status(words: str) -> Bundle:
+    """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
+    if words.startswith(ASKING):
+        return bundle(row(span(words, f"color:{AMBER};font-weight:bold")), one_line(words))
+    return bundle(row(muted(f"◐ {words}")), f"◐ {one_line(words)}")

@@ -1,0 +1,88 @@
+"""The status of a first prompt, which stands there before anything else is imported, and what becomes of it."""
+
+from __future__ import annotations
+
+import pytest
+from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.first_status import first_status
+from copilot_kernel.rendering.status import STARTING, render_status
+
+from .recording import Loop, RecordingCell, said
+from .test_display import turn
+
+pytestmark = pytest.mark.anyio
+
+SHOWN = render_status(STARTING)["text/plain"]
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a prompt needs is not imported yet."""
+    monkeypatch.setattr("copilot_kernel.frontend.first_status._IMPORTED_LAST", "copilot_kernel.no_such_module")
+
+
+def display(cell: RecordingCell, loop: Loop) -> Display:
+    return Display(cell, None, cwd="/project", loop=loop)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("cold")
+async def test_it_is_shown_at_once_and_taken_away_if_the_turn_does_not_begin() -> None:
+    cell = RecordingCell()
+    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+        assert cell.plain == [SHOWN]
+    assert cell.plain == [""]
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [
+        (RecordingCell(), " %status"),
+        (RecordingCell(), "\n"),
+        (RecordingCell(live=False), "Hello"),
+        (RecordingCell(cell_id=None), "Hello"),
+    ],
+    ids=["command", "nothing", "batch run", "console"],
+)
+async def test_nothing_else_has_one(cell: RecordingCell, code: str) -> None:
+    with first_status(cell, code):  # type: ignore[arg-type]
+        assert cell.sent == []
+
+
+async def test_a_later_prompt_has_none_before_it_takes_long() -> None:
+    cell = RecordingCell()
+    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+        assert cell.sent == []
+
+
+@pytest.mark.usefixtures("cold")
+async def test_the_output_of_the_turn_goes_on_with_it_and_takes_it_away() -> None:
+    cell, loop = RecordingCell(), Loop()
+    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+        view = display(cell, loop)
+        view.status(STARTING)
+        view.status("Waiting for the model")
+        loop.pass_time()
+        assert cell.plain == ["◐ Waiting for the model"]
+        view.show(said(1, "Yes."))
+        view.status("")
+        view.finish(turn())
+    assert cell.plain == ["", "Yes.", "A · 0.0 s"]
+
+
+@pytest.mark.usefixtures("cold")
+async def test_a_turn_that_fails_leaves_none() -> None:
+    cell, loop = RecordingCell(), Loop()
+    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+        display(cell, loop).close()
+    assert cell.plain == [""]
+
+
+@pytest.mark.usefixtures("cold")
+async def test_without_an_answer_the_end_of_the_turn_takes_its_place() -> None:
+    cell, loop = RecordingCell(), Loop()
+    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+        view = display(cell, loop)
+        view.status("")
+        view.finish(turn())
+    assert cell.plain == ["A · 0.0 s"]
