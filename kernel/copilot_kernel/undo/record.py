@@ -26,6 +26,8 @@ from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ra
 
 MAX_PATHS = 100
 """That one call names."""
+MAX_SAID = 5
+"""Of what a call says in turn that it does in a file: the newest."""
 MAX_INNER = 1000
 """Files of a folder that a call names as a whole."""
 CHECKPOINTS = ".ipynb_checkpoints"
@@ -164,6 +166,7 @@ class TurnRecorder:
         said = named.edits.setdefault(call.id, [])
         if edits and edits not in said:
             said.append(edits)
+            del said[:-MAX_SAID]
         if call.kind == "move" and named.last.kind in ("file", "link"):
             self._held.setdefault(call.id, {}).setdefault(named.last.content, path)
 
@@ -277,11 +280,15 @@ class TurnRecorder:
         changed = _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
         return replace(changed, source=self._source(path)) if changed is not None else None
 
-    def _is_certain(self, path: str, seen: tuple[str, ...] = ()) -> bool:
+    def _is_certain(self, path: str) -> bool:
         """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
-        changes, source = self._named[path].changes, self._source(path)
-        is_ours = bool(changes) and verdict(changes).is_certain
-        return is_ours and (source in ("", path, *seen) or self._is_certain(source, (*seen, path)))
+        seen = set[str]()
+        while path and path not in seen:
+            seen.add(path)
+            changes, path = self._named[path].changes, self._source(path)
+            if not (changes and verdict(changes).is_certain):
+                return False
+        return True
 
     def _source(self, path: str) -> str:
         """What was moved to `path`; empty if nothing was."""

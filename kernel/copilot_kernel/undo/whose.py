@@ -20,7 +20,7 @@ Whose = Literal["agent", "others", "unknown"]
 
 MAX_EDITS = 50
 """Of one file in one call, that are looked for; beyond them, what changed is not known to be the agent's."""
-MAX_TRIED_BYTES = 50_000_000
+MAX_TRIED_BYTES = 20_000_000
 """Compared for one look."""
 
 _NEW_NAMES = ("content", "file_text", "contents")
@@ -129,21 +129,23 @@ def describes(edits: Edits, before: bytes, after: bytes, *, is_watched: bool = T
 def _made(parts: Sequence[tuple[str, str]], text: str, *, is_watched: bool) -> Iterator[str]:
     """What becomes of `text`: each edit made where it comes first, or everywhere, or as the whole text."""
     for count in (1, -1):
-        if (made := _replaced(parts, text, count)) is not None:
-            yield made
+        made = _replaced(parts, text, count)
+        if made is None:
+            break
+        yield made
     if is_watched and len(parts) == 1 and not parts[0][0]:
         yield parts[0][1]
 
 
 def _replaced(parts: Sequence[tuple[str, str]], text: str, count: int) -> str | None:
-    """None if that is longer than any file that is saved."""
+    """None if something is not there, or that is longer than any file that is saved."""
     for old, new in parts:
-        if old:
-            if (count == 1 or text.count(old)) * len(new) > MAX_FILE_BYTES:
-                return None
-            text = text.replace(old, new, count)
-        elif not text:
+        if old == text:
             text = new
+        elif not old or old not in text or (count == 1 or text.count(old)) * len(new) > MAX_FILE_BYTES:
+            return None
+        else:
+            text = text.replace(old, new, count)
     return text
 
 
@@ -181,4 +183,5 @@ def _text(data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n") if "\r" in text else text
