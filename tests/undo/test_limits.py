@@ -325,10 +325,13 @@ async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, a
 
 async def test_a_repository_that_hangs_costs_the_files_that_only_commands_changed(root, agent, monkeypatch):
     commit(root)
+    monkeypatch.setattr(tree, "MAX_FILE_BYTES", 100)
+    (root / "large.bin").write_bytes(bytes(101))
     hangs = Event()
     began = time.monotonic()
     async with agent:
         agent.write("a.txt", "edited\n")
+        agent.write("large.bin", "small")
         agent.command(lambda: (root / "b.txt").write_text("x"))
         monkeypatch.setattr(history, "SECONDS", 0.5)
         monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: hangs.wait(60))
@@ -336,6 +339,7 @@ async def test_a_repository_that_hangs_costs_the_files_that_only_commands_change
     assert time.monotonic() - began < 20
     plan = agent.plan()
     assert ([file.path for file in plan.certain], plan.uncertain) == (["a.txt"], ())
+    assert plan.skipped == (("large.bin", "it was larger than 5 MB"),)
     assert plan.turn.notes == (history.LOST,)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from copilot_kernel.acp.messages import Diff
+from copilot_kernel.acp.messages import Diff, ToolCallUpdate
+from copilot_kernel.conversation.calls import merged, with_answer, with_question
+from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.undo import whose as module
 from copilot_kernel.undo.tree import ABSENT, FileState
-from copilot_kernel.undo.whose import Change, Edit, Verdict, describes, given_edits, verdict, whose
+from copilot_kernel.undo.whose import Change, Edit, Verdict, describes, given_edits, meanwhile, verdict, whose
 
 from .project import Agent, commit, make
 
@@ -39,6 +41,38 @@ def test_whose_a_change_is(is_described, was_asked, expected):
 ])  # fmt: skip
 def test_what_undoing_puts_back(changes, expected):
     assert verdict([Change(*each) for each in changes]) == expected
+
+
+PENDING = ToolCall(1, 1, "one", kind="edit")
+ASKED = with_question(PENDING)
+ALLOWED, REFUSED, STOPPED = (with_answer(ASKED, answer, "") for answer in (True, False, None))
+OTHER = ToolCall(2, 1, "two", kind="edit")
+
+
+def done(call: ToolCall, status: str = "completed") -> ToolCall:
+    return merged(call, ToolCallUpdate(call.call_id, status=status))
+
+
+@pytest.mark.parametrize(("calls", "now", "expected"), [
+    pytest.param([], PENDING, ([], False), id="it is new"),
+    pytest.param([], done(PENDING), ([1], False), id="it is new and done"),
+    pytest.param([PENDING], done(PENDING), ([1], False), id="it ran"),
+    pytest.param([PENDING], done(PENDING, "failed"), ([1], False), id="it failed"),
+    pytest.param([PENDING], ASKED, ([1], False), id="it did not wait"),
+    pytest.param([ASKED], ALLOWED, ([], True), id="it was allowed"),
+    pytest.param([ASKED], REFUSED, ([], True), id="it was refused"),
+    pytest.param([ASKED], STOPPED, ([], True), id="the turn was stopped"),
+    pytest.param([ASKED], done(ASKED), ([1], False), id="it did not wait for the answer"),
+    pytest.param([ALLOWED], done(ALLOWED), ([1], False), id="it ran when it was allowed"),
+    pytest.param([REFUSED], None, ([], False), id="after a refusal"),
+    pytest.param([REFUSED], done(REFUSED), ([1], False), id="it ran although it was refused"),
+    pytest.param([done(PENDING)], None, ([], False), id="after its end"),
+    pytest.param([PENDING], None, ([1], False), id="it never ended"),
+    pytest.param([ASKED, OTHER], ALLOWED, ([2], False), id="another ran meanwhile"),
+    pytest.param([ASKED, done(OTHER)], ALLOWED, ([], True), id="another ran before"),
+])  # fmt: skip
+def test_which_calls_may_have_run_between_two_looks(calls, now, expected):
+    assert meanwhile({call.id: call for call in calls}, now) == expected
 
 
 TEXT = "one\ntwo\nthree\ntwo\n"

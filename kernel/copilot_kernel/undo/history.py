@@ -265,7 +265,7 @@ class UndoHistory:
     def _put_back(self, file: ChangedFile) -> str:
         """Why not; empty if it was done."""
         data = self._content(file.before.content) if file.before.kind == "file" else b""
-        if data is None:
+        if data is None or not file.before.is_restorable:
             return _GONE
         try:
             return "" if self.tree.replace(file.path, file.after, file.before, data) else CHANGED_SINCE
@@ -297,7 +297,7 @@ class UndoHistory:
         commands = _commands(recorder, self.tree.root)
         turn = TurnFiles(
             number,
-            tuple(replace(file, problem=file.problem or self._problem(file.before)) for file in files),
+            self._checked(files),
             recorder.new_folders(),
             commands,
             (*recorder.notes, *(_notes(start, end) if commands else ())),
@@ -305,13 +305,17 @@ class UndoHistory:
         record.append(turn)  # what follows may take too long
         self._shadow.recover({file.before.content for file in files if file.before.kind == "file"}, _HALF * SECONDS)
 
+    def _checked(self, files: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
+        """With the reasons why they cannot be put back."""
+        return tuple(replace(file, problem=file.problem or self._problem(file.before)) for file in files)
+
     def _problem(self, before: FileState) -> str:
         is_unsaved = before.kind == "file" and not self._shadow.has(before.content)
         return _PROBLEMS.get(before.kind, _UNSAVED if is_unsaved else "")
 
     def _lost(self, number: int, recorder: TurnRecorder) -> TurnFiles:
         """What is known without looking again."""
-        files, commands = tuple(recorder.finish(None, None)), _commands(recorder, self.tree.root)
+        files, commands = self._checked(recorder.finish(None, None)), _commands(recorder, self.tree.root)
         return TurnFiles(number, files, recorder.new_folders(), commands, (LOST,))
 
     def _keep(self, turn: TurnFiles) -> None:

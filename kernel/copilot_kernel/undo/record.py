@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,10 +22,12 @@ from .blobs import BlobStore
 from .listing import named as names_of
 from .shadow import Snapshot
 from .tree import ABSENT, UNKNOWN, FileState, Tree
-from .whose import Change, Edit, Edits, describes, given_edits, may_have_run, ran_between, verdict, whose
+from .whose import Change, Edits, describes, edits_of, may_have_run, meanwhile, shows_result, verdict, whose
 
 MAX_PATHS = 100
 """That one call names."""
+MAX_SAID = 5
+"""Of what a call says in turn that it does in a file: the newest."""
 MAX_INNER = 1000
 """Files of a folder that a call names as a whole."""
 CHECKPOINTS = ".ipynb_checkpoints"
@@ -164,6 +166,7 @@ class TurnRecorder:
         said = named.edits.setdefault(call.id, [])
         if edits and edits not in said:
             said.append(edits)
+            del said[:-MAX_SAID]
         if call.kind == "move" and named.last.kind in ("file", "link"):
             self._held.setdefault(call.id, {}).setdefault(named.last.content, path)
 
@@ -172,7 +175,7 @@ class TurnRecorder:
         self._new_folders.update(each for each in _folders_of(path) if self._state(each) == ABSENT)
         had_begun = may_have_run(call)
         is_gone = state == ABSENT and call.kind == "delete"
-        is_there = call.status in FINAL or bool(data and _shows_result(edits, data))
+        is_there = call.status in FINAL or bool(data and shows_result(edits, data))
         return _Named(path, state, state, call.id, had_begun, was_late=had_begun and (is_gone or is_there))
 
     def _look(self, path: str, call: ToolCall | None) -> None:
@@ -186,7 +189,7 @@ class TurnRecorder:
             named.calls[call.id] = call
 
     def _note(self, named: _Named, state: FileState, data: bytes | None, call: ToolCall | None) -> None:
-        ran, was_asked = _meanwhile(named, call)
+        ran, was_asked = meanwhile(named.calls, call)
         is_described = self._is_described(named, ran, self._content(named.last), state, data)
         named.changes.append(Change(named.last, state, whose(is_described=is_described, was_asked=was_asked)))
         named.last = state
@@ -277,11 +280,15 @@ class TurnRecorder:
         changed = _changed_file(path, before, after, named, is_certain=is_certain, is_known=at_start is not None)
         return replace(changed, source=self._source(path)) if changed is not None else None
 
-    def _is_certain(self, path: str, seen: tuple[str, ...] = ()) -> bool:
+    def _is_certain(self, path: str) -> bool:
         """Whether only the agent changed it; what it has moved here must not hold what others wrote, either."""
-        changes, source = self._named[path].changes, self._source(path)
-        is_ours = bool(changes) and verdict(changes).is_certain
-        return is_ours and (source in ("", path, *seen) or self._is_certain(source, (*seen, path)))
+        seen = set[str]()
+        while path and path not in seen:
+            seen.add(path)
+            changes, path = self._named[path].changes, self._source(path)
+            if not (changes and verdict(changes).is_certain):
+                return False
+        return True
 
     def _source(self, path: str) -> str:
         """What was moved to `path`; empty if nothing was."""
@@ -312,10 +319,10 @@ class TurnRecorder:
         """What `call` names, with what it says of it."""
         folder = os.path.join(self._tree.root, inputs.folder(call.raw_input))
         read = inputs.read(call) if call.kind in _WRITING else None
-        edits_of = _edits_of(call, read.paths if read is not None else ())
-        if len(edits_of) > MAX_PATHS or (read is not None and read.is_too_large):
+        found = edits_of(call, read.paths if read is not None else ())
+        if len(found) > MAX_PATHS or (read is not None and read.is_too_large):
             self.notes[f"Not covered: some of the many files that {names_of([call.best_title])} names."] = None
-        for path, edits in islice(edits_of.items(), MAX_PATHS):
+        for path, edits in islice(found.items(), MAX_PATHS):
             for place in self._tree.places(path, folder):
                 if not self._is_excluded(place):
                     yield place, edits
@@ -336,29 +343,6 @@ class TurnRecorder:
 def may_write(call: ToolCall) -> bool:
     """Whether it says that it writes files."""
     return call.kind in _WRITING or any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
-
-
-def _edits_of(call: ToolCall, named: Iterable[str]) -> dict[str, Edits]:
-    """By path, as the call names it."""
-    found: dict[str, Edits] = {}
-    for part in call.content:
-        if isinstance(part, Diff):
-            found[part.path] = (*found.get(part.path, ()), Edit(part.old_text, part.new_text))
-    given = () if found else given_edits(call.raw_input)
-    for path in (*inputs.patched(call), *named):
-        found.setdefault(path, given)
-    return found
-
-
-def _meanwhile(named: _Named, call: ToolCall | None) -> tuple[list[int], bool]:
-    """The calls that may have run since the last look; and whether instead all the time somebody was asked."""
-    others = [each for id, each in named.calls.items() if call is None or id != call.id]
-    ran = [each.id for each in others if each.status not in FINAL and may_have_run(each)]
-    seen = named.calls.get(call.id) if call is not None else None
-    if call is not None and ran_between(seen, call):
-        ran.append(call.id)
-    was_waiting = any(each.status == "waiting" for each in named.calls.values())
-    return ran, was_waiting and not ran
 
 
 def _changed_file(
@@ -386,15 +370,6 @@ def _phase(call: ToolCall) -> tuple[str, bool]:
     """A call is asked about, or runs, or has ended; the agent may report afterwards that it has completed it."""
     phase = "over" if call.status in FINAL else "asked" if call.status == "waiting" else "runs"
     return phase, call.standing.reported == "completed"
-
-
-def _shows_result(edits: Edits, data: bytes) -> bool:
-    """Whether `data` is what `edits` make of a file."""
-    for edit in edits:
-        old, new = ((text or "").encode(errors="replace") for text in (edit.old, edit.new))
-        if new and new in data and (not old or old in new or old not in data):
-            return True
-    return False
 
 
 def is_excluded(path: str) -> bool:

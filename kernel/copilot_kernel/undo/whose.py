@@ -7,12 +7,14 @@ certainly changed by the agent if everything that changed it is; see `verdict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, islice
 from typing import Any, Literal
 
+from ..acp.messages import Diff
 from ..conversation.model import FINAL, ToolCall
+from ..permissions import inputs
 from ..permissions.inputs import member
 from .tree import MAX_FILE_BYTES, FileState
 
@@ -20,7 +22,7 @@ Whose = Literal["agent", "others", "unknown"]
 
 MAX_EDITS = 50
 """Of one file in one call, that are looked for; beyond them, what changed is not known to be the agent's."""
-MAX_TRIED_BYTES = 50_000_000
+MAX_TRIED_BYTES = 20_000_000
 """Compared for one look."""
 
 _NEW_NAMES = ("content", "file_text", "contents")
@@ -83,7 +85,7 @@ def may_have_run(call: ToolCall) -> bool:
     return call.standing.reported == "completed" or not is_held
 
 
-def ran_between(seen: ToolCall | None, call: ToolCall) -> bool:
+def _ran_between(seen: ToolCall | None, call: ToolCall) -> bool:
     """Whether `call` may have run since it was as `seen`."""
     was_completed = seen is not None and seen.standing.reported == "completed"
     if call.standing.reported == "completed" and not was_completed:
@@ -91,7 +93,33 @@ def ran_between(seen: ToolCall | None, call: ToolCall) -> bool:
     return seen is not None and seen.status not in FINAL and may_have_run(seen)
 
 
+def meanwhile(calls: Mapping[int, ToolCall], call: ToolCall | None) -> tuple[list[int], bool]:
+    """The calls that may have run since the last look; and whether instead all the time somebody was asked.
+
+    `calls` are all that name the file, as they were at that look; since then, `call` has become what it is.
+    """
+    others = [each for id, each in calls.items() if call is None or id != call.id]
+    ran = [each.id for each in others if each.status not in FINAL and may_have_run(each)]
+    seen = calls.get(call.id) if call is not None else None
+    if call is not None and _ran_between(seen, call):
+        ran.append(call.id)
+    was_waiting = any(each.status == "waiting" for each in calls.values())
+    return ran, was_waiting and not ran
+
+
 # -- what a call says --------------------------------------------------------------------------------------------------
+
+
+def edits_of(call: ToolCall, named: Iterable[str]) -> dict[str, Edits]:
+    """By path, as the call names it."""
+    found: dict[str, Edits] = {}
+    for part in call.content:
+        if isinstance(part, Diff):
+            found[part.path] = (*found.get(part.path, ()), Edit(part.old_text, part.new_text))
+    given = () if found else given_edits(call.raw_input)
+    for path in (*inputs.patched(call), *named):
+        found.setdefault(path, given)
+    return found
 
 
 def given_edits(raw_input: Any) -> Edits:
@@ -126,24 +154,35 @@ def describes(edits: Edits, before: bytes, after: bytes, *, is_watched: bool = T
     return all(part for part, _ in parts) and _Places(parts, old, new).fit()
 
 
+def shows_result(edits: Edits, data: bytes) -> bool:
+    """Whether `data` is what `edits` make of a file."""
+    for edit in edits:
+        old, new = ((text or "").encode(errors="replace") for text in (edit.old, edit.new))
+        if new and new in data and (not old or old in new or old not in data):
+            return True
+    return False
+
+
 def _made(parts: Sequence[tuple[str, str]], text: str, *, is_watched: bool) -> Iterator[str]:
     """What becomes of `text`: each edit made where it comes first, or everywhere, or as the whole text."""
     for count in (1, -1):
-        if (made := _replaced(parts, text, count)) is not None:
-            yield made
+        made = _replaced(parts, text, count)
+        if made is None:
+            break
+        yield made
     if is_watched and len(parts) == 1 and not parts[0][0]:
         yield parts[0][1]
 
 
 def _replaced(parts: Sequence[tuple[str, str]], text: str, count: int) -> str | None:
-    """None if that is longer than any file that is saved."""
+    """None if something is not there, or that is longer than any file that is saved."""
     for old, new in parts:
-        if old:
-            if (count == 1 or text.count(old)) * len(new) > MAX_FILE_BYTES:
-                return None
-            text = text.replace(old, new, count)
-        elif not text:
+        if old == text:
             text = new
+        elif not old or old not in text or (count == 1 or text.count(old)) * len(new) > MAX_FILE_BYTES:
+            return None
+        else:
+            text = text.replace(old, new, count)
     return text
 
 
@@ -181,4 +220,5 @@ def _text(data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n") if "\r" in text else text
