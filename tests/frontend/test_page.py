@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import ImageBlock
 from copilot_kernel.conversation.model import Attachment, Message
 from copilot_kernel.conversation.text import GrowingText
-from copilot_kernel.frontend.output_area import BLANK, MAX_PER_SECOND, SECONDS_PER_CHARACTER, STATUS_DELAY
+from copilot_kernel.frontend.output_area import (
+    BLANK,
+    HAND_OVER_SECONDS,
+    MAX_PER_SECOND,
+    SECONDS_PER_CHARACTER,
+    STATUS_DELAY,
+)
 from copilot_kernel.frontend.slots import MAX_SLOTS, OpenQuestion
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
@@ -103,6 +110,16 @@ def test_the_first_change_goes_out_at_once_and_the_next_ones_together() -> None:
     assert cell.plain == ["a"]
     loop.pass_time(1 / MAX_PER_SECOND)
     assert (cell.kinds, cell.plain) == (["display", "update"], ["abcdefgh"])
+
+
+def test_after_the_first_display_there_is_a_moment_to_send_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps = list[float]()
+    monkeypatch.setattr("copilot_kernel.frontend.output_area.time", SimpleNamespace(sleep=naps.append))
+    sheet, cell, loop = page()
+    for number in (1, 2, 3):
+        sheet.put(said(number, "a"))
+        loop.pass_time(1.0)
+        assert (len(cell.sent), naps) == (number, [HAND_OVER_SECONDS])
 
 
 def test_what_comes_in_one_piece_from_the_agent_goes_out_in_one() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -34,6 +35,9 @@ STEP_SECONDS = 0.01
 """Of reading or rendering, after which other work of the event loop gets a turn."""
 STEP_CHARS = 1 << 15
 """Of a message, read at once."""
+HAND_OVER_SECONDS = 0.001
+"""Without work after the first display: ipykernel sends in a thread of its own, which would wait while the end of a
+short answer is drawn."""
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 _log = logging.getLogger(__name__)
@@ -225,6 +229,8 @@ class OutputArea:
         if slot.shown is None:
             self._displayed.append(slot)
             self._cell.display(bundle, display_id=slot.display_id)
+            if len(self._displayed) == 1:
+                time.sleep(HAND_OVER_SECONDS)
             return
         below = self._displayed[self._displayed.index(slot) + 1 :]
         if (asking := [each for each in below if each.question]) and _height(bundle) != _height(slot.shown):
