@@ -17,7 +17,7 @@ from tests.jupyter.front_end import until
 
 from .chaos_kernel import resumed
 from .chaos_turns import KINDS, MOMENTS, goes_on, send_signal
-from .faults import AGENT, GRACE, Exchange, Journal, kernel, mark, orphans
+from .faults import AGENT, GRACE, REPLY_LIMIT, Exchange, Journal, kernel, mark, orphans
 from .trial import MAX_PRINTED, Cell, Kernel, Trial
 
 IDLE = 2.0
@@ -82,15 +82,16 @@ def kills(trial: Trial, count: int) -> None:
     with _two(trial) as (left, right):
         for number, chance in trial.rounds(count):
             agent = _shared(trial, left, right)
-            cells = [left.begin(chance.choice(KINDS), f"k{number}")]
+            cells = [(left, left.begin(chance.choice(KINDS), f"k{number}"))]
             if chance.random() < 0.7:
-                cells.append(right.begin(chance.choice(KINDS), f"k{number}"))
+                cells.append((right, right.begin(chance.choice(KINDS), f"k{number}")))
             is_broker = chance.random() < 0.2
             time.sleep(chance.uniform(0, MOMENTS))
             send_signal(_broker(agent) if is_broker else agent, signal.SIGKILL)
-            for cell in cells:  # what is on its way through the broker is lost with it
-                trial.check(cell.end(), "kill", [] if is_broker else cell.lost(), cell.unanswered())
-                trial.ends[cell.error or "ok"] += 1
+            for each, cell in cells:  # what is on its way through the broker is lost with it
+                took, came_later = _struck(each, cell, agent)
+                trial.check(took, "kill", [] if is_broker else cell.lost(), cell.unanswered())
+                trial.ends[f"{cell.error or 'ok'}{', asked of the next agent' * came_later}"] += 1
             for each in (left, right):
                 each.await_end_of(agent)
             for each in (left, right):
@@ -154,6 +155,17 @@ def _shared(trial: Trial, left: Kernel, right: Kernel) -> int:
         each.begin("say {tag} 1", "first").end()
     trial.check(0, "sharing", [] if left.agent == right.agent else [f"two agents: {left.agent} and {right.agent}"])
     return left.agent
+
+
+def _struck(kernel: Kernel, cell: Cell, agent: int) -> tuple[float, bool]:
+    """The seconds to its end, and whether its prompt came after that of `agent`: then it is stopped in the next one."""
+    began = time.monotonic()
+    while not cell.has_ended(0.05) and time.monotonic() < began + REPLY_LIMIT:
+        if kernel.agent != agent:
+            cell.interrupt()
+            cell.end()
+            return time.monotonic() - began, True
+    return time.monotonic() - began + cell.end(), False
 
 
 def _broker(agent: int) -> int:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
@@ -144,6 +144,13 @@ class Cell:
             self._front_end.ask("kernel_info_request")
         else:
             self._front_end.control("interrupt_request")
+
+    def has_ended(self, seconds: float) -> bool:
+        """Whether its reply comes within some time."""
+        with suppress(Empty):
+            self._front_end.reply(self._request, seconds)
+            return True
+        return False
 
     def end(self) -> float:
         """The seconds until the reply and the idle status. Raises Hung."""
