@@ -136,6 +136,21 @@ async def test_links_in_private_folders_make_nothing_outside(bubblewrap, open_ch
     assert not (tmp_path / "planted").exists()
 
 
+async def test_links_on_the_way_to_what_a_setting_shows_in_a_private_folder_make_nothing_outside(
+    bubblewrap, open_chat, tmp_path, monkeypatch
+):
+    cache = tmp_path / "cache"
+    (cache / "a/b").mkdir(parents=True)
+    (cache / "a/b/file").write_text("shown")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    async with open_chat() as chat:
+        await run(chat, f"ln -s {'../' * 20}oldroot{tmp_path} {cache}/a; ls -l {cache}")
+    async with open_chat(sandbox_read=(f"{cache}/a/b",)) as chat:
+        assert "shown" in await run(chat, f"cat {cache}/a/b/file; mv {cache}/a {cache}/aside; ls {cache}")
+        assert "aside" not in await run(chat, f"ls {cache}")
+    assert not (tmp_path / "b").exists()
+
+
 async def test_a_folder_that_was_exchanged_for_a_link_is_not_followed(bubblewrap, open_chat, project, tmp_path):
     other = tmp_path / "other"
     (other / "hooks").mkdir(parents=True)

@@ -41,10 +41,14 @@ def test_of_two_entries_for_one_path_the_stricter_counts():
     ]
 
 
-def test_a_private_folder_stands_in_the_place_of_another_and_needs_no_mount_points():
-    assert made(Mount("/h/.c", WRITE, "/state/1"), Mount("/h/.c/a/b", READ, "/h/.c/a/b")) == [
+def test_each_parent_in_a_private_folder_that_stands_in_the_place_of_another_is_a_mount_point():
+    mounts = (Mount("/h/.c", WRITE, "/state/1"), Mount("/h/.c/a/b", READ, "/h/.c/a/b"), Mount("/h/.c/d/e", WRITE))
+    assert made(*mounts) == [
         ("--bind", "/state/1", "/h/.c"),
+        ("--bind", "/state/1/a", "/h/.c/a"),
         ("--ro-bind", "/h/.c/a/b", "/h/.c/a/b"),
+        ("--bind", "/state/1/d", "/h/.c/d"),
+        ("--bind", "/h/.c/d/e", "/h/.c/d/e"),
     ]
 
 

@@ -16,6 +16,7 @@ from . import programs
 from .agents import AgentState, agent_states
 from .mounts import NOTHING, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
+from .removal import make
 
 # Of the system that writes outside for the user root, whatever the mounts say.
 _KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "scsi", "driver", "dynamic_debug")
@@ -40,6 +41,8 @@ class Layout:
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
         self.settings, self.environ = settings, environ
         self.mounts: list[Mount] = []
+        # Folders of this project that stand in the place of others.
+        self._private: dict[str, Path] = {}
         # Folders of PATH in the project that do not exist yet.
         self.absent: tuple[Path, ...] = ()
         self._links: dict[str, str] = {}
@@ -93,7 +96,7 @@ class Layout:
         """Caches are private to the project: what an agent leaves in them must not run elsewhere."""
         cache = Path(self.environ.get("XDG_CACHE_HOME") or self.home / ".cache")
         unpacked = cache / "copilot" / "pkg"
-        self._add_private(cache, [Path("copilot"), Path("copilot/pkg")])
+        self._add_private(cache)
         self.add(unpacked, Access.READ)
         for state in agent_states(program, self.environ, self.home):
             self._add_state(state)
@@ -109,12 +112,13 @@ class Layout:
                 self.mounts.append(Mount(str(path), Access.READ))
 
     def place(self) -> Placement:
-        """Raises SandboxUnavailable if something hides the project."""
+        """Make what is needed for it. Raises OSError, and SandboxUnavailable if something hides the project."""
         stricter = (mount for mount in self.mounts if mount.access is not Access.WRITE)
         if any(mount.path == str(self.project) for mount in stricter):
             reason = f"{self.project} holds settings or programs that must not be changed in a sandbox"
             raise SandboxUnavailable(reason, "Work in another folder.")
         folders, found = set(map(str, self._open)), placed(self.mounts)
+        self._make_points(found)
         points = tuple(path for path in found if not folders.isdisjoint(parents(path)))
         return Placement(found, tuple(arguments(found, self._links)), points)
 
@@ -123,24 +127,31 @@ class Layout:
         for name in state.written:
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         paths = [path for path in folder.iterdir() if path.name not in state.own] if folder.is_dir() else []
-        self._add_private(folder, [Path(path.name) for path in paths])
+        self._add_private(folder)
         for path in paths:
             if path.exists():
                 access = Access.WRITE if path.name in state.written else Access.READ
                 self.mounts.append(Mount(str(path), access, str(programs.real(path))))
 
-    def _add_private(self, folder: Path, shared: Iterable[Path]) -> None:
-        """A folder of this project stands in its place, in which `shared` are mounted; links there are the agent's.
-
-        bubblewrap would follow them to make mount points, also outside.
-        """
+    def _add_private(self, folder: Path) -> None:
+        """A folder of this project stands in its place."""
         key = hashlib.sha256(f"{self.project}\0{folder}".encode()).hexdigest()[:24]
         private = state_folder(self.settings) / "sandbox" / key
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for planted in (private / path for path in shared):
-            if planted.is_symlink():
-                planted.unlink()
-        self.mounts.append(Mount(str(self._located(folder)), Access.WRITE, str(private)))
+        self._private[located := str(self._located(folder))] = programs.real(private)
+        self.mounts.append(Mount(located, Access.WRITE, str(self._private[located])))
+
+    def _make_points(self, placed: Mapping[str, Mount]) -> None:
+        """What is mounted in private folders needs something to be mounted on.
+
+        bubblewrap would follow links of the agent's to make that, also outside. Raises OSError.
+        """
+        for path, mount in placed.items():
+            target = next((folder for folder in parents(path) if folder in self._private), None)
+            source = Path(mount.source or mount.path)
+            if target and not source.is_relative_to(self._private[target]):  # else it is only above others
+                is_folder = source.is_dir() or mount == Mount(path, Access.HIDDEN)
+                make(self._private[target], Path(path).relative_to(target).parts, is_folder=is_folder)
 
     def _located(self, path: Path) -> Path:
         """Without links; those on the way exist inside, too."""

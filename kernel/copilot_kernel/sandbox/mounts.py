@@ -2,7 +2,7 @@
 
 The deepest entry for a path counts, and of two for the same path the stricter one. A read-only entry does not hold its
 parents: `mv .git .git2; mkdir -p .git/hooks` would replace it. So each folder between it and what is writable becomes a
-mount point of its own, which cannot be renamed.
+mount point of its own, which cannot be renamed. The same holds in a private folder that stands in another's place.
 """
 
 from __future__ import annotations
@@ -70,11 +70,16 @@ def _with_parents(placed: dict[str, Mount]) -> dict[str, Mount]:
     found = dict(placed)
     for path, mount in placed.items():
         around = _around(path, placed)
-        if mount.access is Access.WRITE or around is None or around.access is not Access.WRITE or around.source:
+        if around is None or around.access is not Access.WRITE or (mount.access is Access.WRITE and not around.source):
             continue
         between = (folder for folder in parents(path) if around.path in parents(folder))
-        found.update((folder, Mount(folder, Access.WRITE)) for folder in between)
+        found.update((folder, Mount(folder, Access.WRITE, _in_source(around, folder))) for folder in between)
     return found
+
+
+def _in_source(around: Mount, path: str) -> str:
+    """Where `path` is outside, if another folder stands around it."""
+    return posixpath.join(around.source, posixpath.relpath(path, around.path)) if around.source else ""
 
 
 def _around(path: str, placed: Mapping[str, Mount]) -> Mount | None:

@@ -63,13 +63,14 @@ class Search:
         self._walk(project)
 
     def _walk(self, project: Path) -> None:
-        folders: list[tuple[Path, tuple[str, ...]]] = [(project, ())]
+        folders: list[tuple[str, tuple[str, ...]]] = [(str(project), ())]
         for folder, names in folders:
             entries = self._entries(folder)
-            if os.path.lexists(folder / ".git"):
-                self._add_git_entry(folder / ".git", folder)
-            if _is_bare(folder, {entry.name for entry in entries}):
-                self._add_git_folder(folder, folder)
+            inside = {entry.name for entry in entries}
+            if ".git" in inside or (self.is_cut and os.path.lexists(f"{folder}/.git")):
+                self._add_git_entry(Path(folder, ".git"), Path(folder))
+            if "HEAD" in inside and _is_bare(folder, inside):
+                self._add_git_folder(Path(folder), Path(folder))
             for entry in entries:
                 parts = (*names, entry.name)
                 if entry.name == ".git":
@@ -77,7 +78,7 @@ class Search:
                 if may_be_protected(entry.name) and why_protected(parts):
                     self._add_other(Path(entry.path))
                 elif len(parts) < MAX_DEPTH and _is_searched(entry):
-                    folders.append((Path(entry.path), parts))
+                    folders.append((entry.path, parts))
 
     def _add_other(self, path: Path) -> None:
         if len(self.others) < MAX_OTHERS:
@@ -115,7 +116,7 @@ class Search:
                 else:
                     yield from self._subfolders(path, depth - 1)
 
-    def _entries(self, folder: Path, of: str = "") -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str | Path, of: str = "") -> list[os.DirEntry[str]]:
         folders, count = self._left[of]
         if folders <= 0 or count <= 0:
             self.is_cut = True
@@ -124,7 +125,7 @@ class Search:
             with os.scandir(folder) as entries:
                 found = list(islice(entries, count))
         except PermissionError:
-            self.unsearched[folder] = None
+            self.unsearched[Path(folder)] = None
             return []
         except OSError:
             return []
@@ -166,10 +167,10 @@ def _named_by(folder: Path, tree: Path) -> Iterator[Path]:
                 yield path
 
 
-def _is_bare(folder: Path, names: Collection[str]) -> bool:
-    """Whether Git takes the folder itself for a repository, and obeys what it says; `names` are in it."""
+def _is_bare(folder: str, names: Collection[str]) -> bool:
+    """Whether Git takes the folder itself, with `HEAD` in it, for a repository; `names` are in it."""
     has_more = {"objects", "refs"}.issubset(names) or "commondir" in names
-    return "HEAD" in names and has_more and folder.name != ".git"
+    return has_more and os.path.basename(folder) != ".git"
 
 
 def _is_searched(entry: os.DirEntry[str]) -> bool:

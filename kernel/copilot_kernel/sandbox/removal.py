@@ -1,4 +1,4 @@
-"""Remove what an agent has made, which may be busy there and may have taken permissions from it."""
+"""Remove and make files where an agent is busy, which may have exchanged folders or taken permissions from them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _PATH = getattr(os, "O_PATH", os.O_RDONLY)
@@ -32,6 +32,34 @@ def remove(path: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def make(folder: Path, names: Sequence[str], *, is_folder: bool) -> None:
+    """Have a folder or a file at the path of these names in `folder`, without links on the way. Raises OSError."""
+    with ExitStack() as stack:
+        place = stack.enter_context(opened(folder))
+        for number, name in enumerate(names, 1):
+            is_way = is_folder or number < len(names)
+            _make(place, name, is_folder=is_way)
+            if is_way:
+                place = os.open(name, _FOLDER, dir_fd=place)
+                stack.callback(os.close, place)
+
+
+def _make(folder: int, name: str, *, is_folder: bool) -> None:
+    with suppress(FileNotFoundError):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode):
+            return
+        (_delete if stat.S_ISDIR(mode) else _unlink)(folder, name)
+    if is_folder:
+        os.mkdir(name, mode=0o700, dir_fd=folder)
+    else:
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode=0o600, dir_fd=folder))
+
+
+def _unlink(folder: int, name: str) -> None:
+    os.unlink(name, dir_fd=folder)
 
 
 @contextmanager
