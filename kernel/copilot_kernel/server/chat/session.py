@@ -273,7 +273,7 @@ class ChatSession:
 
     async def _done(self, turn: Turn) -> Done:
         changes = await self.context.chat_runner.changes(turn)
-        footer = render_footer(Footer(unasked=turn.unasked, changes=changes or TurnChanges())) or {}
+        footer = render_footer(Footer(unasked=turn.unasked_calls, changes=changes or TurnChanges())) or {}
         html = self.broadcaster.summaries[turn.number] = footer.get("text/html", "")
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 
