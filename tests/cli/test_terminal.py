@@ -52,6 +52,11 @@ def test_a_command_that_exits_with_1_is_marked_as_failed_with_its_output() -> No
     )
 
 
+def test_a_call_of_a_sub_agent_says_that_it_belongs_to_a_task() -> None:
+    meta = {"github.com/copilot": {"agentId": "a"}}
+    assert written(command("one\n", 1, meta=meta)) == "  ↳ ✗ Run the tests · $ make test · exit 1\n    one\n"
+
+
 def test_the_time_that_a_question_takes_does_not_count() -> None:
     asked, begun = (command("", status=status) for status in ("waiting", "in_progress"))
     assert written(asked, 60, asked, begun, 2, command("", 0)).endswith("\n✓ Run the tests · $ make test · 2.0 s\n")

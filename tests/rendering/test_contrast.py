@@ -6,7 +6,19 @@ from itertools import accumulate
 
 import pytest
 from copilot_kernel.rendering import highlight, output
-from copilot_kernel.rendering.markup import ADDED, AMBER, BLUE, GREEN, GREY, RED, REMOVED, TINT, text_colour
+from copilot_kernel.rendering.markup import (
+    ADDED,
+    ADDED_WORDS,
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    REMOVED,
+    REMOVED_WORDS,
+    TINT,
+    text_colour,
+)
 
 from .allowed import MIX
 
@@ -20,6 +32,7 @@ PAGES = {
 }
 """Background and text colour of JupyterLab's themes, which nbconvert uses, too."""
 LAYERS = {"page": (), "box": (TINT,), "added": (TINT, ADDED), "removed": (TINT, REMOVED)}
+WORDS = {**LAYERS, "added words": (TINT, ADDED, ADDED_WORDS), "removed words": (TINT, REMOVED, REMOVED_WORDS)}
 HIGHLIGHTED = (style.removeprefix("color:") for style in highlight.STYLES if style.startswith("color:"))
 COLOURS = sorted({GREY, RED, GREEN, AMBER, BLUE, *HIGHLIGHTED, *filter(None, output._COLOURS)})
 
@@ -61,7 +74,7 @@ def contrast(text: Rgba, background: Rgba) -> float:
 
 
 def background(page: str, layers: str) -> Rgba:
-    return list(accumulate(map(parse, (PAGES[page][0], *LAYERS[layers])), over))[-1]
+    return list(accumulate(map(parse, (PAGES[page][0], *WORDS[layers])), over))[-1]
 
 
 @pytest.mark.parametrize("layers", LAYERS)
@@ -69,6 +82,18 @@ def background(page: str, layers: str) -> Rgba:
 @pytest.mark.parametrize("colour", COLOURS)
 def test_text_of_each_colour_can_be_read(colour: str, page: str, layers: str) -> None:
     assert contrast(mix(colour, PAGES[page][1]), background(page, layers)) >= 4.5
+
+
+@pytest.mark.parametrize("layers", WORDS)
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("colour", sorted(highlight.DIFF_COLOURS))
+def test_code_in_a_diff_can_be_read_also_in_changed_words(colour: str, page: str, layers: str) -> None:
+    assert contrast(mix(colour, PAGES[page][1]), background(page, layers)) >= 4.5
+
+
+def test_the_colours_of_other_code_could_not_be_read_there() -> None:
+    worst = min(contrast(mix(GREEN, PAGES[page][1]), background(page, "added words")) for page in PAGES)
+    assert worst < 4.5
 
 
 def test_a_colour_without_a_mix_could_not_be_read_on_both() -> None:

@@ -8,7 +8,10 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.rendering import highlight
 from copilot_kernel.rendering.diff import (
+    MAX_COLOURED_CHARS,
+    MAX_COLOURED_LINES,
     Change,
     DiffLine,
     amount,
@@ -25,6 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .allowed import problems, text_of
+from .hostile import HOSTILE
 
 WHOLE = Excerpt(1, "", "")
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n"]), max_size=30).map("".join)
@@ -260,3 +264,64 @@ def test_a_missing_line_feed_and_a_carriage_return_are_seen() -> None:
     shown = "\n".join(lines(between("a\r\n", "a\nb")))
     assert "a⟨CR⟩" in shown
     assert "b (no newline at end of file)" in shown
+
+
+# -- syntax colours ----------------------------------------------------------------------------------------------------
+
+DOC = '    """doc\n    more"""\n'
+CODE = between(f"def f(x):\n{DOC}    return 1\n", f"def f(x, y):\n{DOC}    return 'b'\n")
+BLUE_SPAN, GREEN_SPAN, BROWN_SPAN = (
+    f'<span style="color:color-mix(in srgb,currentcolor 60%,rgb({hue}))">'
+    for hue in ("52,121,207", "41,138,65", "177,102,35")
+)
+
+
+def test_code_in_a_diff_has_the_colours_of_its_language_on_both_sides_and_over_several_lines() -> None:
+    html = change_html(CODE, "src/a.py")
+    assert problems(html) == []
+    assert text_of(html) == text_of(change_html(CODE))
+    assert html.count(f"{BLUE_SPAN}f</span>") == 2
+    for part in ("&quot;&quot;&quot;doc", "    more&quot;&quot;&quot;", "&#x27;b&#x27;"):
+        assert f"{GREEN_SPAN}{part}</span>" in html
+    assert f"{BROWN_SPAN}1</span>" in html
+
+
+def test_changed_words_are_marked_in_coloured_code_too() -> None:
+    html = change_html(between("call('one', 1)\n", "call('two', 1)\n"), "a.py")
+    assert (
+        f'{GREEN_SPAN}&#x27;</span><span style="background-color:{ADDED_WORDS}">{GREEN_SPAN}two</span></span>' in html
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"), [("a.txt", 1), ("noext", 1), ("a.py", MAX_COLOURED_LINES + 1), ("a.py", MAX_COLOURED_CHARS // 5)]
+)
+def test_without_a_known_language_or_in_a_long_change_there_are_no_colours(path: str, lines: int) -> None:
+    change = between("x\n", "".join(f"def f{n}(): pass\n" for n in range(lines)))
+    assert change_html(change, path) == change_html(change)
+
+
+@pytest.mark.parametrize("path", ["a.py", "A.JSX", "Dockerfile", "x/Makefile", "a.h", "a.toml", "a.unknown", ""])
+def test_the_end_of_a_name_says_the_language_and_pygments_knows_it(path: str) -> None:
+    language = highlight.language_of(path)
+    assert (language != "") == (path not in ("a.unknown", ""))
+    assert language == "" or highlight._lexer(language) is not None
+
+
+@pytest.mark.parametrize("language", sorted(set(highlight._LANGUAGES.values())))
+def test_each_language_is_one_of_pygments(language: str) -> None:
+    assert language in highlight._aliases()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_coloured_code_stays_text(text: str) -> None:
+    change = between(f"a\n{text}\nb\n", f"a\n{text} x\nb\n")
+    html = change_html(change, "a.py")
+    assert problems(html) == []
+    assert text_of(html) == text_of(change_html(change))
+
+
+def test_no_colours_come_from_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pygments.plugin.iter_entry_points", lambda name: pytest.fail(name))
+    highlight._lexer.cache_clear()
+    assert "color-mix" in change_html(CODE, "a.py")

@@ -194,6 +194,12 @@ def test_a_very_long_title_is_folded():
     assert "whole title" in shown
 
 
+def test_as_text_an_action_of_a_sub_agent_says_that_it_belongs_to_a_task():
+    meta = {"github.com/copilot": {"agentId": "a"}}
+    failed = call(title="Look", kind="read", status="failed", content=(TextBlock("one\ntwo"),), meta=meta)
+    assert render(failed)["text/plain"] == "  ↳ ✗ Look · failed\n    one\n    two"
+
+
 def test_an_action_of_a_sub_agent_is_indented_and_no_part_of_a_group():
     of_task = call(title="Look", kind="read", status="completed", meta={"github.com/copilot": {"agentId": "a"}})
     assert (INDENT in render(of_task)["text/html"], is_lookup(of_task)) == (True, False)

@@ -101,14 +101,14 @@ def test_what_is_expected_follows_the_mounts_outside():
     outside = [
         mountinfo.Entry("8:1", b"/", b"/", False),
         mountinfo.Entry("8:2", b"/@home", b"/home", False),
-        mountinfo.Entry("8:3", b"/x", b"/home/p/data", True),
+        mountinfo.Entry("8:3", b"/x", b"/homes/p/data", True),
     ]
     mounts = (
-        Mount("/home/p", Access.WRITE),
-        Mount("/home/p/data/AGENTS.md", Access.READ),
+        Mount("/homes/p", Access.WRITE),
+        Mount("/homes/p/data/AGENTS.md", Access.READ),
         Mount("/usr/x", Access.READ),
     )
     text = entered.script(placed(mounts), outside).decode()
-    lines = ("8:2 /@home/p /home/p rw", "8:3 /x /home/p/data ro", "8:3 /x/AGENTS.md /home/p/data/AGENTS.md ro", "")
+    lines = ("8:2 /@home/p /homes/p rw", "8:3 /x /homes/p/data ro", "8:3 /x/AGENTS.md /homes/p/data/AGENTS.md ro", "")
     assert "_ck_expected='" + "\n".join(lines) + "'\n" in text
-    assert "        '8:3 /x /home/p/data') ;;\n" in text
+    assert "        '8:3 /x /homes/p/data') ;;\n" in text

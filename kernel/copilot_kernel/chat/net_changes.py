@@ -19,6 +19,7 @@ from ..errors import HostError, HostMissing
 from ..host import read_for_display
 from ..rendering.changes import FileChange, TurnChanges, What, changes_of
 from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
+from ..rendering.highlight import language_of, load
 from ..undo.listing import is_deleted, is_new
 from .diff_locator import MAX_BYTES, MAX_DIFFS
 
@@ -41,6 +42,8 @@ async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
         found = changes_of(turn.tool_calls, folder, _reader(folder))
         others = undo.uncertain(turn.number)
         also = tuple(islice(_others(others, folder, undo.content_before), MAX_OTHERS))
+        for file in (*found.files, *also):
+            load(language_of(file.path))
         return replace(found, also=also, more=max(len(others) - MAX_OTHERS, 0))
 
     with anyio.move_on_after(SECONDS):

@@ -67,7 +67,12 @@ class Turn:
     failure: CopilotError | None = None
 
     @property
-    def unasked(self) -> tuple[ToolCall, ...]:
+    def unasked(self) -> int:
+        """The number of calls in `unasked_calls`."""
+        return len(self.unasked_calls)
+
+    @property
+    def unasked_calls(self) -> tuple[ToolCall, ...]:
         """The calls that ran without being asked about, or against the answer, and that nothing covers."""
         return tuple(call for call in self.tool_calls if call.unasked is not None and not call.unasked.covered)
 

@@ -31,7 +31,7 @@ def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[
         model=turn.model,
         mode=turn.mode,
         permission_mode=turn.permission_mode,
-        unasked=turn.unasked,
+        unasked=turn.unasked_calls,
         stop_reason=turn.stop_reason,
         used=turn.context.used if turn.context else None,
         size=turn.context.size if turn.context else None,

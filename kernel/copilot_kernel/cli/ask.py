@@ -102,7 +102,7 @@ def _answer(turn: Turn) -> dict[str, Any]:
         "text": turn.text,
         "stop_reason": turn.stop_reason,
         "tool_calls": [_call(call) for call in turn.tool_calls],
-        "unasked": len(turn.unasked),
+        "unasked": turn.unasked,
         "session_id": turn.session_id,
     }
 

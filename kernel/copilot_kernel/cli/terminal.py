@@ -14,6 +14,7 @@ import anyio
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat import Turn
 from ..chat.turn_record import endings
+from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import FINAL, Entry, Message, ToolCall
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
@@ -23,7 +24,7 @@ from ..rendering.entry import render
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.question import folded_amount, question_summary, question_text
-from ..rendering.tool_call import CallSummary, summarize
+from ..rendering.tool_call import OF_TASK, CallSummary, summarize
 from ..rendering.typed_answer import option_labels, reason_hint, typed_answer
 from .printer import StreamPrinter
 
@@ -190,7 +191,8 @@ def _row(call: ToolCall, known: CallSummary, seconds: float) -> str:
         f"{'' if unasked.covered else '⚠ '}{visible_line(unasked.words)}" if unasked else "",
     )
     row = f"{'✗' if failed else MARKS.get(call.status, '…')} {' · '.join(filter(None, facts))}"
-    return f"{row}\n{indent(_end(known.output), '  ')}" if failed and known.output else row
+    shown = f"{row}\n{indent(_end(known.output), '  ')}" if failed and known.output else row
+    return f"{OF_TASK}{indent(shown, '  ').lstrip()}" if is_of_sub_agent(call) else shown
 
 
 def _end(output: str) -> str:

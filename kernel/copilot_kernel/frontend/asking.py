@@ -21,6 +21,7 @@ from ..rendering.question import question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
+from .lexers import loading
 from .page_turn import PageTurn
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Asking:
             return PermissionAnswer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
             return rejected_unasked(question)
+        for _ in loading(question.call):
+            await asyncio.sleep(0)
         return await answer_in_cell(
             self._cell,
             show,

@@ -13,9 +13,10 @@ from itertools import chain
 from uuid import uuid4
 
 from ..acp.messages import ImageBlock
-from ..conversation.model import Attachment, Entry, Message, Notice
+from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..rendering.markup import Bundle
 from ..rendering.status import ASKING
+from .lexers import loading
 from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34
@@ -87,6 +88,8 @@ class Slot:
                 while item.prepare():
                     yield
             elif not isinstance(item, Status) and not is_drawn(item, self.drawn):
+                if isinstance(item, ToolCall):
+                    yield from loading(item)
                 draw(item, cwd, self.drawn)
                 yield
 

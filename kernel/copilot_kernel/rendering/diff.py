@@ -18,6 +18,7 @@ from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, cast
 
 from ..conversation.excerpt import CONTEXT, Excerpt
+from .highlight import coloured_lines, in_colour, language_of
 from .markup import (
     ADDED,
     ADDED_WORDS,
@@ -33,6 +34,8 @@ from .markup import (
 from .plain import split_lines, visible_line, visible_text
 
 Mark = Literal["+", "-", " ", "@"]
+Runs = Sequence[tuple[str, str]]
+"""Colour, perhaps none, and text."""
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
 
 MAX_LINES, MAX_CHARS = 5_000, 400_000
@@ -41,6 +44,8 @@ _IN_VIEW, _FEW = 12, 4
 """Changed lines that are shown unfolded, and how many more are not worth a fold."""
 MAX_SHOWN_LINES = 2_000
 """Of a tool call; a permission request shows all."""
+MAX_COLOURED_CHARS, MAX_COLOURED_LINES = 6_000, 500
+"""A longer change has no syntax colours: they would be most of a notebook."""
 _MAX_COMPARED_CHARS = 500
 """Of a line whose changed words are marked."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
@@ -264,7 +269,7 @@ def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") 
     """The change of a tool call. `is_named`: path and remarks stand above it already. See `file_link` for `cwd`."""
     left_out = max(len(change.lines) - MAX_SHOWN_LINES, 0) + sum(change.left_out)
     head = "" if is_named else named_change(change, path, cwd)
-    body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), gaps=False)
+    body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), path, gaps=False)
     return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out else ""))
 
 
@@ -301,9 +306,11 @@ def amount(change: Change) -> str:
     return " ".join(f"{sign}{count}" for sign, count in counts if count)
 
 
-def change_html(change: Change, *, gaps: bool = True) -> str:
-    """All lines of the change, the first changes in view. `gaps` is that of `plain.visible`."""
-    rows = [*_rows(change, gaps=gaps)]
+def change_html(change: Change, path: str = "", *, gaps: bool = True) -> str:
+    """All lines of the change, the first changes in view. `path` says what language it is in; `gaps`: see
+    `plain.visible`.
+    """
+    rows = [*_rows(change, path, gaps=gaps)]
     end = len(rows) - folded_lines(change)
     shown, rest = ("".join(part) for part in (rows[:end], rows[end:]))
     box = pre(shown, _LINES) if shown else ""
@@ -324,30 +331,62 @@ def folded_lines(change: Change) -> int:
     return len(change.lines) - marks[_IN_VIEW - 1] - 1 if len(marks) > _IN_VIEW + _FEW else 0
 
 
-def _rows(change: Change, *, gaps: bool) -> Iterator[str]:
+def _rows(change: Change, path: str, *, gaps: bool) -> Iterator[str]:
     """The HTML of each line; the heading of the first hunk is empty unless it says something."""
     width = len(str(max((max(line.old or 0, line.new or 0) for line in change.lines), default=0)))
-    words = _changed_words(change.lines)
+    words, runs = _changed_words(change.lines), _coloured(change.lines, language_of(path))
     for index, line in enumerate(change.lines):
         if line.mark != "@":
             number = f"{line.old if line.mark == '-' else line.new} ".rjust(width + 1) if change.is_numbered else ""
-            yield _row(line, f"{number}{line.mark} ", words.get(index), gaps=gaps)
+            yield _row(line, f"{number}{line.mark} ", runs.get(index), words.get(index), gaps=gaps)
         elif index or line.text:
             yield f'<span inert style="display:block;opacity:0.7">⋯ {exposed(line.text, gaps=gaps)}\n</span>'
         else:
             yield ""
 
 
-def _row(line: DiffLine, margin: str, words: tuple[int, int] | None, *, gaps: bool) -> str:
-    """One line after its `margin`; `words` says where the changed ones begin and end."""
+def _row(line: DiffLine, margin: str, runs: Runs | None, words: tuple[int, int] | None, *, gaps: bool) -> str:
+    """One line after its `margin`, in `runs` of one colour; `words` says where the changed ones begin and end."""
     tag, style, darker = _LOOKS.get(line.mark, ("span", "", ""))
-    text = _with_return(line.text)
-    start, end = words or (0, 0)
-    parts = [exposed(part, gaps=gaps) for part in (text[:start], text[start:end], text[end:])]
+    text, (start, end) = _with_return(line.text), words or (0, 0)
+    if runs is None:
+        parts = [exposed(part, gaps=gaps) for part in (text[:start], text[start:end], text[end:])]
+    else:
+        parts = [_coloured_html(part, gaps=gaps) for part in _cut(runs, start, end)]
     if parts[1]:
         parts[1] = f'<span style="background-color:{darker}">{parts[1]}</span>'
     end_remark = "" if line.ends else f"{_INERT} (no newline at end of file)</span>"
     return f'<{tag} style="display:block{style}">{_INERT}{margin}</span>{"".join(parts)}{end_remark}\n</{tag}>'
+
+
+def _coloured_html(runs: Runs, *, gaps: bool) -> str:
+    return "".join(in_colour(colour, exposed(text, gaps=gaps)) for colour, text in runs)
+
+
+def _cut(runs: Runs, start: int, end: int) -> Iterator[Runs]:
+    """What is before `start`, from there to `end`, and after it."""
+    at, placed = 0, []
+    for colour, text in runs:
+        placed.append((at, colour, text))
+        at += len(text)
+    for first, last in ((0, start), (start, end), (end, at)):
+        cut = [(colour, text[max(first - place, 0) : max(last - place, 0)]) for place, colour, text in placed]
+        yield [(colour, text) for colour, text in cut if text]
+
+
+def _coloured(shown: Sequence[DiffLine], language: str) -> dict[int, Runs]:
+    """The runs of lines by index; none without a language, or of a change that is too long."""
+    size = sum(len(line.text) + 1 for line in shown)
+    if not language or size > MAX_COLOURED_CHARS or len(shown) > MAX_COLOURED_LINES:
+        return {}
+    found: dict[int, Runs] = {}
+    for is_hunk, group in groupby(enumerate(shown), key=lambda each: each[1].mark != "@"):
+        hunk = [*group] if is_hunk else []
+        for marks in (" -", " +"):  # before and after; what stays looks as it does after
+            side = [(index, line.text) for index, line in hunk if line.mark in marks]
+            runs = coloured_lines("".join(f"{text}\n" for _, text in side), language)
+            found |= {index: run for (index, text), run in zip(side, runs, strict=False) if not text.endswith("\r")}
+    return found
 
 
 def _changed_words(shown: Sequence[DiffLine]) -> dict[int, tuple[int, int]]:

@@ -6,9 +6,10 @@ import html
 import re
 from functools import cache, lru_cache
 from itertools import groupby
+from posixpath import basename, splitext
 from typing import TYPE_CHECKING, Any
 
-from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed, text_colour
+from .markup import ADDED, AMBER, BLUE, GREEN, GREY, REMOVED, exposed, stronger, text_colour
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -46,6 +47,48 @@ STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF
 """Every `style` value that `highlighted` writes."""
 
 
+DIFF_COLOURS = frozenset(map(stronger, _COLOURS.values()))
+"""Those of code in a diff."""
+# By the end of a file's name. Pygments' own search loads a plugin of anybody, and many modules.
+_LANGUAGES = {
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
+    **dict.fromkeys((".ts", ".tsx"), "typescript"),
+    **dict.fromkeys((".json", ".ipynb"), "json"),
+    **dict.fromkeys((".html", ".htm"), "html"),
+    **dict.fromkeys((".xml", ".svg"), "xml"),
+    **dict.fromkeys((".yaml", ".yml"), "yaml"),
+    **dict.fromkeys((".sh", ".bash"), "bash"),
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cpp", ".cc", ".hpp"), "cpp"),
+    **dict.fromkeys((".ini", ".cfg"), "ini"),
+    **{".css": "css", ".go": "go", ".java": "java", ".jl": "julia", ".kt": "kotlin", ".lua": "lua", ".php": "php"},
+    **{".r": "r", ".rb": "ruby", ".rs": "rust", ".scss": "scss", ".sql": "sql", ".swift": "swift", ".toml": "toml"},
+    **{"dockerfile": "docker", "makefile": "make"},
+}
+
+
+def language_of(path: str) -> str:
+    """What the code in the file at `path` is written in; empty if its name does not say."""
+    name = basename(path).lower()
+    return _LANGUAGES.get(splitext(name)[1] or name, "")
+
+
+def load(language: str) -> None:
+    """Have the lexer ready, which may take 0.2 seconds."""
+    _lexer(language)
+
+
+def coloured_lines(source: str, language: str) -> list[list[tuple[str, str]]]:
+    """Of each line of `source`, colour and text of its parts, without the line end; for diffs. Empty if not known."""
+    found: list[list[tuple[str, str]]] = [[]]
+    for colour, run in groupby(_tokens(source, language), key=lambda token: token[0]):
+        first, *others = "".join(text for _, text in run).split("\n")
+        found[-1].append((stronger(colour), first))
+        found += [[(stronger(colour), text)] for text in others]
+    return found if len(found) > 1 or found[0] else []
+
+
 def highlighted(source: str, language: str) -> str:
     """Escaped `source` with coloured spans; plain where the language is unknown or the text too long."""
     if language in ("diff", "patch", "udiff"):
@@ -53,7 +96,7 @@ def highlighted(source: str, language: str) -> str:
     spans = []
     for colour, run in groupby(_tokens(source, language), key=lambda token: token[0]):
         text = html.escape("".join(value for _, value in run), quote=False)
-        spans.append(_in_colour(colour, text))
+        spans.append(in_colour(colour, text))
     return "".join(spans) or html.escape(source, quote=False)
 
 
@@ -62,7 +105,7 @@ def exposed_code(source: str, language: str) -> str:
     tokens = _tokens(source, language)
     if not tokens or _LONG_GAP.search(source):
         return _exposed_lines(source)
-    return "".join(_in_colour(colour, _exposed_lines(text)) for colour, text in tokens)
+    return "".join(in_colour(colour, _exposed_lines(text)) for colour, text in tokens)
 
 
 def _tokens(source: str, language: str) -> list[tuple[str, str]]:
@@ -89,7 +132,8 @@ def _exposed_words(text: str) -> str:
     return "".join(f'<span style="{_WHOLE}">{exposed(part)}</span>' if at % 2 else exposed(part) for at, part in parts)
 
 
-def _in_colour(colour: str, body: str) -> str:
+def in_colour(colour: str, body: str) -> str:
+    """HTML `body` in a colour; blanks have none."""
     return f'<span style="color:{colour}">{body}</span>' if colour and body.strip() else body
 
 

@@ -204,7 +204,7 @@ def _boxes(call: ToolCall, about: Subject, root: str) -> Iterator[str]:
     yield from (_box(code, "python") for code in about.code)
     is_named = about.is_of_notebook or _is_about_a_file(call, about)
     for place, change in about.changes:
-        yield ("" if is_named else named_change(change, place.path, root)) + change_html(change)
+        yield ("" if is_named else named_change(change, place.path, root)) + change_html(change, place.path)
 
 
 def _box(text: str, language: str) -> str:

@@ -19,7 +19,7 @@ from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
 from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
-from .highlight import diff_lines
+from .highlight import diff_lines, language_of
 from .markup import (
     AMBER,
     BLUE,
@@ -54,6 +54,8 @@ FAILED_TAIL = 5
 _NOTEBOOK_TOOLS = "notebook-"
 # What it runs is in no cell.
 _RUN_PYTHON = "mcp__notebook__run_python"
+OF_TASK = "  ↳ "
+"""Before a call of a sub-agent, in text: it belongs to a task."""
 _MAX_ARGUMENTS_CHARS = 80
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
@@ -165,7 +167,8 @@ def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
     shown = lines((opened, *map(attachment_html, _attachments(call))))
     edge = view.warning if view.is_accused else view.look.edge
     style = INDENT if is_of_sub_agent(call) else ""
-    return bundle(card(shown, edge, style=style), lines(_plain(view)))
+    text = lines(_plain(view))
+    return bundle(card(shown, edge, style=style), f"{OF_TASK}{_indented(text).lstrip()}" if style else text)
 
 
 def is_lookup(call: ToolCall) -> bool:
@@ -196,6 +199,13 @@ def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
     changed = (path for path, _ in view.changes if path not in view.words)
     names = (title, *commands, *map(visible_line, (*places, *changed)))
     return CallSummary(names, view.exit_code, "" if view.is_quiet else output_end(view.output))
+
+
+def languages_of(call: ToolCall) -> set[str]:
+    """Those of its changes, as far as they are known: to draw them needs their lexers."""
+    diffs = [diff.path for diff in _diffs(call)]
+    paths = diffs or (inputs.paths(call) if raw.unified_diff(call.raw_input) else ())
+    return {language for path in paths if (language := language_of(path))}
 
 
 def output_of(call: ToolCall) -> str:
