@@ -9,11 +9,12 @@ from pathlib import Path
 from sys import maxsize
 from typing import Any
 
+import nh3
 import pytest
 from copilot_widgets.base import STYLE, WIDGET_VIEW
 
 from ..real.turns import TRANSCRIPTS, read
-from ..rendering.allowed import problems
+from ..rendering.allowed import TAGS, lines_of, problems
 from ..rendering.hostile import HOSTILE
 from .chunks import cut
 from .replaying import Cell, Records, played
@@ -69,3 +70,18 @@ def hostile(records: Records, first: int) -> Records:
         return f"{value}{_MARK}{next(texts)}" if isinstance(value, str) and name not in PROTOCOL else value
 
     return [{**each, "message": spoilt(each["message"])} if each["from"] == "agent" else each for each in records]
+
+
+@recorded
+def test_without_styles_scripts_and_classes_every_output_still_reads_in_order(path: Path) -> None:
+    """As GitHub shows it: the words of the plain text, in their order, and nothing that only a style would hide."""
+    for output in (output for cell in played(read(path)) for output in cell.outputs):
+        bare = nh3.clean(output["text/html"], tags=TAGS, attributes={})
+        assert missing_words(output["text/plain"], " ".join(lines_of(bare))) == []
+        assert "display:none" not in output["text/html"]
+
+
+def missing_words(plain: str, html: str) -> list[str]:
+    """What of `plain` does not follow in `html` on what comes before it; marks, fences and images look otherwise."""
+    words = iter(re.findall(r"\w+", html))
+    return [word for word in re.findall(r"\w+", re.sub(r"```\w*|\[image/.*?\]", "", plain)) if word not in words]
