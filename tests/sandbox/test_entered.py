@@ -100,15 +100,15 @@ def test_mounts_that_were_in_the_project_before_are_there_inside_too(raised, pro
 def test_what_is_expected_follows_the_mounts_outside():
     outside = [
         mountinfo.Entry("8:1", b"/", b"/", False),
-        mountinfo.Entry("8:2", b"/@home", b"/home", False),
-        mountinfo.Entry("8:3", b"/x", b"/homes/p/data", True),
+        mountinfo.Entry("8:2", b"/@srv", b"/srv", False),
+        mountinfo.Entry("8:3", b"/x", b"/srv/p/data", True),
     ]
     mounts = (
-        Mount("/homes/p", Access.WRITE),
-        Mount("/homes/p/data/AGENTS.md", Access.READ),
+        Mount("/srv/p", Access.WRITE),
+        Mount("/srv/p/data/AGENTS.md", Access.READ),
         Mount("/usr/x", Access.READ),
     )
     text = entered.script(placed(mounts), outside).decode()
-    lines = ("8:2 /@home/p /homes/p rw", "8:3 /x /homes/p/data ro", "8:3 /x/AGENTS.md /homes/p/data/AGENTS.md ro", "")
+    lines = ("8:2 /@srv/p /srv/p rw", "8:3 /x /srv/p/data ro", "8:3 /x/AGENTS.md /srv/p/data/AGENTS.md ro", "")
     assert "_ck_expected='" + "\n".join(lines) + "'\n" in text
-    assert "        '8:3 /x /homes/p/data') ;;\n" in text
+    assert "        '8:3 /x /srv/p/data') ;;\n" in text
