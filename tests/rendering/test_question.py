@@ -361,6 +361,10 @@ def test_a_rule_of_the_user_or_a_refusal_by_the_sandbox_is_alarming(more, alarmi
      "Change 2 files?\n│ /x +1\n│ @@ -0,0 +1 @@\n│ +a\n│ /project/y +1\n│ @@ -0,0 +1 @@\n│ +b\n"
      "⚠ Outside the project: /x"),
     ({"title": "echo", "raw_input": {"text": "hi"}}, "Use this tool? echo\n│ Input: text: hi"),
+    ({"title": "Delete notes.txt", "kind": "delete", "locations": (Location(f"{ROOT}/notes.txt"),)},
+     "Delete notes.txt?\n│ Path: /project/notes.txt"),
+    ({"title": "Tidy up", "kind": "delete", "locations": (Location("a"), Location("/b"))},
+     "Delete 2 files? Tidy up\n│ Paths: /project/a, /b (outside the project)"),
     ({"title": "View\nit", "kind": "read", "locations": (Location("/etc/hosts"),)},
      "Read this? View it\n│ Path: /etc/hosts (outside the project)"),
 ])  # fmt: skip

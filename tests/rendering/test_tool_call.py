@@ -205,3 +205,11 @@ def test_an_action_of_a_sub_agent_is_indented_and_no_part_of_a_group():
     assert (INDENT in render(of_task)["text/html"], is_lookup(of_task)) == (True, False)
     own = call(title="Look", kind="read", status="completed", meta={"github.com/copilot": []})
     assert (INDENT in render(own)["text/html"], is_lookup(own)) == (False, True)
+
+
+def test_a_command_has_one_mark_and_a_tool_of_a_server_is_named_in_words():
+    command = call(title="ls -l", kind="execute", raw_input={"command": "ls -l"})
+    assert "❯" in render(command)["text/html"]
+    assert "$" not in text_of(render(command)["text/html"])
+    tool = call(title="mcp__lab__echo", name="mcp__lab__echo")
+    assert render(tool)["text/plain"].startswith("○ lab · echo")

@@ -178,6 +178,9 @@ def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
         return f"{_verb(change)} {_short(place, root)}?", ""
     if about.changes and call.kind == "edit":
         return f"Change {len(about.changes)} files?", ""
+    if call.kind == "delete" and about.paths and not about.is_evident:
+        head = f"Delete {_short(about.paths[0], root) if len(about.paths) == 1 else f'{len(about.paths)} files'}?"
+        return head, "" if about.title in head else about.title
     if about.mcp_tool:
         server, tool = about.mcp_tool
         is_said = about.is_evident or about.is_titled_by_tool

@@ -82,9 +82,7 @@ class Subject:
     @property
     def is_titled_by_tool(self) -> bool:
         """The title says nothing but the names of the server and the tool."""
-        server, tool = self.mcp_tool or ("", self.title)
-        names = (tool, f"mcp__{server}__{tool}", *(f"{server}{mark}{tool}" for mark in _MARKS))
-        return self.mcp_tool is not None and self.title in names
+        return self.mcp_tool is not None and is_titled_by(self.mcp_tool, self.title)
 
     @property
     def texts(self) -> Iterator[str]:
@@ -117,7 +115,7 @@ def subject(question: Question, root: str) -> Subject:
         paths=() if is_ours else tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
         rest=tuple(_rest(call, theirs)),
         is_of_notebook=is_ours,
-        mcp_tool=None if is_ours else _mcp_tool(call),
+        mcp_tool=None if is_ours else mcp_tool(call),
     )
 
 
@@ -132,8 +130,14 @@ def is_of_notebook(call: ToolCall) -> bool:
     return call.call_id.startswith("copilot-kernel-notebook-")
 
 
-def _mcp_tool(call: ToolCall) -> tuple[str, str] | None:
-    """As the agent names them: `mcp__lab__echo`, or `lab-echo` and later only `echo`, as GitHub Copilot does."""
+def is_titled_by(mcp_tool: tuple[str, str], title: str) -> bool:
+    """Whether `title` says nothing but the names of the server and the tool."""
+    server, tool = mcp_tool
+    return title in (tool, f"mcp__{server}__{tool}", *(f"{server}{mark}{tool}" for mark in _MARKS))
+
+
+def mcp_tool(call: ToolCall) -> tuple[str, str] | None:
+    """Server and tool: `mcp__lab__echo`, or `lab-echo` and later only `echo`, as GitHub Copilot names them."""
     if named := _MCP_TOOL.fullmatch(inputs.tool(call) or ""):
         return named[1], named[2]
     server = re.fullmatch(rf"([\w.-]+)[{_MARKS}]{re.escape(call.title)}", call.fuller_title) if call.title else None

@@ -43,7 +43,7 @@ from .markup import (
 )
 from .output import SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
-from .subject import change_of, is_of_notebook, unfenced
+from .subject import change_of, is_of_notebook, is_titled_by, mcp_tool, unfenced
 
 _LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
@@ -115,6 +115,8 @@ class _CallView:
         output, title, commands = output_of(call), unbroken(call.best_title), inputs.commands(call.raw_input)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
+        tool = mcp_tool(call)
+        title = " · ".join(tool) if tool and is_titled_by(tool, title) else title
         self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
         # The only command, if it is one line: it stands in the place of the title.
         self.command = commands[0] if len(commands) == 1 and _is_line(commands[0]) else ""
@@ -297,7 +299,8 @@ def _headline(view: _CallView) -> str:
 def _title_html(view: _CallView) -> str:
     title = view.title
     if view.command:
-        return " ".join(filter(None, (code(f"$ {view.command}"), "" if view.title_is_command else muted(title))))
+        prompt = "" if view.call.kind == "execute" else "$ "  # the row's own mark is one
+        return " ".join(filter(None, (code(f"{prompt}{view.command}"), "" if view.title_is_command else muted(title))))
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
     if view.names_change and not view.is_ours:
