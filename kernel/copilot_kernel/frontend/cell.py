@@ -98,6 +98,9 @@ class Cell:
     notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
 
+    status_id = ""
+    """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
+
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self._request = kernel, request
         self._asking = asyncio.Lock()
@@ -114,8 +117,6 @@ class Cell:
         self.request_id = str(request.parent["header"]["msg_id"])
         """Another one each time that the cell is run."""
         self.source = str(request.parent.get("content", {}).get("code", ""))
-        self.status_id = ""
-        """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
 
