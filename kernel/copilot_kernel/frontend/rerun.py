@@ -93,7 +93,8 @@ class Reruns:
 
     def end(self, cell: Cell, turn: OldTurn) -> None:
         """`turn` of the prompt that began last is over."""
-        run = next((run for run in reversed((self._runs or {}).values()) if run.request_id == cell.request_id), None)
+        runs = reversed((self._runs or {}).values()) if cell.request_id else ()  # a terminal's cells have no runs
+        run = next((run for run in runs if run.request_id == cell.request_id), None)
         if run is None:
             return
         run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
