@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 import pytest
@@ -66,3 +67,12 @@ async def test_a_command_of_the_agent_says_nothing_of_it(opened: Open) -> None:
         assert told(chat) == []
         await ask(chat, "demo: say hello")
         assert told(chat) == [UNDONE.format("a.txt")]
+
+
+async def test_an_edit_that_no_file_shows_has_not_changed_it_beyond_its_edits(opened: Open) -> None:
+    diff = {"type": "diff", "path": "a.txt", "oldText": "one", "newText": "two"}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit"}
+    async with opened(agent="demo") as chat:
+        await ask(chat, f"demo: raw {json.dumps({**call, 'status': 'completed', 'content': [diff]})}")
+        assert [change.path for change in chat.undo.changes] == ["a.txt"]
+        assert chat.undo.uncertain(1) == ()

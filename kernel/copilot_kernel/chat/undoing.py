@@ -65,9 +65,10 @@ class Undo:
         return int(number)
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
-        """What changed during turn `number`, but may not be the agent's."""
+        """What was seen to change during turn `number`, but may not be the agent's."""
         turn = self._history.turns.get(number) if self._history is not None else None
-        return tuple(file for file in turn.files if not file.is_certain) if turn is not None else ()
+        files = turn.files if turn is not None else ()
+        return tuple(file for file in files if file.is_seen and not file.is_certain)
 
     def content_before(self, file: ChangedFile) -> bytes | None:
         """See `UndoHistory.content_before`."""

@@ -53,6 +53,11 @@ class ChangedFile:
     problem: str = ""
     source: str = ""
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it was read before and after; a call may only say that it has changed it."""
+        return self.before != self.after and UNKNOWN not in (self.before, self.after)
+
 
 @dataclass(slots=True)
 class _Named:
