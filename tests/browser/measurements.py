@@ -38,6 +38,8 @@ unasked echo one; echo two; exit 3
 say That was all.
 usage 30000"""
 
+THREE = "demo: together " + " ;; ".join(f"ask Question {word}" for word in ("one", "two", "three"))
+
 STILL = r"""output => {
   const still = output.cloneNode(true), walker = document.createTreeWalker(still, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());)
@@ -142,6 +144,13 @@ def request(about: dict[str, Any]) -> str:
     return f"demo: request session/request_permission {json.dumps(params)}"
 
 
+def long_diff(lab: Lab) -> dict[str, Any]:
+    """An edit of more lines than are shown unfolded."""
+    before, after = ("".join(f"line_{number} = '{word}'\n" for number in range(40)) for word in ("old", "new"))
+    diff = {"type": "diff", "path": str(lab.root / "long.py"), "oldText": before, "newText": after}
+    return {"title": "Edit long.py", "kind": "edit", "content": [diff]}
+
+
 def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
     """For each scene its cell, and what leads to its moment."""
     calls = asked(lab)
@@ -153,6 +162,8 @@ def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
         "working": ("demo: say I run it.\\n\\n\nunasked sleep 60", working),
         "stopped": ("demo: say Almost.\\n\\n\nwait", stopped),
         "error": ("demo: error -32603 429 You have exceeded your premium requests. Resets 2026-12-01.", ended),
+        "three": (THREE, waiting_for_three),
+        "long-diff": (request(long_diff(lab)), waiting),
     }
 
 
@@ -163,7 +174,15 @@ def ended(notebook: Notebook, index: int) -> None:
 
 def waiting(notebook: Notebook, index: int) -> None:
     expect(notebook.button(index, "Deny")).to_be_enabled()
-    expect(notebook.button(index, "Allow once")).to_be_enabled()
+    expect(notebook.button(index, re.compile(r"^\s*Allow once\b"))).to_be_enabled()
+
+
+def waiting_for_three(notebook: Notebook, index: int) -> None:
+    for name in ("Deny", "Allow once"):
+        buttons = notebook.button(index, name)
+        expect(buttons).to_have_count(3)
+        for button in buttons.all():
+            expect(button).to_be_enabled()
 
 
 def working(notebook: Notebook, index: int) -> None:
