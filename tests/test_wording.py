@@ -47,12 +47,14 @@ REPLACED = (
 
 
 def test_replaced_wordings_are_gone():
-    files = [
+    code = (
         path
-        for folder in ("kernel", "widgets")
+        for folder in ("kernel", "widgets", "kernelspec", "notebooks")
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".js", ".html")
-    ]
+        if path.suffix in (".py", ".js", ".html", ".json", ".ipynb")
+    )
+    files = [*code, *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
     texts = {path: path.read_text("utf-8").casefold() for path in files if "node_modules" not in path.parts}
+    assert {path.suffix for path in texts} == {".py", ".js", ".html", ".json", ".ipynb", ".md"}
     assert len(texts) > 200
     assert [(path.name, words) for path, text in texts.items() for words in REPLACED if words in text] == []

@@ -21,6 +21,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from .. import conftest  # noqa: F401 - makes `demo` the test agent
 from .lab import Lab, Notebook, running_browser, running_lab
 from .pictures import asked
+from .serving import Server, running_server
 from .test_long_turn import prompt
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -37,6 +38,8 @@ say ```python\nfor attempt in range(3):\n    send(request)\n```\n
 unasked echo one; echo two; exit 3
 say That was all.
 usage 30000"""
+
+THREE = "demo: together " + " ;; ".join(f"ask Question {word}" for word in ("one", "two", "three"))
 
 STILL = r"""output => {
   const still = output.cloneNode(true), walker = document.createTreeWalker(still, NodeFilter.SHOW_TEXT);
@@ -84,7 +87,7 @@ FONTS = """() => {
   const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(document.body);
   const fonts = ['--jp-ui-font-family', '--jp-content-font-family', '--jp-code-font-family'].map(
     name => style.getPropertyValue(name));
-  return [...fonts, 'Menlo, Consolas, monospace'].flatMap(family => {
+  return [...fonts, 'Menlo, Consolas, monospace', 'system-ui, sans-serif'].flatMap(family => {
     pen.font = `100px ${family}`;
     const words = ['The quick brown fox jumps', '0123456789', ...'✓✗◐■▸▾⚠❯✎⇢·…“−'];
     return words.map(each => pen.measureText(each)).map(size => [size.width, size.actualBoundingBoxAscent]);
@@ -142,6 +145,13 @@ def request(about: dict[str, Any]) -> str:
     return f"demo: request session/request_permission {json.dumps(params)}"
 
 
+def long_diff(lab: Lab) -> dict[str, Any]:
+    """An edit of more lines than are shown unfolded."""
+    before, after = ("".join(f"line_{number} = '{word}'\n" for number in range(40)) for word in ("old", "new"))
+    diff = {"type": "diff", "path": str(lab.root / "long.py"), "oldText": before, "newText": after}
+    return {"title": "Edit long.py", "kind": "edit", "content": [diff]}
+
+
 def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
     """For each scene its cell, and what leads to its moment."""
     calls = asked(lab)
@@ -153,6 +163,8 @@ def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
         "working": ("demo: say I run it.\\n\\n\nunasked sleep 60", working),
         "stopped": ("demo: say Almost.\\n\\n\nwait", stopped),
         "error": ("demo: error -32603 429 You have exceeded your premium requests. Resets 2026-12-01.", ended),
+        "three": (THREE, waiting_for_three),
+        "long-diff": (request(long_diff(lab)), waiting),
     }
 
 
@@ -163,7 +175,15 @@ def ended(notebook: Notebook, index: int) -> None:
 
 def waiting(notebook: Notebook, index: int) -> None:
     expect(notebook.button(index, "Deny")).to_be_enabled()
-    expect(notebook.button(index, "Allow once")).to_be_enabled()
+    expect(notebook.button(index, re.compile(r"^\s*Allow once\b"))).to_be_enabled()
+
+
+def waiting_for_three(notebook: Notebook, index: int) -> None:
+    for name in ("Deny", "Allow once"):
+        buttons = notebook.button(index, name)
+        expect(buttons).to_have_count(3)
+        for button in buttons.all():
+            expect(button).to_be_enabled()
 
 
 def working(notebook: Notebook, index: int) -> None:
@@ -176,8 +196,8 @@ def stopped(notebook: Notebook, index: int) -> None:
     ended(notebook, index)
 
 
-def look(context: BrowserContext, lab: Lab) -> Look:
-    """All scenes in both widths and themes, in a notebook that is run from top to bottom."""
+def look(context: BrowserContext, lab: Lab, server: Server) -> Look:
+    """All scenes in both widths and themes: in a notebook that is run from top to bottom, and on the chat page."""
     all_scenes = scenes(lab)
     lab.write("scenes.ipynb", *(cell for cell, _ in all_scenes.values()))
     notebook = Notebook.open(context, lab, "scenes.ipynb")
@@ -186,23 +206,36 @@ def look(context: BrowserContext, lab: Lab) -> Look:
     for index, (name, (_, reach)) in enumerate(all_scenes.items()):
         notebook.run(index, wait=False)
         reach(notebook, index)
-        measure(found, name, notebook, notebook.output(index))
+        measure(found, name, notebook.output(index), lambda theme: notebook.theme(f"JupyterLab {theme}"))
         if notebook.status() == "busy":
             notebook.command("notebook:interrupt-kernel")
             ended(notebook, index)
     notebook.theme("JupyterLab Light")
+    page = context.new_page()
+    log = asking_chat(page, server)
+    measure(found, "chat", log, lambda theme: page.emulate_media(color_scheme=theme.lower()))  # type: ignore[arg-type]
     return found
 
 
-def measure(found: Look, name: str, notebook: Notebook, output: Locator) -> None:
+def asking_chat(page: Page, server: Server) -> Locator:
+    """The conversation on the chat page, with an open question."""
+    page.goto(server.page)
+    page.get_by_label("Message").fill("Fix the bug in fibonacci.py")
+    page.keyboard.press("Enter")
+    log = page.get_by_role("log", name="Conversation")
+    expect(log.get_by_role("button", name="Allow once")).to_be_enabled()
+    return log
+
+
+def measure(found: Look, name: str, output: Locator, set_theme: Callable[[str], None]) -> None:
     """One scene as it stands."""
     sizes: dict[str, list[Any]] = {}
     still = output.evaluate_handle(STILL).as_element()
     assert still is not None
     for theme in THEMES:
-        notebook.theme(f"JupyterLab {theme}")
+        set_theme(theme)
         for width in WIDTHS:
-            notebook.page.set_viewport_size({"width": width, "height": 1000})
+            output.page.set_viewport_size({"width": width, "height": 1000})
             found.pictures[f"{name}-{width}-{theme.lower()}"] = still.screenshot(animations="disabled")
             boxes = still.evaluate(BOXES)
             if sizes.setdefault(str(width), boxes) != boxes:
@@ -231,10 +264,11 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         running_lab(Path(folder) / "lab") as lab,
+        running_server(Path(folder) / "server") as server,
         running_browser() as browser,
     ):
         context = browser.new_context()
-        found = look(context, lab.of_test("scenes"))
+        found = look(context, lab.of_test("scenes"), server)
         for name, picture in found.pictures.items():
             old = GOLDEN / f"{name}.png"
             if old.is_file() and unlike(context.pages[0], old.read_bytes(), picture) <= TOLERANCE:

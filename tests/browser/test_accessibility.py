@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import nbformat
@@ -19,6 +20,7 @@ from copilot_kernel.rendering.footer import Footer, render_footer, render_stoppe
 from copilot_kernel.rendering.question import render_question
 from copilot_kernel.rendering.report import Report, render_report
 from playwright.sync_api import Browser, BrowserContext, expect
+from pypdf import PdfReader
 
 from ..rendering.samples import entries
 from .axe import findings
@@ -64,7 +66,7 @@ def every_output() -> list[dict[str, Any]]:
     statuses = ("pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled")
     command = {"command": "ls 'a b' --all && rm -r ../build", "cwd": "/elsewhere"}
     edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,))
-    footer = Footer("demo agent", "m", "plan", "bypassPermissions", 2, "max_tokens", 9, 10, 12, "", 1.0)
+    footer = Footer("demo agent", "m", "plan", "bypassPermissions", (edit, edit), "max_tokens", 9, 10, 12, "", 1.0)
     footer = replace(footer, cells=[("c1", "cell 1")], changes=changes_of([edit], "/project"))
     shown = [
         *(render(entry, "/project") for entry in entries().values()),
@@ -91,21 +93,44 @@ def saved() -> Any:
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec})
 
 
+def exported(notebook: Any, theme: str = "light") -> str:
+    """As HTML of nbconvert, without its scripts, which come from elsewhere."""
+    from nbconvert import HTMLExporter
+
+    html, _ = HTMLExporter(theme=theme).from_notebook_node(notebook)
+    return re.sub("<script.*?</script>", "", html, flags=re.DOTALL)
+
+
 # -- axe -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_exported_notebook_has_no_serious_findings(chromium: Browser, theme: str) -> None:
-    from nbconvert import HTMLExporter
-
-    html, _ = HTMLExporter(theme=theme).from_notebook_node(saved())
     page = chromium.new_page()
-    page.set_content(re.sub("<script.*?</script>", "", html, flags=re.DOTALL))
-    found, printed = findings(page, OUTPUT), page.pdf()
+    page.set_content(exported(saved(), theme))
+    found = findings(page, OUTPUT)
     page.emulate_media(media="print")
     hidden = page.locator(OUTPUT).filter(has_text=re.compile(r"\S"), visible=False).count()
     page.close()
-    assert (found, printed[:5], hidden) == ([], b"%PDF-", 0)
+    assert (found, hidden) == ([], 0)
+
+
+def test_a_printed_notebook_has_the_prompt_the_answer_what_changed_and_what_ran_in_this_order(
+    chromium: Browser,
+) -> None:
+    edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,))
+    run = tool_call(title="Test", kind="execute", status="failed", raw_input={"command": ABOUT})
+    footer = Footer("demo agent", changes=changes_of([edit, run], "/project"))
+    shown = [render(edit, "/project"), render(run, "/project"), render_text("agent", ANSWER), render_footer(footer)]
+    outputs = [nbformat.v4.new_output("display_data", data=bundle) for bundle in shown]
+    cell = nbformat.v4.new_code_cell("Return a word instead.", outputs=outputs)
+    page = chromium.new_page()
+    page.set_content(exported(nbformat.v4.new_notebook(cells=[cell])))
+    printed = PdfReader(BytesIO(page.pdf())).pages
+    page.close()
+    text = " ".join(word for each in printed for word in each.extract_text().split())
+    expected = ["Return a word instead.", "Done Some code", "-old +new", "Changed a.py +1 −1", f"Ran {ABOUT} → failed"]
+    assert re.findall("|".join(map(re.escape, expected)), text) == expected
 
 
 def test_jupyterlab_shows_outputs_and_an_open_question_without_serious_findings(

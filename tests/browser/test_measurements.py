@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext
 
 from .lab import Lab
 from .measurements import FILE, GOLDEN, TOLERANCE, look, unlike
+from .serving import running_server
 
 pytestmark = pytest.mark.browser
 
@@ -32,11 +33,13 @@ def lines(scenes: Scenes, members: int) -> Iterator[str]:
             yield from (f"{name} {width} {box[:members]}" for box in boxes)
 
 
+@pytest.mark.timeout(300)  # ten scenes in four pictures each
 def test_the_main_scenes_look_as_recorded_and_say_what_they_hide(
     context: BrowserContext, lab: Lab, tmp_path: Path
 ) -> None:
     recorded = json.loads(FILE.read_text("utf-8"))
-    found = look(context, lab)
+    with running_server(tmp_path / "server") as server:
+        found = look(context, lab, server)
     assert (found.hidden, found.unlike_light) == ([], [])
     is_same = found.environment == recorded["environment"]
     assert differences(found.boxes, recorded["scenes"], pixels=is_same) == [], AGAIN

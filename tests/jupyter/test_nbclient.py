@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,16 @@ def test_a_failed_cell_fails_the_run_with_its_name_and_text(kernelspec: str, tmp
     assert (caught.value.ename, "No such luck" in caught.value.evalue) == ("AgentRefused", True)
 
 
-def test_two_runs_of_a_notebook_give_the_same_outputs_and_questions_are_rejected(
+def test_a_second_run_leaves_the_notebook_with_its_metadata_as_it_was_and_questions_are_rejected(
     kernelspec: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     cells = ("demo: think Hm.\nsay Hello\nplan One;Two / 1\nunasked echo out", "demo: edit a.txt old => new")
-    first, second = (executed(notebook(kernelspec, *cells), tmp_path) for _ in range(2))
+    first = executed(notebook(kernelspec, *cells), tmp_path, record_timing=False)
+    second = executed(deepcopy(first), tmp_path, record_timing=False)
 
-    outputs = [
-        [[(o.get("data"), o.get("metadata")) for o in cell.outputs] for cell in run.cells] for run in (first, second)
-    ]
-    assert outputs[0] == outputs[1]
+    assert first == second
+    assert [cell.metadata for cell in first.cells] == [{}, {}]
     assert (tmp_path / "a.txt").read_text() == "old\n"
     assert "COPILOT_KERNEL_ALLOW" in shown(first.cells[1])
     assert "widgets" not in first.metadata
