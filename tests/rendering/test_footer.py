@@ -104,11 +104,18 @@ def test_one_file_needs_no_list() -> None:
     assert text_of(html).startswith("Changed a.py +2 −1 Review")
 
 
-def test_names_and_the_heads_of_the_review_are_links_to_files_that_are_there() -> None:
+def test_the_heads_of_the_review_are_links_to_files_that_are_there_and_its_summary_has_none() -> None:
     names = ("src/a.py", "/etc/hosts", "../up.py")
     gone = FileChange("gone.py", "deleted", (between("a\n", ""),))
     _, html = shown(Footer(changes=replace(changed(*names), files=(gone, *changed(*names).files), cwd="/project")))
-    assert re.findall('<a href="([^"]*)"', html) == ["src/a.py"] * 2
+    assert re.findall('<a href="([^"]*)"', html) == ["src/a.py"]
+    assert "<a " not in html.partition("</summary>")[0]
+
+
+def test_names_without_a_review_are_links() -> None:
+    found = TurnChanges(files=(FileChange("src/a.py", "changed"),), also=(FileChange("b.py", "new"),), cwd="/project")
+    _, html = shown(Footer(changes=found))
+    assert re.findall('<a href="([^"]*)"', html) == ["src/a.py", "b.py"]
 
 
 def test_what_else_changed_is_one_line_with_a_review_of_its_own() -> None:

@@ -266,9 +266,11 @@ def _range(numbers: list[int], first: int | None) -> str:
 
 
 def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") -> str:
-    """The change of a tool call. `is_named`: path and remarks stand above it already. See `file_link` for `cwd`."""
+    """The change of a tool call. `is_named`: path and remarks stand above it already, in a summary, which must not
+    hold a link. See `file_link` for `cwd`.
+    """
     left_out = max(len(change.lines) - MAX_SHOWN_LINES, 0) + sum(change.left_out)
-    head = "" if is_named else named_change(change, path, cwd)
+    head = _only_link(path, cwd) if is_named else named_change(change, path, cwd)
     body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), path, gaps=False)
     return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out else ""))
 
@@ -276,6 +278,11 @@ def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") 
 def named_change(change: Change, path: str, cwd: str) -> str:
     """The line above a change: its path, see `file_link`, and how much changes."""
     return f'<div><span style="font-weight:bold">{file_link(path, cwd)}</span> {remarks(change)}</div>'
+
+
+def _only_link(path: str, cwd: str) -> str:
+    link = file_link(path, cwd)
+    return f"<div>{link}</div>" if link.startswith("<a ") else ""
 
 
 def diff_text(change: Change, path: str) -> str:

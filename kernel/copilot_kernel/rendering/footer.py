@@ -214,14 +214,18 @@ def _changes_text(files: Sequence[FileChange]) -> str:
 
 
 def _changes_html(files: Sequence[FileChange], cwd: str, undo: str) -> str:
-    """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button."""
-    names = [_name(file, cwd) for file in files[:_MAX_NAMED]]
+    """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button.
+
+    The names are links where no summary holds them: it is a control itself.
+    """
+    is_fold = len(files) > _MAX_NAMED or any(file.parts for file in files)
+    names = [_name(file, "" if is_fold else cwd) for file in files[:_MAX_NAMED]]
     if len(files) == 1:
         summary, below = names[0], ""
     else:
         more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
         summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
-    if len(files) > _MAX_NAMED or any(file.parts for file in files):
+    if is_fold:
         review = _review(
             files, cwd, MAX_REVIEWED_LINES, ("(the agent did not show the change)", "(too long to be shown again)")
         )
@@ -249,10 +253,12 @@ def _also_html(changes: TurnChanges, undo: str) -> str:
     """The first names; the fold holds every file that is known, with its change."""
     if not changes.also:
         return ""
-    named = [f"{_link(file, changes.cwd)} {muted(words)}".rstrip() for file, words in _also(changes)[:_MAX_NAMED]]
+    is_fold = len(changes.also) > _MAX_NAMED or any(file.parts for file in changes.also)
+    cwd = "" if is_fold else changes.cwd
+    named = [f"{_link(file, cwd)} {muted(words)}".rstrip() for file, words in _also(changes)[:_MAX_NAMED]]
     more = len(changes.also) - len(named) + changes.more
     head = f"{ALSO}: {' · '.join(named)} {muted(f'and {more} more' if more else '')}".rstrip()
-    if more == changes.more and not any(file.parts for file in changes.also):
+    if not is_fold:
         return row(head + undo)
     review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", "(too long to be shown)"))
     left = row(muted(f"and {changes.more} more")) if changes.more else ""

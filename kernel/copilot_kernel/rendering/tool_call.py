@@ -34,7 +34,6 @@ from .markup import (
     code,
     escape,
     exposed,
-    file_link,
     fold,
     lines,
     muted,
@@ -304,9 +303,7 @@ def _title_html(view: _CallView) -> str:
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
     if view.names_change and not view.is_ours:
-        before, path, after = title.partition(view.changes[0][0])
-        link = file_link(_diffs(view.call)[0].path, view.cwd) if path and _diffs(view.call) else exposed(path)
-        return f'<span style="font-weight:bold">{exposed(before)}{link}{exposed(after)}</span>'
+        return named(title, "font-weight:bold")
     return _with_code(title, "font-weight:bold")
 
 
