@@ -81,6 +81,14 @@ def test_without_styles_scripts_and_classes_every_output_still_reads_in_order(pa
         assert "display:none" not in output["text/html"]
 
 
+@recorded
+def test_no_summary_holds_a_link_or_a_button(path: Path) -> None:
+    """It is a control itself: assistive technology would not reach one inside."""
+    for output in (output for cell in played(read(path)) for output in cell.outputs):
+        for summary in re.findall("<summary.*?</summary>", output["text/html"], re.DOTALL):
+            assert not re.search('<a |<button|class="copilot-undo', summary)
+
+
 def missing_words(plain: str, html: str) -> list[str]:
     """What of `plain` does not follow in `html` on what comes before it; marks, fences and images look otherwise."""
     words = iter(re.findall(r"\w+", html))

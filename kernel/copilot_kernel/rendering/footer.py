@@ -94,14 +94,14 @@ def render_footer(footer: Footer) -> Bundle | None:
         return None
     said = " · ".join(span(fact, f"color:{colour}") for fact, colour in facts)
     changes = footer.changes
+    # Not in a fold's summary, which is a control itself.
     undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>' if footer.undo else ""
-    first, second, last = (undo, "", "") if changes.files else ("", undo, "") if changes.also else ("", "", undo)
     html = lines((
-        _changes_html(changes.files, changes.cwd, first),
-        _also_html(changes, second),
+        _changes_html(changes.files, changes.cwd),
+        _also_html(changes),
         _commands_html(changes.commands),
         _row_of_cells(footer.cells),
-        row(said + last) if said or last else "",
+        row(said + undo) if said or undo else "",
     ))  # fmt: skip
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
@@ -213,8 +213,8 @@ def _changes_text(files: Sequence[FileChange]) -> str:
     return "\n  ".join((head, *names)) if names else ""
 
 
-def _changes_html(files: Sequence[FileChange], cwd: str, undo: str) -> str:
-    """How many files, and the first names; the fold holds every file with its net change. `undo`: for the button.
+def _changes_html(files: Sequence[FileChange], cwd: str) -> str:
+    """How many files, and the first names; the fold holds every file with its net change.
 
     The names are links where no summary holds them: it is a control itself.
     """
@@ -229,8 +229,8 @@ def _changes_html(files: Sequence[FileChange], cwd: str, undo: str) -> str:
         review = _review(
             files, cwd, MAX_REVIEWED_LINES, ("(the agent did not show the change)", "(too long to be shown again)")
         )
-        return fold(f"Changed {summary} {_REVIEW}{undo}{below}", lines(review))
-    return row(f"Changed {summary}{undo}{below}") if files else ""
+        return fold(f"Changed {summary} {_REVIEW}{below}", lines(review))
+    return row(f"Changed {summary}{below}") if files else ""
 
 
 def _name(file: FileChange, cwd: str) -> str:
@@ -249,7 +249,7 @@ def _also_text(changes: TurnChanges) -> str:
     return f"{ALSO}: {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""
 
 
-def _also_html(changes: TurnChanges, undo: str) -> str:
+def _also_html(changes: TurnChanges) -> str:
     """The first names; the fold holds every file that is known, with its change."""
     if not changes.also:
         return ""
@@ -259,10 +259,10 @@ def _also_html(changes: TurnChanges, undo: str) -> str:
     more = len(changes.also) - len(named) + changes.more
     head = f"{ALSO}: {' · '.join(named)} {muted(f'and {more} more' if more else '')}".rstrip()
     if not is_fold:
-        return row(head + undo)
+        return row(head)
     review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", "(too long to be shown)"))
     left = row(muted(f"and {changes.more} more")) if changes.more else ""
-    return fold(f"{head} {_REVIEW}{undo}", lines((*review, left)))
+    return fold(f"{head} {_REVIEW}", lines((*review, left)))
 
 
 def _also(changes: TurnChanges) -> list[tuple[FileChange, str]]:
