@@ -53,7 +53,7 @@ def test_a_sub_agent_s_words_are_thoughts_and_what_it_did_stands_beside_them():
     assert task.endswith("\n  Three lines.")
     assert own == [
         "Thinking:\n  I look.",
-        "✓ Viewing /project/notes.txt\n  one\n  TWO\n  three",
+        "  ↳ ✓ Viewing /project/notes.txt\n    one\n    TWO\n    three",
         "Thinking:\n  Three lines.",
     ]
     assert compacted.startswith("ℹ Context compacted\n")
@@ -93,7 +93,7 @@ def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path)
 
     log = [asked("go"), *call("one"), *call("two", agentId="a"), *call("three", agentId="b")]
     [found] = turns(write(tmp_path / "log", log))
-    assert shown(found) == ["✓ one\n  one", "✓ two\n  two", "✓ three\n  three"]
+    assert shown(found) == ["✓ one\n  one", "  ↳ ✓ two\n    two", "  ↳ ✓ three\n    three"]
 
 
 def test_words_before_the_first_prompt_are_left_out_and_warnings_are_not(tmp_path):

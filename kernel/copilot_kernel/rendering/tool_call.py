@@ -318,7 +318,7 @@ def _details(view: _CallView) -> Iterator[str]:
     if len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
         yield fold(muted("whole title"), pre(exposed(call.best_title)))
     yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
-    folder = view.cwd if _diffs(call) else ""  # other changes may be headed by several paths
+    folder = view.cwd if _diffs(call) and not view.is_ours else ""  # other changes may be headed by several paths
     yield from (diff_html(change, path, view.names_change, folder) for path, change in view.changes)
     if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
