@@ -141,6 +141,8 @@ def _loading(recording: Path) -> float:
 class _Cell:
     """Sends nowhere, but writes what it would send."""
 
+    status_id = ""
+
     def display(self, data: dict[str, Any], **_: Any) -> None:
         json.dumps(clean(data))
 

@@ -50,6 +50,11 @@ def test_what_was_entered_is_submitted(front_end: FrontEnd) -> None:
     assert outcome == [["Grace", False, (1,), (1,)], ["Grace", False, (), ()]]
 
 
+def test_a_text_is_sent_whole_before_the_click_that_leaves_it(front_end: FrontEnd) -> None:
+    made()
+    assert front_end.models[front_end.described("Name")]["continuous_update"] is False
+
+
 def test_each_input_has_its_label_its_hint_and_its_choices(front_end: FrontEnd) -> None:
     made()
     assert [
