@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 GATE = "import asyncio, pathlib\nwhile not pathlib.Path({!r}).exists(): await asyncio.sleep(0.02)\n%copilot {}"
+HURRY = "import copilot_kernel.frontend.page_comm as page_comm\npage_comm.CALL_SECONDS = 1"
 LOOK_AWAY = """hidden => {
   Object.defineProperty(document, 'hidden', {get: () => hidden, configurable: true});
   document.dispatchEvent(new Event('visibilitychange'));
@@ -147,6 +148,26 @@ def test_of_two_notebooks_on_one_kernel_the_agent_works_in_the_one_that_asked(
 
 
 # -- a new page, a new kernel ---------------------------------------------------------------------------------------
+
+
+def test_a_turn_goes_on_without_the_page_that_was_loaded_again_and_the_next_finds_the_new_one(
+    context: BrowserContext, lab: Lab
+) -> None:
+    prompt = insertion("inserted = 1")
+    story = Story.begin(context, lab, "again.ipynb", prompt, "print(_copilot.text)", prompt, setup=HURRY)
+    notebook = story.notebook
+    notebook.run(1, wait=False)
+    expect(notebook.button(1, ALLOW)).to_be_enabled()
+    notebook.wait_saved()
+    story.page.reload()
+    story.allow(1, "Insert a code cell")
+    notebook.wait_status("idle")
+    notebook.run(2)
+    expect(notebook.output(2)).to_contain_text("insert_cell failed: The page that showed the notebook is gone.")
+    notebook.run(3, wait=False)
+    story.allow(3, "Insert a code cell")
+    story.ended(3)
+    assert story.sources()[-1] == "inserted = 1"
 
 
 def test_the_agent_restarts_the_kernel_and_the_conversation_continues(context: BrowserContext, lab: Lab) -> None:

@@ -40,6 +40,17 @@ class Request:
     parent: Message
 
 
+def message_type(session: Any, frames: Any) -> str | None:
+    """Of a message as it came from a socket, which can still be received; None if it is unreadable."""
+    try:
+        _, parts = session.feed_identities(frames, copy=False)
+        # Without the content it does not count as received, else the second look would be taken for a replay.
+        header = session.deserialize(parts, content=False, copy=False)["header"]
+    except Exception:
+        return None
+    return str(header["msg_type"])
+
+
 class Clients:
     """How often each client with widgets has connected to the kernel, by `session`. A page connects when it loads."""
 

@@ -2,15 +2,17 @@
 
 ipykernel 7.4 handles comm messages while an asynchronous cell runs, but publishes neither busy nor idle for them, so
 that ipywidgets sends no second change of an input; and after a message it may restore the parent of the previous cell,
-so that the next cell's idle has the wrong parent. Both are fixed from outside. Also, a page without widgets that is
-connected to the kernel, such as Notebook 7's list of files, closes the widgets that another page shows.
+so that the next cell's idle has the wrong parent. What a page asks first, about the kernel and its comms, waits for the
+cell: a page that is loaded again may never show the buttons that the cell waits for. All three are fixed from outside.
+Also, a page without widgets that is connected to the kernel, such as Notebook 7's list of files, closes the widgets
+that another page shows.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -19,7 +21,7 @@ from typing import Any
 
 from comm import get_comm_manager
 
-from ..frontend.cell import Cell, Clients, Request
+from ..frontend.cell import Cell, Clients, Request, message_type
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 
@@ -31,6 +33,7 @@ BUSY_INTERVAL = 1.0
 
 _COMMS = ("comm_open", "comm_msg", "comm_close")
 _CONTROL = "jupyter.widget.control"
+_FIRST_ASKED = ("kernel_info_request", "comm_info_request")
 
 
 def clicks_arrive(kernel: Any) -> bool:
@@ -47,21 +50,54 @@ def request(kernel: Any) -> Request:
 
 @contextmanager
 def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
-    """Publish `busy` and `idle` for comm messages while `cell` waits inside, and `busy` for the cell after each.
+    """While `cell` waits inside, answer pages that connect, and publish `busy` and `idle` for comm messages.
 
-    `clients` counts front ends that connect.
+    The cell is `busy` again after each. `clients` counts front ends that connect.
     """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
     busy = _StillBusy(partial(_publish, kernel, "busy", cell.parent))
     ours = {name: partial(_handle, kernel, cell, busy, clients, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
     try:
-        yield
+        with _informing(kernel, busy):
+            yield
     finally:
         busy.stop()
         for name, handler in handlers.items():
             if kernel.shell_handlers[name] is ours[name]:
                 kernel.shell_handlers[name] = handler
+
+
+@contextmanager
+def _informing(kernel: Any, busy: _StillBusy) -> Iterator[None]:
+    """Inside, what a page asks first is answered at once, in the thread that receives it.
+
+    Without an answer JupyterLab sends nothing else for 3 s. The widgets must come in the second after that; if not, it
+    asks for a list of comms, and shows no widget until it has one.
+    """
+    thread = kernel.shell_channel_thread
+
+    async def receive(frames: Any) -> None:
+        kind = message_type(kernel.session, frames)
+        if kind not in _FIRST_ASKED:
+            await kernel.shell_channel_thread_main(frames)
+            return
+        ident, parts = kernel.session.feed_identities(frames, copy=False)
+        message = kernel.session.deserialize(parts, copy=False)
+        _publish(kernel, "busy", message)
+        await kernel.shell_handlers[kind](kernel.shell_stream, ident, message)
+        _publish(kernel, "idle", message)
+        busy.publish()
+
+    def listen(callback: Callable[[Any], Awaitable[None]]) -> None:
+        if thread is not None:
+            thread.io_loop.add_callback(kernel.shell_stream.on_recv, callback, copy=False)
+
+    listen(receive)
+    try:
+        yield
+    finally:
+        listen(kernel.shell_channel_thread_main)
 
 
 class _StillBusy:

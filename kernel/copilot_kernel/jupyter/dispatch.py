@@ -15,7 +15,7 @@ from typing import Any
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
-from ..frontend.cell import Message, Request
+from ..frontend.cell import Message, Request, message_type
 from .comms import Comms
 
 # What is overridden or called below, and is no public interface of ipykernel: the leading parameters that it must take.
@@ -66,22 +66,13 @@ class ConcurrentKernel(Kernel):
 
     async def shell_main(self, subshell_id: str | None, msg: Any) -> None:
         """Every shell message comes through here."""
-        if not self.widgets_work or self._type_of(msg) in ("execute_request", None):
+        # None may be ipykernel's own note to itself that ends the abortion of queued cells.
+        if not self.widgets_work or message_type(self.session, msg) in ("execute_request", None):
             await super().shell_main(subshell_id, msg)
         else:
             # In a task, that is in a copy of the context: the cell's parent stays the cell's.
             await asyncio.create_task(self.dispatch_shell(msg, subshell_id=subshell_id))
             self._still_busy()
-
-    def _type_of(self, msg: Any) -> str | None:
-        """None: unreadable, or ipykernel's own note to itself that ends the abortion of queued cells."""
-        try:
-            _, frames = self.session.feed_identities(msg, copy=False)
-            # Without the content it does not count as received, else the second look would be taken for a replay.
-            header = self.session.deserialize(frames, content=False, copy=False)["header"]
-        except Exception:
-            return None
-        return str(header["msg_type"])
 
     def _still_busy(self) -> None:
         """After the idle of another message a front end would take the kernel for free."""
