@@ -166,6 +166,15 @@ async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settin
         assert len(listener.of("done")) == 1
 
 
+async def test_no_rule_is_suggested_for_what_is_alarming(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell git push --force")
+        asked = await listener.event("tool_approval_request")
+        assert asked["suggestion"] == ""
+        answered(session, asked["call_id"], "no")
+        await listener.done()
+
+
 async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(settings: Settings) -> None:
     async with conversation(settings) as (session, listener):
         session.send("demo: shell echo hi")

@@ -70,12 +70,16 @@ class Answers:
 
 
 def answers_to(question: Question, root: str = "", rule_holds: str = "") -> Answers:
-    """The answers to `question`. `root` is the project's folder; `rule_holds` says how long a saved rule does."""
+    """The answers to `question`. `root` is the project's folder; `rule_holds` says how long a saved rule does.
+
+    What is alarming is not highlighted, and we offer no rule that would allow it again.
+    """
     about, options = allowed_by(question, root), question.options
     reject = rejection_to_explain(options)
-    choices = tuple(_choices(question, root, about))
+    is_calm = not is_alarming(question, root)
+    choices = tuple(_choices(question, about, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)
-    rule = _rule(question, about, kept, rule_holds)
+    rule = _rule(question, about, kept, rule_holds) if is_calm else None
     inside = rule.choices if rule else ()
     return Answers(
         choices=tuple(each for each in choices if not each.is_remembered),
@@ -85,8 +89,8 @@ def answers_to(question: Question, root: str = "", rule_holds: str = "") -> Answ
     )
 
 
-def _choices(question: Question, root: str, about: str) -> Iterator[Choice]:
-    options, is_calm, amount = question.options, not is_alarming(question, root), folded_amount(question)
+def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choice]:
+    options, amount = question.options, folded_amount(question)
     for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
         option = options[number]
         name = button_name(option, options)

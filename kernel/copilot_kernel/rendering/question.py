@@ -159,7 +159,7 @@ def folded_amount(question: Question) -> str:
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
-    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it."""
+    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
     about = subject(question, root)
     places = (*about.paths, *filter(None, [about.folder]))
     return any(place.remark for place in places) or any(_warnings(question, about))

@@ -116,7 +116,7 @@ class PendingApprovals:
             found.answer.set_result(answer)
 
     def _request(self, question: Question) -> ApprovalRequest:
-        call = question.call
+        call, answers = question.call, answers_to(question, self._root, ", in this conversation")
         return ApprovalRequest(
             call_id=self._call_ids.of_question(call, question.key),
             tool=tool(call),
@@ -126,9 +126,9 @@ class PendingApprovals:
             entry=call.id,
             html=question_html(question, self._root),
             about=allowed_by(question, self._root),
-            suggestion=visible_line(question.suggestion),
+            suggestion=answers.rule.value if answers.rule else "",
             headline=headline(question, self._root),
-            answers=answers_to(question, self._root, ", in this conversation"),
+            answers=answers,
         )
 
 
