@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..permissions import policy
-from ..permissions.question import Keep, PermissionAnswer, Question
+from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import Choice, TextAnswer, answers_to
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
@@ -38,8 +38,6 @@ NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where yo
 
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
-_KEEP: tuple[Keep, Keep] = ("session", "settings")
-_PLACES = ("for this notebook's session", "in my settings")
 
 
 class Asking:
@@ -200,7 +198,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
             added = text.strip()
             complaint = self._review.complaint(added)
             if not complaint:
-                option, keep = self._question.options[rule.option], _KEEP[place]
+                option, keep = self._question.options[rule.option], rule.places[place].keep
                 self.settle(PermissionAnswer(option, "you", rule=added, keep=keep))
             return visible_text(complaint)
 
@@ -212,7 +210,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
             hint=rule.note,
             value=rule.value,
             lines=1 if len(rule.value) <= _MAX_ONE_LINE else 2,
-            places=_PLACES,
+            places=tuple(place.label for place in rule.places),
             answers=tuple(answers),
         )
 

@@ -116,7 +116,7 @@ class PendingApprovals:
             found.answer.set_result(answer)
 
     def _request(self, question: Question) -> ApprovalRequest:
-        call, answers = question.call, answers_to(question, self._root, ", in this conversation")
+        call, answers = question.call, answers_to(question, self._root, places=())
         return ApprovalRequest(
             call_id=self._call_ids.of_question(call, question.key),
             tool=tool(call),
