@@ -17,11 +17,11 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import Choice, TextAnswer, answers_to
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
-from ..rendering.question import question_html, question_text, render_question
+from ..rendering.question import languages_in, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
-from .lexers import loading
+from .lexers import load
 from .page_turn import PageTurn
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class Asking:
             return PermissionAnswer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
             return rejected_unasked(question)
-        for _ in loading(question.call):
-            await asyncio.sleep(0)
+        await load(languages_in(question))
         return await answer_in_cell(
             self._cell,
             show,
