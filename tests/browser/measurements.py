@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, ElementHandle, Locator, Page, expect
 
 from .. import conftest  # noqa: F401 - makes `demo` the test agent
 from .lab import Lab, Notebook, running_browser, running_lab
@@ -152,8 +152,14 @@ def long_diff(lab: Lab) -> dict[str, Any]:
     return {"title": "Edit long.py", "kind": "edit", "content": [diff]}
 
 
-def scenes(lab: Lab) -> dict[str, tuple[str, Callable[[Notebook, int], Any]]]:
-    """For each scene its cell, and what leads to its moment."""
+Scenes = dict[str, tuple[str, Callable[[Notebook, int], Any]]]
+"""For each scene its cell, and what leads to its moment."""
+CLASSIC = ("answer", "long-turn", "command", "edit")
+"""Those that are looked at in Notebook 7, too."""
+
+
+def scenes(lab: Lab) -> Scenes:
+    """All in JupyterLab."""
     calls = asked(lab)
     return {
         "answer": (ANSWER, ended),
@@ -197,24 +203,52 @@ def stopped(notebook: Notebook, index: int) -> None:
 
 
 def look(context: BrowserContext, lab: Lab, server: Server) -> Look:
-    """All scenes in both widths and themes: in a notebook that is run from top to bottom, and on the chat page."""
-    all_scenes = scenes(lab)
-    lab.write("scenes.ipynb", *(cell for cell, _ in all_scenes.values()))
-    notebook = Notebook.open(context, lab, "scenes.ipynb")
-    notebook.command("application:toggle-left-area")
-    found = Look(environment(notebook.page))
-    for index, (name, (_, reach)) in enumerate(all_scenes.items()):
+    """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page."""
+    everything = scenes(lab)
+    with lab.setting("@jupyterlab/notebook-extension:tracker", windowingMode="none"):  # all cells are in the page
+        notebook = play(context, lab, everything)
+        found = Look(environment(notebook.page))
+        measure(found, stills(notebook, everything), lambda theme: notebook.theme(f"JupyterLab {theme}"))
+        notebook.theme("JupyterLab Light")
+        some = {name: everything[name] for name in CLASSIC}
+        classic = play(context, lab, some, classic=True)
+        pictures = {f"classic-{name}": still for name, still in stills(classic, some).items()}
+        measure(found, pictures, lambda theme: classic.theme(f"JupyterLab {theme}"))
+        classic.theme("JupyterLab Light")
+    page = context.new_page()
+    log = still(asking_chat(page, server))
+    measure(found, {"chat": log}, lambda theme: page.emulate_media(color_scheme=theme.lower()))  # type: ignore[arg-type]
+    return found
+
+
+def play(context: BrowserContext, lab: Lab, shown: Scenes, *, classic: bool = False) -> Notebook:
+    """A notebook with these scenes."""
+    name = "classic.ipynb" if classic else "scenes.ipynb"
+    lab.write(name, *(cell for cell, _ in shown.values()))
+    notebook = Notebook.open(context, lab, name, classic=classic)
+    if not classic:
+        notebook.command("application:toggle-left-area")
+    return notebook
+
+
+def stills(notebook: Notebook, shown: Scenes) -> dict[str, ElementHandle]:
+    """Run them one after the other, and keep each as it looks at its moment."""
+    found = {}
+    for index, (name, (_, reach)) in enumerate(shown.items()):
         notebook.run(index, wait=False)
         reach(notebook, index)
-        measure(found, name, notebook.output(index), lambda theme: notebook.theme(f"JupyterLab {theme}"))
+        found[name] = still(notebook.output(index))
         if notebook.status() == "busy":
             notebook.command("notebook:interrupt-kernel")
             ended(notebook, index)
-    notebook.theme("JupyterLab Light")
-    page = context.new_page()
-    log = asking_chat(page, server)
-    measure(found, "chat", log, lambda theme: page.emulate_media(color_scheme=theme.lower()))  # type: ignore[arg-type]
     return found
+
+
+def still(output: Locator) -> ElementHandle:
+    """As it stands."""
+    copy = output.evaluate_handle(STILL).as_element()
+    assert copy is not None
+    return copy
 
 
 def asking_chat(page: Page, server: Server) -> Locator:
@@ -227,22 +261,19 @@ def asking_chat(page: Page, server: Server) -> Locator:
     return log
 
 
-def measure(found: Look, name: str, output: Locator, set_theme: Callable[[str], None]) -> None:
-    """One scene as it stands."""
-    sizes: dict[str, list[Any]] = {}
-    still = output.evaluate_handle(STILL).as_element()
-    assert still is not None
+def measure(found: Look, shown: dict[str, ElementHandle], set_theme: Callable[[str], None]) -> None:
+    """Scenes of one page."""
+    page = next(page for each in shown.values() if (frame := each.owner_frame()) and (page := frame.page))
     for theme in THEMES:
         set_theme(theme)
         for width in WIDTHS:
-            output.page.set_viewport_size({"width": width, "height": 1000})
-            found.pictures[f"{name}-{width}-{theme.lower()}"] = still.screenshot(animations="disabled")
-            boxes = still.evaluate(BOXES)
-            if sizes.setdefault(str(width), boxes) != boxes:
-                found.unlike_light.append(f"{name}-{width}")
-            found.hidden += still.evaluate(HIDDEN)
-    found.boxes[name] = sizes
-    still.evaluate("still => { still.previousElementSibling.style.display = ''; still.remove(); }")
+            page.set_viewport_size({"width": width, "height": 1000})
+            for name, each in shown.items():
+                found.pictures[f"{name}-{width}-{theme.lower()}"] = each.screenshot(animations="disabled")
+                boxes = each.evaluate(BOXES)
+                if found.boxes.setdefault(name, {}).setdefault(str(width), boxes) != boxes:
+                    found.unlike_light.append(f"{name}-{width}")
+                found.hidden += each.evaluate(HIDDEN)
 
 
 def environment(page: Page) -> dict[str, str]:

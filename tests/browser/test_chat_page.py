@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copilot_kernel.rendering.markup import file_link
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from .axe import findings
@@ -206,14 +207,13 @@ def test_who_answers_by_keyboard_comes_to_the_next_question_and_not_to_its_butto
     chat.ready()
 
 
-@pytest.mark.parametrize(
-    ("what", "is_suggested"), [("shell echo", True), ("shell git push origin main --force", False)]
-)
-def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_suggested: bool) -> None:
+@pytest.mark.parametrize(("what", "is_calm"), [("shell echo", True), ("shell git push origin main --force", False)])
+def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_calm: bool) -> None:
     chat.send(f"demo: {what}")
     allow = chat.button("Allow once")
     expect(allow).to_be_enabled()
-    assert allow.evaluate("each => each.classList.contains('suggested')") == is_suggested
+    assert allow.evaluate("each => each.classList.contains('suggested')") == is_calm
+    expect(chat.button("Always allow ▾")).to_have_count(int(is_calm))
     chat.button("Deny").click()
     chat.ready()
 
@@ -239,15 +239,15 @@ def test_code_is_copied(chat: Chat, context: BrowserContext) -> None:
     assert chat.page.evaluate("() => navigator.clipboard.readText()") == "print(1)"
 
 
-def test_a_file_is_no_link_since_the_page_stands_elsewhere(chat: Chat) -> None:
+def test_the_name_of_a_file_is_plain_text_since_the_page_stands_elsewhere(chat: Chat) -> None:
     draw = """async html => {
       const { Log } = await import(document.querySelector('script[type=module]').src.replace('chat.js', 'log.js'));
       const root = document.createElement('div');
       new Log(root).draw({ entry: 0, piece: 0, kind: 'tool', html });
-      return [...root.querySelectorAll('a[href]')].map(link => link.textContent);
+      return [root.textContent, [...root.querySelectorAll('a, [style]')].map(link => link.textContent)];
     }"""
-    links = '<a href="src/a.py">file</a> <a href="https://ok.example">page</a>'
-    assert chat.page.evaluate(draw, links) == ["page"]
+    links = f'{file_link("src/a.py", ".")} <a href="https://ok.example">page</a>'
+    assert chat.page.evaluate(draw, links) == ["src/a.py page", ["page"]]
 
 
 def test_a_reload_in_the_middle_of_a_turn_loses_nothing(chat: Chat) -> None:

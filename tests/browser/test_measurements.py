@@ -33,7 +33,7 @@ def lines(scenes: Scenes, members: int) -> Iterator[str]:
             yield from (f"{name} {width} {box[:members]}" for box in boxes)
 
 
-@pytest.mark.timeout(300)  # ten scenes in four pictures each
+@pytest.mark.timeout(300)  # fourteen scenes in four pictures each
 def test_the_main_scenes_look_as_recorded_and_say_what_they_hide(
     context: BrowserContext, lab: Lab, tmp_path: Path
 ) -> None:

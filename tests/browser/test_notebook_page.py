@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+from copilot_kernel.acp.messages import PermissionOption
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.answers import answers_to
+from msgspec import to_builtins
 from playwright.sync_api import BrowserContext, expect
 
 from .driven import DrivenNotebook
@@ -14,6 +19,13 @@ pytestmark = pytest.mark.browser
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 TOP_OF_ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell.node.getBoundingClientRect().top"
 SCROLL_TO = "index => void window.jupyterapp.shell.currentWidget.content.scrollToItem(index)"
+OPTIONS = (
+    PermissionOption("allow", "Allow once", "allow_once"),
+    PermissionOption("deny", "Deny", "reject_once"),
+    PermissionOption("always", "Always allow", "allow_always"),
+)
+COMMAND = ToolCall(1, 1, "x", "it", kind="execute", raw_input={"command": "it"})
+ANSWERS = to_builtins(answers_to(Question(1, COMMAND, OPTIONS, suggestion="Bash(it)")))
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -172,7 +184,7 @@ def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: Brow
         expect(status).to_have_text("GitHub Copilot: idle")
 
         driven.call("run", id=y, expected="y = 2", run="two")
-        driven.event("ask", key="1", title="Run it?", html="Run it?", options=[])
+        driven.event("ask", key="1", title="Run it?", html="Run it?", answers=ANSWERS)
         expect(driven.page.locator(".copilot-ask")).to_be_visible()
         driven.post(calls=[{"call": 1, "op": "restart", "args": {}}])
         expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[ ]:")
@@ -253,40 +265,65 @@ def test_the_end_of_a_turn_is_not_notified_unless_that_is_wanted_and_the_turn_wa
 def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    options = [
-        {"id": "allow", "name": "Allow once", "label": "Allow once: it", "kind": "allow_once", "guarded": True},
-        {"id": "deny", "name": "Deny", "kind": "reject_once"},
-    ]
-    words = {"field": "Why", "note": "The agent gets it.", "submit": "Send", "missing": "Say why."}
-    reason = {"id": "deny", "name": "Deny and say why…", "label": "Deny and say why…: it", **words}
     hostile = "<b>Run it?</b><img src=x onerror='window.hit=1'><script>window.hit=1</script>"
     with DrivenNotebook(context, lab, f"ask-{classic}", "x = 1", classic=classic) as driven:
         page = driven.page
         driven.notebook.cell(1).locator(".cm-content").click()
-        driven.event("ask", key="1", title="Run this \u202ecode?", html=hostile, options=options, reason=reason)
+        driven.event("ask", key="1", title="Run this \u202ecode?", html=hostile, answers=ANSWERS)
         card = page.get_by_role("group", name="Run this ⟨U+202E⟩code?")
         expect(card).to_contain_text("Run it?")
         expect(card.get_by_role("button", name="Allow once: it")).to_be_disabled()
-        expect(card.get_by_role("button", name="Deny", exact=True)).to_be_enabled()
+        expect(card.get_by_role("button", name="Deny: it")).to_be_enabled()
         page.keyboard.type("42")
         page.keyboard.press("Enter")
         assert "42" in driven.sources()[0]
-        driven.event("ask", key="2", title="And this?", html="And this?", options=options)
+        driven.event("ask", key="2", title="And this?", html="And this?", answers=ANSWERS)
         expect(page.locator(".copilot-ask-number")).to_have_text(["1 of 2", "2 of 2"])
         driven.event("answered", key="2")
         expect(page.locator(".copilot-ask-number")).to_have_text([""])
         assert not any("answer" in each for each in driven.heard())
         card.get_by_role("button", name="Allow once").click()
-        driven.wait_heard({"answer": "1", "option": "allow"})
-        driven.event("ask", key="3", title="This?", html="This?", options=options, reason=reason)
+        driven.wait_heard({"answer": "1", "option": 0})
+        driven.event("ask", key="3", title="This?", html="This?", answers=ANSWERS)
         page.get_by_role("button", name="Deny and say why…").click()
         page.get_by_role("button", name="Send").click()
-        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text("⚠ Say why.")
+        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text(
+            "⚠ Say why, or go back and deny without a reason."
+        )
         page.get_by_role("textbox", name="Why").fill("No.")
         page.get_by_role("button", name="Send").click()
-        driven.wait_heard({"answer": "3", "option": "deny", "reason": "No."})
+        driven.wait_heard({"answer": "3", "option": 1, "reason": "No."})
         expect(page.locator(".copilot-asks")).to_have_count(0)
         assert page.evaluate("() => window.hit") is None
+        check_rule(driven)
+
+
+def check_rule(driven: DrivenNotebook) -> None:
+    """A rule is changed, refused and saved on the page's card; what the agent remembers is offered below it."""
+    driven.event("ask", key="4", title="And that?", html="And that?", answers=ANSWERS)
+    card = driven.page.get_by_role("group", name="And that?")
+    shown = card.get_by_role("button").locator("visible=true")
+    expect(shown).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
+    card.get_by_role("button", name="Always allow ▾").click()
+    rule, save = card.get_by_role("textbox", name="Rule"), card.get_by_role("button", name="Save & allow")
+    expect(rule).to_be_focused()
+    expect(rule).to_have_value("Bash(it)")
+    expect(save).to_be_disabled()
+    expect(shown).to_have_text(["Save & allow", "Back", "Always allow (the agent remembers it)"])
+    rule.fill("")
+    save.click()
+    expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ Write a rule, or go back.")
+    rule.fill("Bash(")
+    save.click()
+    driven.wait_heard({"answer": "4", "option": 0, "rule": "Bash(", "keep": "session"})
+    driven.event("refused", key="4", words="“Bash(” is not a rule.")
+    expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ “Bash(” is not a rule.")
+    rule.fill(" Bash(it *) ")
+    card.get_by_role("radio", name="in my settings").check()
+    save.click()
+    driven.wait_heard({"answer": "4", "option": 0, "rule": "Bash(it *)", "keep": "settings"})
+    driven.event("answered", key="4")
+    expect(card).to_have_count(0)
 
 
 def test_a_link_of_an_output_goes_to_the_cell(context: BrowserContext, lab: Lab) -> None:

@@ -242,11 +242,20 @@ def hostile(text: str) -> Question:
         1, 1, text, text, kind=text, raw_input={"command": text, "cwd": text, text: text},
         locations=(Location(text),), content=(Diff(text, text, f"{text}{text}"),),
     )  # fmt: skip
-    options = (
+    return Question(1, call, options(text), why=text, rules=(text,), suggestion=text, folder=text)
+
+
+def calm(text: str) -> Question:
+    """`text` around a call for which a rule is offered."""
+    call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls"})
+    return Question(1, call, options(text), why=text, is_routine=True, rules=(text,), suggestion=text)
+
+
+def options(text: str) -> tuple[PermissionOption, ...]:
+    return (
         PermissionOption(text, "Allow once", "allow_once"),
-        *(PermissionOption(text, text, k) for k in ("reject_always", text)),
+        *(PermissionOption(text, text, kind) for kind in ("reject_always", text)),
     )
-    return Question(1, call, options, why=text, rules=(text,), suggestion=text, folder=text)
 
 
 NEVER = "script, img, iframe, form, object, embed, link, video, svg"
@@ -254,23 +263,27 @@ ELSEWHERE = """display => [...display.querySelectorAll('a')].filter(link => link
 
 
 def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: BrowserContext, lab: Lab) -> None:
-    asked = [hostile(text) for text in TOGETHER.values()]
-    lab.write(
-        "card-fields.ipynb", f"{HARNESS}\ncards = [show(each) for each in loads({dumps(asked)!r})]", kernel="python3"
+    cells = (
+        f"cards = [show(each) for each in loads({dumps([made(text) for text in TOGETHER.values()])!r})]"
+        for made in (hostile, calm)
     )
+    lab.write("card-fields.ipynb", *(f"{HARNESS}\n{cell}" for cell in cells), kernel="python3")
     notebook = Notebook.open(context, lab, "card-fields.ipynb")
     dialogs: list[str] = []
     notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    notebook.run(0)
+    for cell in (0, 1):
+        notebook.run(cell)
+        for name in TOGETHER:
+            words = re.compile(rf"{name}\D")
+            standing = notebook.answers(cell, words)
+            standing.scroll_into_view_if_needed()
+            for display in (standing, notebook.question(cell, words)):
+                assert display.locator(NEVER).count() == 0
+                assert display.evaluate(ELSEWHERE) == 0
+                assert "\u202e" not in display.inner_text()
+            expect(standing.get_by_role("button", name=re.compile("^Allow once"))).to_be_enabled()
     for name in TOGETHER:
-        words = re.compile(rf"{name}\D")
-        standing = notebook.answers(0, words)
-        standing.scroll_into_view_if_needed()
-        for display in (standing, notebook.question(0, words)):
-            assert display.locator(NEVER).count() == 0
-            assert display.evaluate(ELSEWHERE) == 0
-            assert "\u202e" not in display.inner_text()
-        expect(standing.get_by_role("button", name=re.compile("^Allow once"))).to_be_enabled()
+        standing = notebook.answers(1, re.compile(rf"{name}\D"))
         standing.get_by_role("button", name="Always allow ▾").click()
         save = standing.get_by_role("button", name="Save & allow")
         expect(save).to_be_enabled()

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from threading import Event, Thread
 
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend import lexers
+from copilot_kernel.frontend.batch import Batch
 from copilot_kernel.frontend.slots import Slot
+from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering import highlight
+from copilot_kernel.rendering.question import languages_in
+from copilot_kernel.server.chat.html import HtmlBatcher
+from copilot_kernel.server.chat.wire import EntryHtml
+from msgspec.structs import replace
 
-from .recording import call
+from .recording import RecordingCell, call
+
+pytestmark = pytest.mark.anyio
+
+COLOUR = "color-mix(in srgb,currentcolor 60%"
 
 
 def edit(path: str) -> ToolCall:
@@ -29,7 +40,46 @@ def test_a_display_is_drawn_in_colour_once_the_lexer_is_there(monkeypatch: pytes
     released.set()
     thread.join(20)
     assert slot.prepare("/project", lambda: False)
-    assert "color-mix(in srgb,currentcolor 60%" in slot.picture("/project")["text/html"]
+    assert COLOUR in slot.picture("/project")["text/html"]
+
+
+async def test_the_chat_page_draws_it_once_the_lexer_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, sent = Event(), list[EntryHtml]()
+    thread = Thread(target=released.wait, args=(20,))
+    thread.start()
+    monkeypatch.setattr(lexers, "_threads", {"python": thread})
+    batcher = HtmlBatcher(sent.append, lambda: True, lambda: [], "/project")
+    batcher.put(edit("/project/a.py"))
+    batcher.put(replace(edit("/project/a.unknown"), id=2))
+    batcher.flush()
+    assert [each.entry for each in sent] == [2]
+    released.set()
+    thread.join(20)
+    async with asyncio.timeout(5):
+        while len(sent) < 2:
+            await asyncio.sleep(0)
+    assert (sent[1].entry, COLOUR in sent[1].html) == (1, True)
+
+
+def test_a_batch_run_begins_to_load_it_when_the_call_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, Thread] = {}
+    monkeypatch.setattr(lexers, "_threads", threads)
+    Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))  # type: ignore[arg-type]
+    assert list(threads) == ["toml"]
+
+
+@pytest.mark.parametrize(("asked", "languages"), [
+    (call(1, kind="execute", raw_input={"command": "ls"}), {"bash"}),
+    (edit("a.py"), {"python"}),
+    (call(1, kind="read", raw_input={"path": "a.py"}), set()),
+])  # fmt: skip
+async def test_a_question_waits_for_what_it_is_drawn_with(
+    asked: ToolCall, languages: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[str, Thread] = {}
+    monkeypatch.setattr(lexers, "_threads", threads)
+    await lexers.load(languages_in(Question(1, asked, ())))
+    assert {language: thread.is_alive() for language, thread in threads.items()} == dict.fromkeys(languages, False)
 
 
 def test_a_lexer_is_loaded_in_a_thread_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.page_comm import PageAnswer
 from copilot_kernel.frontend.page_turn import PageTurn
-from copilot_kernel.permissions.question import PermissionAnswer
+from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import question_html
+from msgspec import to_builtins
 
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
@@ -27,9 +31,9 @@ class Page:
 
     def __init__(self, is_there: bool = True) -> None:
         self.is_there, self.posted, self.asked, self.withdrawn = is_there, list[dict[str, Any]](), asyncio.Event(), 0
-        self.answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
-        self.shown: tuple[str, str, Sequence[Mapping[str, Any]]] = ("", "", ())
-        self.more: dict[str, Any] = {}
+        self.answer: asyncio.Future[PageAnswer] = asyncio.get_running_loop().create_future()
+        self.shown: dict[str, Any] = {}
+        self.complaint: Callable[[PageAnswer], str] = str
 
     async def known(self) -> bool:
         return self.is_there
@@ -37,8 +41,8 @@ class Page:
     def post(self, event: str, **more: Any) -> None:
         self.posted.append({"event": event, **more})
 
-    async def ask(self, *shown: Any, **more: Any) -> tuple[str, str]:
-        self.shown, self.more = shown, more
+    async def ask(self, key: str, options: int, complaint: Callable[[PageAnswer], str], **shown: Any) -> PageAnswer:
+        self.shown, self.complaint = {"key": key, "options": options, **shown}, complaint
         self.asked.set()
         try:
             return await self.answer
@@ -61,8 +65,8 @@ class Scene:
     async def _wait(self) -> None:
         await self.blocked.wait()
 
-    def ask(self) -> asyncio.Task[PermissionAnswer]:
-        return asyncio.create_task(self.display.ask(QUESTION))
+    def ask(self, question: Question = QUESTION) -> asyncio.Task[PermissionAnswer]:
+        return asyncio.create_task(self.display.ask(question))
 
     def lists(self) -> list[list[str]]:
         return [[each["key"] for each in data["waiting"]] for data in self.page.posted if data["event"] == "questions"]
@@ -107,19 +111,34 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         await asyncio.sleep(0)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), 5)
-    key, title, options = scene.page.shown
-    assert (key, title, scene.lists()) == ("7", "Use this tool? Run⟨U+202E⟩ it", [["7"], []])
-    assert scene.page.more["html"] == question_html(QUESTION, "/project")
-    assert [(each["name"], each["kind"], each["suggested"], each["guarded"], each["quiet"]) for each in options] == [
-        ("Allow once", "allow_once", False, True, False),
-        ("Reject", "reject_once", False, False, False),
-        ("Always allow (the agent remembers it)", "allow_always", False, True, True),
-    ]
-    assert options[1]["label"] == "Reject: Run⟨U+202E⟩ it"
-    assert (scene.page.more["reason"]["id"], scene.page.more["reason"]["name"]) == ("2", "Deny and say why…")
-    scene.page.answer.set_result(("2", " Not so. "))
+    assert scene.page.shown == {
+        "key": "7",
+        "options": 3,
+        "title": "Use this tool? Run⟨U+202E⟩ it",
+        "html": question_html(QUESTION, "/project"),
+        "answers": to_builtins(answers_to(QUESTION, "/project")),
+    }
+    assert scene.lists() == [["7"], []]
+    scene.page.answer.set_result(PageAnswer(2, "Not so.", rule="Edit"))
     assert await asyncio.wait_for(asking, 5) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
     assert scene.lists() == [["7"], []]
+
+
+async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
+    scene = Scene()
+    command = call(1, "waiting", "List", kind="execute", raw_input={"command": "ls -l"})
+    asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
+    scene.blocked.set()
+    await asyncio.wait_for(scene.page.asked.wait(), 5)
+    assert scene.page.shown["answers"]["rule"]["value"] == "Bash(ls -l)"
+    rules = ("", "Bash(ls *)", "Bash(", "Bash(cat *)", "Bash(cat *)")
+    complaints = [scene.page.complaint(PageAnswer(0, rule=rule)) for rule in rules]
+    assert [*complaints[:2], complaints[4]] == ["", "", ""]
+    assert "is not a rule" in complaints[2]
+    assert "does not allow this call" in complaints[3]
+    scene.page.answer.set_result(PageAnswer(0, "ignored with a yes", "Bash(ls *)", "settings"))
+    answer = PermissionAnswer(ALLOW, "you", rule="Bash(ls *)", keep="settings")
+    assert await asyncio.wait_for(asking, 5) == answer
 
 
 async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
@@ -127,7 +146,7 @@ async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     scene.page.has_widgets = False
     asking = scene.ask()
     await asyncio.wait_for(scene.page.asked.wait(), 5)
-    scene.page.answer.set_result(("0", "ignored with a yes"))
+    scene.page.answer.set_result(PageAnswer(0, "ignored with a yes"))
     assert (await asyncio.wait_for(asking, 5)).allows
     assert scene.lists() == []
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import nh3
 import pytest
+from copilot_kernel.rendering.question import OPEN
 from copilot_widgets.base import STYLE, WIDGET_VIEW
 
 from ..real.turns import TRANSCRIPTS, read
@@ -27,6 +28,9 @@ PROTOCOL = {
 """Members whose words are not the agent's own."""
 _UNDO = re.compile(r'<span class="copilot-undo copilot-undo-\d+-[0-9a-f]+"></span>')
 _MARK = "¤"
+_WORD = re.compile(r"\w+")
+_NAMES = re.compile(r"^(?:Command\b.*|Change to .*):$|^  (?:---|\+\+\+|@@) .*$", re.MULTILINE)
+"""In a question's plain text, what its look says in HTML."""
 
 recorded = pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 
@@ -76,9 +80,24 @@ def hostile(records: Records, first: int) -> Records:
 def test_without_styles_scripts_and_classes_every_output_still_reads_in_order(path: Path) -> None:
     """As GitHub shows it: the words of the plain text, in their order, and nothing that only a style would hide."""
     for output in (output for cell in played(read(path)) for output in cell.outputs):
-        bare = nh3.clean(output["text/html"], tags=TAGS, attributes={})
-        assert missing_words(output["text/plain"], " ".join(lines_of(bare))) == []
+        assert missing_words(output["text/plain"], " ".join(bare(output))) == []
         assert "display:none" not in output["text/html"]
+
+
+@recorded
+def test_so_does_every_question_that_was_saved_open(path: Path) -> None:
+    """First what is asked, last that it was not answered, and between them all that the plain text has."""
+    for asked in (asked.bundle for cell in played(read(path)) for asked in cell.questions):
+        plain, lines = asked["text/plain"], bare(asked)
+        assert lines[0].startswith(f"? {plain.partition('?')[0]}?")
+        assert lines[-1] == OPEN
+        assert set(_WORD.findall(_NAMES.sub("", plain))) <= set(_WORD.findall(" ".join(lines)))
+        assert "display:none" not in asked["text/html"]
+
+
+def bare(bundle: dict[str, Any]) -> list[str]:
+    """The lines of its HTML, of which nothing but the tags is left."""
+    return lines_of(nh3.clean(bundle["text/html"], tags=TAGS, attributes={}))
 
 
 @recorded
@@ -91,5 +110,5 @@ def test_no_summary_holds_a_link_or_a_button(path: Path) -> None:
 
 def missing_words(plain: str, html: str) -> list[str]:
     """What of `plain` does not follow in `html` on what comes before it; marks, fences and images look otherwise."""
-    words = iter(re.findall(r"\w+", html))
-    return [word for word in re.findall(r"\w+", re.sub(r"```\w*|\[image/.*?\]", "", plain)) if word not in words]
+    words = iter(_WORD.findall(html))
+    return [word for word in _WORD.findall(re.sub(r"```\w*|\[image/.*?\]", "", plain)) if word not in words]

@@ -26,10 +26,10 @@ class FakePage:
     """The ids of its requests to run a cell."""
     on_run: Callable[[], None] = lambda: None
     """Called between the kernel's call and the request."""
-    answers: dict[str, str] = field(default_factory=dict)
-    """The options that the user chooses, by the keys of the questions."""
+    answers: dict[str, list[Message]] = field(default_factory=dict)
+    """What the user answers, by the keys of the questions: the next one when one was refused."""
     chooses: str = ""
-    """The name of the option that the user chooses in every other question."""
+    """The button that the user chooses in every other question."""
     _seen: int = 0
 
     def send(self, data: Message) -> str:
@@ -62,17 +62,19 @@ class FakePage:
             data = content["data"]
             if "event" in data:
                 self.events.append(data)
-                if data["event"] == "ask":
+                if data["event"] in ("ask", "refused"):
                     self._answer(data)
             if calls := data.get("calls"):
                 self.calls += calls
                 self.send({"replies": [self._reply(call) for call in calls]})
 
     def _answer(self, asked: Message) -> None:
-        options = {each["name"]: each["id"] for each in asked["options"]}
-        self.send({"answer": asked["key"], "option": "forged"})
-        if option := self.answers.get(asked["key"], options.get(self.chooses)):
+        choices = {each["label"]: each for each in asked.get("answers", {}).get("choices", ())}
+        answers = self.answers.setdefault(asked["key"], [choices[self.chooses]] if self.chooses in choices else [])
+        for option in ("forged", -1, 99):
             self.send({"answer": asked["key"], "option": option})
+        if answers:
+            self.send({"answer": asked["key"], **answers.pop(0)})
 
     def _reply(self, call: Message) -> Message:
         args = call["args"]

@@ -219,33 +219,34 @@ def test_an_interrupt_ends_a_run_of_a_cell_and_its_waiting(page: FakePage) -> No
 
 
 def test_a_question_is_asked_in_the_page(page: FakePage) -> None:
-    options = [{"id": "allow", "name": "Allow once", "kind": "allow_once"}]
-    page.answers = {"1": "allow"}
-    played(page, f"return await notebook._page.ask('1', 'Run?', {options!r})")
-    assert value(page.front_end, "played") == ("allow", "")
-    assert [event["event"] for event in page.events] == ["turn", "ask", "answered", "questions", "turn"]
+    page.answers = {"1": [{"option": 0, "rule": " bad "}, {"option": 1, "reason": " No. ", "keep": "everywhere"}]}
+    played(page, ASK % 1)
+    assert value(page.front_end, "played") == (1, "No.", "", "session")
+    assert [event["event"] for event in page.events] == ["turn", "ask", "refused", "answered", "questions", "turn"]
+    assert page.events[2]["words"] == "bad is refused"
 
 
 ASK = """
-options = [{"id": id, "name": id, "kind": "allow_once"} for id in ("allow", "deny")]
-return await notebook._page.ask("%s", "Run?", options)
+from dataclasses import astuple
+complaint = lambda answer: answer.rule and f"{answer.rule} is refused"
+return astuple(await notebook._page.ask("%s", 2, complaint, title="Run?"))
 """
 
 
 def test_what_the_page_has_sent_once_does_nothing_again(page: FakePage) -> None:
     page.front_end.run("runs = []")
     page.cells["b"] = "runs.append('b')"
-    page.answers = {"1": "allow"}
+    page.answers = {"1": [{"option": 0}]}
     played(page, f"await notebook.run_cell('b', {page.cells['b']!r}){ASK % 1}")
     before = [*page.sent]
     assert {key for data in before for key in data} >= {"replies", "run", "answer"}
     request = begin(page.front_end, ASK % 2)
     page.until(lambda m: m["content"].get("data", {}).get("event") == "ask")
-    for data in (*before, {"answer": "2", "option": "deny"}):
+    for data in (*before, {"answer": "2", "option": 1}):
         page.send(data)
     page.play(request)
     page.front_end.finish(request)
-    assert value(page.front_end, "played, runs") == (("deny", ""), ["b"])
+    assert value(page.front_end, "played, runs") == ((1, "", "", "session"), ["b"])
 
 
 UNTIL_ANSWERED = """

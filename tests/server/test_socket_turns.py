@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from copilot_kernel.config import Settings
@@ -17,8 +18,9 @@ from copilot_kernel.server.chat.session import MAX_WAITING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ..acp.scripted import listening
 from ..rendering.allowed import text_of as shown_text
-from .api import LIMIT
+from .api import LIMIT, Json
 from .chatting import Listener, answered, chat_manager, conversation, said
 from .sockets import text_of
 
@@ -99,6 +101,23 @@ async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Setti
         assert (summary["entry"], summary["html"]) == (last, page.of("done")[0]["html"])
 
 
+async def test_the_end_says_what_the_turn_cost_where_the_agent_does(settings: Settings) -> None:
+    async def prompt(script: Any, params: Any) -> Json:
+        usage = {"used": 90_000, "size": 100_000, "cost": {"amount": 0.125, "currency": "USD"}}
+        await script.update({"sessionUpdate": "usage_update", **usage}, params["sessionId"])
+        return {"stopReason": "end_turn", "usage": {"inputTokens": 1200, "outputTokens": 34, "totalTokens": 1234}}
+
+    async with listening(session_prompt=prompt) as (_, launch):
+        assert launch.address is not None
+        address = "tcp://{}:{}".format(*launch.address)
+        async with conversation(replace(settings, agent=address)) as (session, listener):
+            session.join(page := Listener(with_html=True))
+            await said(session, listener, "Hello")
+    facts = re.sub("<.*?>", "", page.of("done")[0]["html"])
+    assert re.fullmatch(r"context 90 % full · .* · 1,234 tokens · 0\.125 USD so far · \d+\.\d s", facts), facts
+    assert page.events("usage")[-1]["used"] == 90_000
+
+
 async def test_also_a_turn_that_fails_says_what_it_changed(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     async with conversation(replace(settings, cwd=str(tmp_path), allow=("Edit",))) as (session, listener):
@@ -164,6 +183,15 @@ async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settin
         assert listener.events("tool_done")[0]["status"] == "rejected"
         assert listener.text.endswith("heard")
         assert len(listener.of("done")) == 1
+
+
+async def test_no_rule_is_suggested_for_what_is_alarming(settings: Settings) -> None:
+    async with conversation(settings) as (session, listener):
+        session.send("demo: shell git push --force")
+        asked = await listener.event("tool_approval_request")
+        assert asked["suggestion"] == ""
+        answered(session, asked["call_id"], "no")
+        await listener.done()
 
 
 async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(settings: Settings) -> None:

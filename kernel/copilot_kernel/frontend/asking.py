@@ -13,15 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..permissions import policy
-from ..permissions.question import Keep, PermissionAnswer, Question
+from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import Choice, TextAnswer, answers_to
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
-from ..rendering.question import question_html, question_text, render_question
+from ..rendering.question import languages_in, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
-from .lexers import loading
+from .lexers import load
 from .page_turn import PageTurn
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where yo
 
 # Characters that a narrow field shows whole.
 _MAX_ONE_LINE = 36
-_KEEP: tuple[Keep, Keep] = ("session", "settings")
-_PLACES = ("for this notebook's session", "in my settings")
 
 
 class Asking:
@@ -62,8 +60,7 @@ class Asking:
             return PermissionAnswer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
             return rejected_unasked(question)
-        for _ in loading(question.call):
-            await asyncio.sleep(0)
+        await load(languages_in(question))
         return await answer_in_cell(
             self._cell,
             show,
@@ -200,7 +197,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
             added = text.strip()
             complaint = self._review.complaint(added)
             if not complaint:
-                option, keep = self._question.options[rule.option], _KEEP[place]
+                option, keep = self._question.options[rule.option], rule.places[place].keep
                 self.settle(PermissionAnswer(option, "you", rule=added, keep=keep))
             return visible_text(complaint)
 
@@ -212,7 +209,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
             hint=rule.note,
             value=rule.value,
             lines=1 if len(rule.value) <= _MAX_ONE_LINE else 2,
-            places=_PLACES,
+            places=tuple(place.label for place in rule.places),
             answers=tuple(answers),
         )
 

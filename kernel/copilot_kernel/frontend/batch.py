@@ -11,6 +11,7 @@ from typing import Any
 
 from ..conversation.model import FINAL, Entry, Notice, ToolCall
 from .cell import Bundle, Cell
+from .lexers import begin
 from .slot_items import Item, Stream, picture
 from .slots import OpenQuestion, Slot, Slots
 
@@ -25,6 +26,7 @@ class Batch:
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed, once it and all before it are over."""
+        begin(entry)
         self._slots.put(entry)
         self._send_until(_is_open)
 

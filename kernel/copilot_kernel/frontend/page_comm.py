@@ -7,13 +7,15 @@ only pass them on to the agent's loop, to which all other methods belong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from comm import get_comm_manager
 from comm.base_comm import BaseComm
 
 from ..notebook.live import ChangedMeanwhile, NoPage, NotebookError
+from ..permissions.question import Keep
 from .cell import Message, Request, clean
 
 TARGET = "copilot.notebook"
@@ -57,6 +59,23 @@ class PageComm(BaseComm):
         self._on_message(msg)
 
 
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """What the user has chosen in the page: an index of the options, and what was entered with it."""
+
+    option: int
+    reason: str = ""
+    rule: str = ""
+    keep: Keep = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    options: int
+    complaint: Callable[[PageAnswer], str]
+    answer: asyncio.Future[PageAnswer]
+
+
 class Page:
     """One page, from the first cell that asks in it. `kernel` is ipykernel's."""
 
@@ -74,7 +93,7 @@ class Page:
         self._events: dict[str, Message] = {}
         """The last of each kind, until it is known whether there is a page."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
-        self._answers: dict[str, tuple[Sequence[str], asyncio.Future[tuple[str, str]]]] = {}
+        self._asked: dict[str, _Asked] = {}
         self._calls = 0
         self._comm = PageComm(kernel, request, self._receive)
 
@@ -133,19 +152,18 @@ class Page:
         finally:
             del self._runs[run]
 
-    async def ask(self, key: str, title: str, options: Sequence[Mapping[str, Any]], **more: Any) -> tuple[str, str]:
-        """The id of the option that the user has chosen in the page, and the reason if one was entered.
+    async def ask(self, key: str, options: int, complaint: Callable[[PageAnswer], str], **shown: Any) -> PageAnswer:
+        """What the user has chosen in the page, of so many options. `complaint` says what is wrong with an answer: then
+        the question stays.
 
-        Cancelled, it withdraws the question. `more`: what the page shows of it.
+        Cancelled, it withdraws the question. `shown`: what the page shows of it.
         """
-        ids = [str(option["id"]) for option in options]
-        answer: asyncio.Future[tuple[str, str]] = self._loop.create_future()
-        self._answers[key] = ids, answer
+        asked = self._asked[key] = _Asked(options, complaint, self._loop.create_future())
         try:
-            self.post("ask", key=key, title=title, options=[dict(option) for option in options], **more)
-            return await answer
+            self.post("ask", key=key, **shown)
+            return await asked.answer
         finally:
-            del self._answers[key]
+            del self._asked[key]
             self.post("answered", key=key)
 
     def notify(self, op: str, **args: Any) -> None:
@@ -197,13 +215,17 @@ class Page:
             case {"replies": list(replies)}:
                 for reply in replies:
                     self._replied(reply)
-            case {"answer": str(key), "option": option}:
-                self._answered(key, option, str(data.get("reason") or ""))
+            case {"answer": str(key), "option": int(option)}:
+                self._answered(key, _answer(option, data))
 
-    def _answered(self, key: str, option: Any, reason: str) -> None:
-        ids, answer = self._answers.get(key, ((), None))
-        if answer is not None and option in ids and not answer.done():
-            answer.set_result((option, reason))
+    def _answered(self, key: str, answer: PageAnswer) -> None:
+        asked = self._asked.get(key)
+        if asked is None or asked.answer.done() or answer.option not in range(asked.options):
+            return
+        if words := asked.complaint(answer):
+            self.post("refused", key=key, words=words)
+        else:
+            asked.answer.set_result(answer)
 
     def _replied(self, reply: Any) -> None:
         match reply:
@@ -238,6 +260,11 @@ class Page:
         for pending in self._pending.values():
             if not pending.done():
                 pending.set_exception(NoPage(GONE))
+
+
+def _answer(option: int, data: Mapping[str, Any]) -> PageAnswer:
+    reason, rule = (str(data.get(name) or "").strip() for name in ("reason", "rule"))
+    return PageAnswer(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
 
 
 class Pages:

@@ -6,15 +6,19 @@ notebooks of a page that share a kernel; what the page itself shows does not nee
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
+from msgspec import to_builtins
+
+from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.answers import Choice, TextAnswer, answers_to
+from ..rendering.answers import answers_to
+from ..rendering.plain import visible_text
 from ..rendering.question import headline, question_html
-from .page_comm import Page
+from .page_comm import Page, PageAnswer
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -73,14 +77,23 @@ class PageTurn:
         key = key_of(question)
         self._in_page.add(key)
         self.closed(key)
-        answers = answers_to(question, root)
-        under_rule = answers.rule.choices if answers.rule else ()
-        options = [_option(question, choice) for choice in (*answers.choices, *under_rule, *answers.last)]
-        html = question_html(question, root)
-        more = {"reason": _reason(answers.reason)} if answers.reason else {}
-        chosen, reason = await self._page.ask(key, headline(question, root), options, html=html, **more)
-        answer = PermissionAnswer(question.options[int(chosen)], "you")
-        return replace(answer, feedback=reason.strip()) if answer.rejects else answer
+        review = policy.RuleReview(question, root, os.path.expanduser("~"))
+
+        def complaint(answer: PageAnswer) -> str:
+            return visible_text(review.complaint(answer.rule)) if answer.rule else ""
+
+        chosen = await self._page.ask(
+            key,
+            len(question.options),
+            complaint,
+            title=headline(question, root),
+            html=question_html(question, root),
+            answers=to_builtins(answers_to(question, root)),
+        )
+        answer = PermissionAnswer(question.options[chosen.option], "you")
+        if answer.rejects:
+            return replace(answer, feedback=chosen.reason)
+        return replace(answer, rule=chosen.rule, keep=chosen.keep) if chosen.rule else answer
 
     def _post_working(self) -> None:
         self._reported = self._agent()
@@ -98,28 +111,3 @@ class PageTurn:
 def key_of(question: Question) -> str:
     """Under which the page knows it."""
     return str(question.key)
-
-
-def _option(question: Question, choice: Choice) -> dict[str, Any]:
-    """As the page knows it: `label` is its name for screen readers."""
-    return {
-        "id": str(choice.option),
-        "name": choice.label,
-        "label": f"{choice.label}: {choice.hint}",
-        "kind": question.options[choice.option].kind,
-        "suggested": choice.is_suggested,
-        "guarded": choice.is_guarded,
-        "quiet": choice.is_remembered,
-    }
-
-
-def _reason(reason: TextAnswer) -> dict[str, str]:
-    return {
-        "id": str(reason.option),
-        "name": reason.label,
-        "label": f"{reason.label}: {reason.hint}",
-        "field": reason.field,
-        "note": reason.note,
-        "submit": reason.submit,
-        "missing": reason.if_empty,
-    }

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..acp.messages import PermissionOption
-from ..permissions.question import Question
+from ..permissions.question import Keep, Question
 from .permission_options import STANDING, WHY, button_name, rejection_to_explain, remark, remembered
 from .plain import visible_text
 from .question import allowed_by, folded_amount, is_alarming
 
 ALWAYS = "Always allow ▾"
+EMPTY_RULE = "Write a rule, or go back."
 _VERBS = {"allow_once": "allow once", "reject_once": "deny"}
 _ORDER = tuple(_VERBS)
 _YES_NO = re.compile(r"(?:yes|no|ok(?:ay)?)\b", re.IGNORECASE)
@@ -40,11 +41,24 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a rule is kept."""
+
+    keep: Keep
+    label: str
+
+
+PLACES = (Place("session", "for this notebook's session"), Place("settings", "in my settings"))
+"""For notebooks."""
+
+
+@dataclass(frozen=True, slots=True)
 class TextAnswer:
     """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
 
     `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
-    entered. `choices` are offered below, each with its hint beside it. The hints are those of `Choice`.
+    entered. The user selects one of `places`, at first the first one. `choices` are offered below, each with its hint
+    beside it. The hints are those of `Choice`.
     """
 
     option: int
@@ -55,7 +69,8 @@ class TextAnswer:
     note: str
     submit: str
     submit_hint: str
-    if_empty: str = ""
+    if_empty: str
+    places: tuple[Place, ...] = ()
     choices: tuple[Choice, ...] = ()
 
 
@@ -69,13 +84,17 @@ class Answers:
     last: tuple[Choice, ...]
 
 
-def answers_to(question: Question, root: str = "", rule_holds: str = "") -> Answers:
-    """The answers to `question`. `root` is the project's folder; `rule_holds` says how long a saved rule does."""
+def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> Answers:
+    """The answers to `question`. `root` is the project's folder; without `places`, a rule holds for the conversation.
+
+    What is alarming is not highlighted, and we offer no rule that would allow it again.
+    """
     about, options = allowed_by(question, root), question.options
     reject = rejection_to_explain(options)
-    choices = tuple(_choices(question, root, about))
+    is_calm = not is_alarming(question, root)
+    choices = tuple(_choices(question, about, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)
-    rule = _rule(question, about, kept, rule_holds)
+    rule = _rule(question, about, kept, places) if is_calm else None
     inside = rule.choices if rule else ()
     return Answers(
         choices=tuple(each for each in choices if not each.is_remembered),
@@ -85,8 +104,8 @@ def answers_to(question: Question, root: str = "", rule_holds: str = "") -> Answ
     )
 
 
-def _choices(question: Question, root: str, about: str) -> Iterator[Choice]:
-    options, is_calm, amount = question.options, not is_alarming(question, root), folded_amount(question)
+def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choice]:
+    options, amount = question.options, folded_amount(question)
     for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
         option = options[number]
         name = button_name(option, options)
@@ -124,12 +143,12 @@ def _reason(reject: int, about: str) -> TextAnswer:
     )
 
 
-def _rule(question: Question, about: str, kept: tuple[Choice, ...], holds: str) -> TextAnswer | None:
+def _rule(question: Question, about: str, kept: tuple[Choice, ...], places: tuple[Place, ...]) -> TextAnswer | None:
     """None where nothing is worth a rule, or nothing would allow this call beside it."""
     allow = next((number for number, option in enumerate(question.options) if option.kind == "allow_once"), None)
     if allow is None or not question.suggestion:
         return None
-    suggested = visible_text(question.suggestion)
+    suggested, holds = visible_text(question.suggestion), "" if places else ", in this conversation"
     return TextAnswer(
         option=allow,
         label=ALWAYS,
@@ -139,5 +158,7 @@ def _rule(question: Question, about: str, kept: tuple[Choice, ...], holds: str) 
         note=f"You will not be asked about calls that it covers{holds}.",
         submit="Save & allow",
         submit_hint=about,
+        if_empty=EMPTY_RULE,
+        places=places,
         choices=tuple(each for each in kept if question.options[each.option].kind == "allow_always"),
     )

@@ -37,6 +37,7 @@ from .markup import (
 from .permission_options import STANDING, WHY, button_name, option_name, remembered
 from .plain import hidden_warning, split_lines, visible_line, visible_text
 from .subject import LocatedPath, Subject, remarks_on, subject
+from .tool_call import languages_of
 
 OPEN = "Not answered."
 """Shown while the question is open, and to readers of a saved notebook, without its buttons."""
@@ -158,8 +159,14 @@ def folded_amount(question: Question) -> str:
     return f"all {count} lines" if count > 1 else f"all {sum(map(len, texts))} characters"
 
 
+def languages_in(question: Question) -> set[str]:
+    """What its changes, commands and code are written in: to draw them needs lexers."""
+    about = subject(question, "")
+    return {*languages_of(question.call), *(["bash"] if about.commands else []), *(["python"] if about.code else [])}
+
+
 def is_alarming(question: Question, root: str = "") -> bool:
-    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it."""
+    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
     about = subject(question, root)
     places = (*about.paths, *filter(None, [about.folder]))
     return any(place.remark for place in places) or any(_warnings(question, about))

@@ -8,14 +8,17 @@ import { NotebookDocument, OperationError } from './document.js';
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
- * @typedef {{id: string, name: string, label?: string, kind: string, suggested?: boolean, guarded?: boolean, quiet?: boolean}} Option
- *   `label` is its name for screen readers. A `suggested` one may be highlighted, a `quiet` one stands back; clicks on a
- *   `guarded` one count only after a moment.
- * @typedef {{id: string, name: string, label: string, field: string, note: string, submit: string, missing: string}} Reason
- *   The option that a reason goes with, and the words of its form.
+ * @typedef {{option: number, label: string, hint: string, is_suggested: boolean, is_guarded: boolean, is_remembered: boolean}} Choice
+ * @typedef {{keep: string, label: string}} Place
+ * @typedef {{option: number, label: string, hint: string, field: string, value: string, note: string, submit: string,
+ *   submit_hint: string, if_empty: string, places: Place[], choices: Choice[]}} TextAnswer
+ * @typedef {{choices: Choice[], reason: TextAnswer | null, rule: TextAnswer | null, last: Choice[]}} Answers
+ *   The buttons; `rendering/answers.py` says what each member means.
+ * @typedef {{option: number, reason?: string, rule?: string, keep?: string}} Answer The index of the option that was
+ *   chosen, and what was entered.
  * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
- * @typedef {{key: string, title: string, html: string, options: Option[], reason?: Reason}} Ask A question that the page
- *   itself shows; `title` says on one line what `html` does.
+ * @typedef {{key: string, title: string, html: string, answers: Answers}} Ask A question that the page itself shows;
+ *   `title` says on one line what `html` does.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
  */
 
@@ -77,14 +80,15 @@ export class Connection {
       case 'questions': return this.#onQuestions(data.waiting ?? []);
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
+      case 'refused': return this.#onRefused(data.key, data.words);
     }
   }
 
-  /** Answer a question of `asks`. @param {string} key @param {string} option @param {string} reason With a no. */
-  answer(key, option, reason = '') {
-    if (!this.asks.delete(key)) return;
-    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, option, ...(reason && { reason }) });
-    this.#listener.changed(this);
+  /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {Answer} answer */
+  answer(key, answer) {
+    if (!this.asks.has(key)) return;
+    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, ...answer });
+    if (!answer.rule) this.#onAnswered(key);
   }
 
   /** The kernel has gone, or closed the comm: nothing runs, nothing is asked any more. */
@@ -150,6 +154,12 @@ export class Connection {
   #onAnswered(key) {
     if (this.asks.delete(key)) this.#listener.changed(this);
   }
+
+  /** @param {string} key @param {string} words */
+  #onRefused(key, words) {
+    const ask = this.asks.get(key);
+    if (ask) this.#listener.refused(ask, words);
+  }
 }
 
 /**
@@ -157,6 +167,7 @@ export class Connection {
  * @typedef {object} Listener
  * @property {(connection: Connection) => void} changed Its state or its questions.
  * @property {(connection: Connection, turn: EndedTurn) => void} turnEnded
+ * @property {(ask: Ask, words: string) => void} refused The answer to a question does not count, and why.
  */
 
 /** The connections of all notebooks of the page. */

@@ -99,6 +99,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
       showStatus();
     },
     turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
+    refused: (ask, words) => asks.complain(ask, words),
   });
 
   showStatus();

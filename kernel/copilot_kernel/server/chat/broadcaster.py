@@ -13,6 +13,7 @@ from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption
 from ...conversation.model import Conversation, Entry
 from ...errors import UsageError, trace
+from ...frontend.lexers import begin, load
 from ...permissions import policy
 from ...permissions.question import PermissionAnswer, Question
 from ...rendering.answers import answers_to
@@ -20,7 +21,7 @@ from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, remark, remembered
 from ...rendering.plain import visible_line, visible_text
-from ...rendering.question import allowed_by, headline, question_html
+from ...rendering.question import allowed_by, headline, languages_in, question_html
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
 from .html import HtmlBatcher
 from .outbox import newest
@@ -116,7 +117,7 @@ class PendingApprovals:
             found.answer.set_result(answer)
 
     def _request(self, question: Question) -> ApprovalRequest:
-        call = question.call
+        call, answers = question.call, answers_to(question, self._root, places=())
         return ApprovalRequest(
             call_id=self._call_ids.of_question(call, question.key),
             tool=tool(call),
@@ -126,9 +127,9 @@ class PendingApprovals:
             entry=call.id,
             html=question_html(question, self._root),
             about=allowed_by(question, self._root),
-            suggestion=visible_line(question.suggestion),
+            suggestion=answers.rule.value if answers.rule else "",
             headline=headline(question, self._root),
-            answers=answers_to(question, self._root, ", in this conversation"),
+            answers=answers,
         )
 
 
@@ -228,6 +229,7 @@ class Broadcaster:
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed."""
+        begin(entry)
         try:
             messages = tuple(self._encoder.encode(entry))
             if not self.replays:
@@ -248,6 +250,7 @@ class Broadcaster:
     async def ask(self, question: Question) -> PermissionAnswer:
         """The answer of any subscriber."""
         self._html.flush()
+        await load(languages_in(question))
         return await self.approvals.ask(question)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:

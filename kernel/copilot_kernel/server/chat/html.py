@@ -18,6 +18,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
+from ...frontend.lexers import begin
 from ...frontend.slot_items import Piece, Stream
 from ...rendering.attachment import attachment_html, attachment_text
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
@@ -71,24 +72,27 @@ class HtmlBatcher:
             self._timer = asyncio.get_running_loop().call_at(self._next_at, self.flush)
 
     def flush(self, seconds: float = RENDER_SECONDS) -> None:
-        """Send what waits, now; what takes longer than `seconds` continues later."""
+        """Send what waits, now; what takes longer than `seconds`, or needs a lexer that is not loaded, comes later."""
+        self._send(seconds, {id: entry for id, entry in self._dirty.items() if begin(entry)})
+
+    def _send(self, seconds: float, later: dict[int, Entry]) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        dirty, self._dirty = self._dirty, {}
-        self._backlog.extend(self._changes(entry) for entry in dirty.values())
+        dirty, self._dirty = self._dirty, later
+        self._backlog.extend(self._changes(entry) for id, entry in dirty.items() if id not in later)
         loop = asyncio.get_running_loop()
         began, length = loop.time(), 0
         while self._backlog and loop.time() - began < seconds:
             length += self._send_next()
         worked = (loop.time() - began) * PAUSE_PER_WORK
         self._next_at = loop.time() + max(1 / MAX_PER_SECOND, length * SECONDS_PER_CHARACTER, worked)
-        if self._backlog:
+        if self._backlog or self._dirty:
             self._timer = loop.call_at(self._next_at, self.flush)
 
     def settle(self) -> None:
         """Send what waits; no message grows after this."""
-        self.flush(FINAL_RENDER_SECONDS)
+        self._send(FINAL_RENDER_SECONDS, {})
         self._streams.clear()
 
     def replay(self, entries: Sequence[Entry]) -> list[EntryHtml]:

@@ -149,8 +149,8 @@ class AnswerOption:
 class ApprovalRequest:
     """A question. `html` is what a person must see, `about` names in a line what an answer allows.
 
-    `suggestion` is the narrowest rule that would cover it; empty if there is none. HTML subscribers get the `headline`,
-    and the buttons as `answers`, too.
+    `suggestion` is the narrowest rule that would cover it; empty if none is worth saving. HTML subscribers get the
+    `headline`, and the buttons as `answers`, too.
     """
 
     type: ClassVar[str] = "event"

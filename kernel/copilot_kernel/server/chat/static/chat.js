@@ -114,6 +114,7 @@ function refused(content, html) {
   const was = opening;
   opening = '';
   if (was !== 'resume') {
+    passing('');
     const slot = log.add('error', html, content);
     const again = element('button', '', 'Try again');
     again.onclick = () => { slot.remove(); open(); };
@@ -160,7 +161,12 @@ function request(url) {
 function act(action) { return wire.send(action); }
 
 function send(text) {
-  if (opening || !session || !act({ action: 'send', text })) { unsent.push(text); return; }
+  if (opening || !session || !act({ action: 'send', text })) {
+    unsent.push(text);
+    log.add('prompt', '', text); // until it is sent
+    passing(opening ? 'Starting the agent…' : ' ');
+    return settle();
+  }
   sending = true;
   passing(' ');
   settle();

@@ -14,10 +14,10 @@ export function button(className, words, act) {
   return made;
 }
 
-// Links to files of the project are for notebooks: this page stands elsewhere.
+// Links to files of the project are for notebooks: this page stands elsewhere, so their names are plain text.
 export function write(target, html) {
   target.innerHTML = html;
   for (const link of target.querySelectorAll('a[href]')) {
-    if (!/^[a-z]+:/i.test(link.getAttribute('href'))) link.removeAttribute('href');
+    if (!/^[a-z]+:/i.test(link.getAttribute('href'))) link.replaceWith(...link.childNodes);
   }
 }
