@@ -110,8 +110,8 @@ def _widget(field: FormInput) -> Widget:
             return Dropdown(options=[(field.empty, _NONE), *pairs], value=next(iter(places), _NONE), **common)
         case "many":
             return SelectMultiple(options=pairs, value=places, rows=min(MAX_ROWS, len(pairs)), **common)
-    # Sent whole, when the input is left: what is typed into an input that is sent letter by letter waits for the kernel's
-    # reply to the letter before, and a quick click on Submit overtakes it.
+    # Sent whole, when the input is left: what is typed into an input that is sent letter by letter waits for the
+    # kernel's reply to the letter before, and a quick click on Submit overtakes it.
     return Text(value=str(field.value), continuous_update=False, **common)
 
 
