@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import Empty
 
 from . import chaos_kernel, chaos_sharing, chaos_turns
@@ -32,7 +33,7 @@ def run(scale: float, seed: int, only: str = "") -> Report:
     report = Report("chaos", f"faults at random moments, seed {seed}")
     for name, (rounds, play) in SCENARIOS.items():
         if only in ("", name):
-            trial = Trial(lambda number, name=name: random.Random(f"{seed} {name} {number}"))
+            trial = Trial(partial(_chance, seed, name))
             count, began = max(1, round(rounds * scale)), time.monotonic()
             try:
                 play(trial, count)
@@ -54,3 +55,7 @@ def tell(report: Report, name: str, trial: Trial, count: int, seconds: float) ->
         report.add(f"{name}: … of which ended with {end}", rounds, "")
     report.add(f"{name}: slowest reply after its fault", trial.slowest, "s")
     report.add(f"{name}: time", seconds, "s")
+
+
+def _chance(seed: int, name: str, number: int) -> random.Random:
+    return random.Random(f"{seed} {name} {number}")

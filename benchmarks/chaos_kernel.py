@@ -32,7 +32,7 @@ def resumes(trial: Trial, count: int) -> None:
         book.write_text("{}")
         exchange = Exchange(Journal(folder))
         for number, chance in trial.rounds(count):
-            with kernel(folder, **environ, JPY_SESSION_NAME=str(book)) as front_end:
+            with kernel(folder, {**environ, "JPY_SESSION_NAME": str(book)}) as front_end:
                 ours = Kernel(front_end, folder, environ, exchange)
                 resumed(trial, ours, number)
                 file = _edited(trial, ours, number)
@@ -152,7 +152,8 @@ def _on_disks(trial: Trial, state: str, work: str) -> Iterator[tuple[Kernel | No
         book.write_text("{}")
         with trial.kernel(argv, JPY_SESSION_NAME=str(book)) as ours:
             root = Path(f"/proc/{ours.front_end.process.pid}/root")
-            yield ours, *(root / (ours.folder / each).relative_to("/") for each in ("state", "work"))
+            own = root / ours.folder.relative_to("/")
+            yield ours, own / "state", own / "work"
 
 
 # -- time -----------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Project:
     def notebook(self, trial: Trial, name: str) -> Iterator[Kernel]:
         """The kernel of one, which must have no errors in its log."""
         folder, book = self.root / name, str(self.root / f"{name}.ipynb")
-        with kernel(folder, **self._environ, JPY_SESSION_NAME=book) as front_end:
+        with kernel(folder, {**self._environ, "JPY_SESSION_NAME": book}) as front_end:
             yield Kernel(front_end, folder, self.marked, self.exchanges[name], name)
             trial.check(0, f"log of {name}", front_end.complaints()[:MAX_PRINTED])
             if front_end.manager.is_alive():

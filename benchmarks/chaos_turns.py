@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from .faults import GRACE
 from .trial import Cell, Kernel, Trial
@@ -93,7 +94,7 @@ def races(trial: Trial, count: int) -> None:
             cell = kernel.begin(f"ask\nsay r{number} 2", f"r{number}")
             button = cell.button()
             actions: list[Callable[[], object]] = [
-                lambda button=button: kernel.front_end.press(button),
+                partial(kernel.front_end.press, button),
                 cell.interrupt,
                 lambda: send_signal(kernel.agent, signal.SIGUSR1),
             ]

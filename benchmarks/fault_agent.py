@@ -221,9 +221,13 @@ class Agent:
         self._cwd = Path.cwd()
         self._turns: dict[str, Turn] = {}
 
+    def _end_turns(self, *_: object) -> None:
+        for turn in self._turns.values():
+            turn.end()
+
     def run(self) -> None:
         """Until the client closes the connection. SIGUSR1 ends the turns."""
-        signal.signal(signal.SIGUSR1, lambda *_: [turn.end() for turn in self._turns.values()])
+        signal.signal(signal.SIGUSR1, self._end_turns)
         for message in self._wire.messages():
             method, params = message["method"], message.get("params") or {}
             if method == "session/prompt":

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ def is_alive(pid: int) -> bool:
 
 
 @contextmanager
-def kernel(folder: Path, argv: tuple[str, ...] = KERNEL, **environ: str) -> Iterator[FrontEnd]:
+def kernel(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = KERNEL) -> Iterator[FrontEnd]:
     """A front end with widgets, on a kernel whose agent keeps its journal in `folder`."""
     settings = {
         "COPILOT_KERNEL_AGENT": shlex.join([sys.executable, "-I", "-S", str(AGENT), str(folder)]),

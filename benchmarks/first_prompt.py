@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from tests.agent.command import COMMAND
 from tests.real import model, namespace
@@ -78,7 +79,8 @@ def measure(agent: AgentBehindTap, rounds: int) -> Seconds:
 
 
 def _first_prompt(agent: AgentBehindTap, root: Path, log: Path, setting: str) -> tuple[float, float]:
-    with kernel(cwd=root, COPILOT_KERNEL_WARM_START=setting, **agent(log)) as (client, _):
+    settings: dict[str, Any] = {"COPILOT_KERNEL_WARM_START": setting, **agent(log)}
+    with kernel(cwd=root, **settings) as (client, _):
         time.sleep(OPEN_SECONDS)
         asked = time.monotonic()
         for _ in client.until_idle(client.execute("demo: say Hello")):

@@ -63,8 +63,8 @@ def _calls() -> Iterator[Case]:
     for row in (*calls.MUST_ALLOW, *calls_asked.MUST_ASK, *calls.MUST_REJECT):
         yield row.call, around(row.call, row.allow, row.ask, row.deny, row.mode, row.links, row.cwd), row.earlier
     for rule, line in DENIED:
-        for more in ({"allow": "Bash", "deny": rule}, {"mode": "bypassPermissions", "deny": rule}):
-            yield command(line), around(command(line), **more), None
+        for allow, mode in (("Bash", "default"), ("", "bypassPermissions")):
+            yield command(line), around(command(line), allow, deny=rule, mode=mode), None
 
 
 def _lines() -> Iterator[Case]:

@@ -44,9 +44,9 @@ class PlainKernel(Kernel):
     def show(self, update: dict[str, Any]) -> None:
         """One chunk, one message."""
         if update.get("sessionUpdate") == "agent_message_chunk":
-            self.send_response(self.iopub_socket, "stream", {"name": "stdout", "text": update["content"]["text"]})
+            self.send_response(self.iopub_socket, "stream", {"name": "stdout", "text": update["content"]["text"]})  # type: ignore[no-untyped-call]
 
-    def do_execute(self, code: str, silent: bool, *args: Any, **more: Any) -> dict[str, Any]:
+    def do_execute(self, code: str, silent: bool, *args: Any, **more: Any) -> Any:
         """Blocks until the turn is over."""
         if self.agent is None:
             self.call(1, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})

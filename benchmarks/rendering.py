@@ -16,13 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
+from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.turn import Stop
 from copilot_kernel.conversation.model import Entry
-from copilot_kernel.frontend.cell import clean
+from copilot_kernel.frontend.cell import Cell, Clients, Request
 from copilot_kernel.frontend.output_area import OutputArea
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from . import rendering_page
 from .kernels import OURS, PLAIN, Client, kernel
@@ -31,6 +33,8 @@ from .report import Report
 
 TURNS, CALLS_A_TURN, CALLS, CHUNKS, ENTRIES = 150, 80, 5_000, 1_000_000, 10_000
 SESSION = "session"
+MIN_WRITTEN = 20_000
+"""Bytes of messages, of what is drawn piece by piece."""
 
 
 @dataclass
@@ -138,15 +142,22 @@ def _loading(recording: Path) -> float:
 # -- how long the event loop is blocked --------------------------------------------------------------------------------
 
 
-class _Cell:
-    """Sends nowhere, but writes what it would send."""
+class _Wire:
+    """Of a kernel without a front end: messages are written as they would be sent."""
 
-    status_id = ""
+    iopub_socket = stdin_socket = None
+    widgets_work = widgets_seen = True
 
-    def display(self, data: dict[str, Any], **_: Any) -> None:
-        json.dumps(clean(data))
+    def __init__(self) -> None:
+        self.session = self.comm_manager = self
+        self.clients = Clients()
+        self.written = 0
 
-    update = display
+    def send(self, socket: None, msg_type: str, content: dict[str, Any], *args: object, **more: object) -> None:
+        self.written += len(json.dumps(content))
+
+    def _topic(self, topic: str) -> bytes:
+        return topic.encode()
 
 
 class _View:
@@ -159,6 +170,12 @@ class _View:
         self._area.put(entry)
 
     def status(self, words: str) -> None: ...
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        raise NotImplementedError
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        raise NotImplementedError
 
 
 def _add_pieces(report: Report) -> None:
@@ -174,8 +191,10 @@ def _add_pieces(report: Report) -> None:
 
 async def _longest(updates: Iterable[dict[str, Any]]) -> float:
     """Seconds of CPU between two turns of the event loop."""
-    area, state, gaps = OutputArea(_Cell(), asyncio.get_running_loop()), ConversationState(), list[float]()  # type: ignore[arg-type]
-    state.begin([TextBlock("Go")], _View(area), Stop())  # type: ignore[arg-type]
+    wire, state, gaps = _Wire(), ConversationState(), list[float]()
+    request = Request(None, {"header": {"session": "session", "msg_id": "request"}})
+    area = OutputArea(Cell(wire, request, live=True, cell_id="cell"), asyncio.get_running_loop())
+    state.begin([TextBlock("Go")], _View(area), Stop())
     ticking = asyncio.create_task(_tick(gaps))
     for update in [parse_update(update) for update in updates]:
         state.update(update)
@@ -184,6 +203,8 @@ async def _longest(updates: Iterable[dict[str, Any]]) -> float:
     area.settle()
     await asyncio.sleep(0)
     ticking.cancel()
+    if wire.written < MIN_WRITTEN:
+        raise RuntimeError("nothing was drawn")
     return max(gaps)
 
 

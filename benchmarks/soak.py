@@ -7,6 +7,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tests.jupyter.front_end import FrontEnd, Outcome
@@ -116,7 +117,7 @@ def _soak(work: Any, chance: random.Random, fault_share: float, report: Report) 
     environ = mark()
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as name:
         folder = Path(name)
-        with kernel(folder, **environ) as front_end:
+        with kernel(folder, environ) as front_end:
             (folder / "work" / "notes.txt").write_text("nothing yet\n")
             run = Run(front_end, folder, chance, fault_share)
             work(run)
@@ -142,5 +143,6 @@ def tell(report: Report, name: str, run: Run, unit: float, per: str, bound: floa
 
 def slope(points: list[tuple[float, float]]) -> float:
     """By least squares."""
-    middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    return sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
+    middle_x, middle_y = fmean(x for x, _ in points), fmean(y for _, y in points)
+    spread: float = sum((x - middle_x) ** 2 for x, _ in points)
+    return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread

@@ -12,7 +12,7 @@ from .report import Report
 def run(scale: float = 1.0) -> Report:
     """Spawn → kernel_info_reply, in turns, so that a busy machine slows both."""
     rounds = max(3, round(15 * scale))
-    ours, plain = [], []
+    ours, plain = list[float](), list[float]()
     for _ in range(rounds):
         for command, times in ((PLAIN, plain), (OURS, ours)):
             with kernel(command) as (_, seconds):

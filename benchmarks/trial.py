@@ -54,7 +54,7 @@ class Trial:
         """A kernel that must end without orphans and without errors in its log."""
         with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as name:
             folder, marked = Path(name), mark()
-            with kernel(folder, argv, **marked, **environ) as front_end:
+            with kernel(folder, {**marked, **environ}, argv) as front_end:
                 (folder / "work" / "notes.txt").write_text("notes\n")
                 yield Kernel(front_end, folder, marked)
                 self.check(0, "log", front_end.complaints()[:MAX_PRINTED])

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -45,7 +46,7 @@ async def _usual(report: Report, folder: Path, rounds: int) -> None:
     report.add("a later prompt waits, median", median(waits) * 1000, "ms", bound=200)
     undo.begin()
     await undo.begun()
-    edits = [_timed(lambda number=number: undo.observe(_edit(root, number))) for number in range(EDITS)]
+    edits = [_timed(partial(undo.observe, _edit(root, number))) for number in range(EDITS)]
     report.add("an edit waits for its file, median", median(edits) * 1000, "ms", bound=5)
     report.add("an edit waits for its file, p95", percentile(edits, 0.95) * 1000, "ms")
     ended = time.perf_counter()

@@ -1,4 +1,7 @@
-"""The agent learns what was put back with the next prompt, and again until a prompt that says so has been answered."""
+"""The agent learns what was put back with the next prompt, and again until a prompt that says so has been answered.
+
+Another session, which has not seen what was changed, does not.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ def told(chat: Chat) -> list[str]:
 @pytest.mark.parametrize("prompt", ["demo: say half\ndie 3", "demo: error -32603 broken", "demo: refuse"])
 async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(opened: Open, prompt: str) -> None:
     async with opened(agent="demo", cancel_grace=0.2) as chat:
-        chat.undo.undone(["a.txt"])
+        await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt"])
         with suppress(AgentError):
             await ask(chat, prompt)
         assert told(chat) == [UNDONE.format("a.txt")]
@@ -38,7 +42,8 @@ async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(op
 
 async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(opened: Open) -> None:
     async with opened(agent="demo", cancel_grace=0.2) as chat:
-        chat.undo.undone(["a.txt"])
+        await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt"])
         person = Person()
         await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
         await ask(chat, "demo: say hello")
@@ -50,19 +55,49 @@ async def test_what_is_put_back_meanwhile_is_said_with_the_prompt_after(opened: 
 
         class Restoring(Person):
             async def ask(self, question: Question) -> PermissionAnswer:
-                chat.undo.undone(["b.txt", "c.txt"])
+                chat.undo.undone(1, ["b.txt", "c.txt"])
                 return await super().ask(question)
 
-        chat.undo.undone(["a.txt", "b.txt"])
+        await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt", "b.txt"])
         await ask(chat, "demo: ask", Restoring())
         assert told(chat) == [UNDONE.format("a.txt, b.txt")]
         await ask(chat, "demo: say hello")
         assert told(chat) == [UNDONE.format("b.txt, c.txt")]
 
 
+async def test_another_session_does_not_learn_what_it_has_not_seen(opened: Open) -> None:
+    async with opened() as chat:
+        first = await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt"])
+        await chat.new()
+        second = await ask(chat, "demo: say hello")
+        assert (told(chat), second.session_id == first.session_id) == ([], False)
+        chat.undo.undone(1, ["b.txt"])  # of the session before
+        chat.undo.undone(second.number, ["c.txt"])
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("c.txt")]
+        await chat.resume(first.session_id, Person())
+        await ask(chat, "demo: say hello")
+        assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+
+
+@pytest.mark.parametrize(("switches", "is_told"), [("", True), ("no-load,no-resume", False)])
+async def test_after_a_restart_only_a_session_that_goes_on_learns_it(
+    opened: Open, switches: str, is_told: bool
+) -> None:
+    async with opened(switches=switches) as chat:
+        await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt"])
+        await chat.restart()
+        await ask(chat, "demo: say hello")
+        assert bool(told(chat)) is is_told
+
+
 async def test_a_command_of_the_agent_says_nothing_of_it(opened: Open) -> None:
     async with opened() as chat:
-        chat.undo.undone(["a.txt"])
+        await ask(chat, "demo: say hi")
+        chat.undo.undone(1, ["a.txt"])
         await ask(chat, "/help")
         assert told(chat) == []
         await ask(chat, "demo: say hello")

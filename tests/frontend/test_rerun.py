@@ -16,6 +16,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend import batch_turns, rerun
 from copilot_kernel.frontend.kernel_session import KernelSession
+from copilot_kernel.frontend.notebook_cells import NotebookCells
 from copilot_kernel.rendering.rerun import render_saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,10 +60,10 @@ class Kernel:
             raise CopilotError("The agent ended.")
         return Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
 
-    async def run(self, code: str, cell: RecordingCell | None = None) -> RecordingCell:
+    async def run(self, code: str, cell: RecordingCell | None = None, notebook: Any = None) -> RecordingCell:
         cell = cell or again()
         cell.source = cell.source or code
-        await self.session.run(cell, code)  # type: ignore[arg-type]
+        await self.session.run(cell, code, notebook)  # type: ignore[arg-type]
         return cell
 
     def set(self, value: str) -> None:
@@ -415,6 +416,30 @@ async def test_after_a_restart_the_saved_notebook_knows_the_last_turn(
         assert outputs(kept[1])[0] == outputs(first)[0]  # what the agent said
         assert outputs(kept[1])[-1][1] == outputs(first)[-1][1]  # the record
         first = kept[1]
+
+
+class Page:
+    """Tells that it calls the notebook `path` now, once it is asked."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self.path = path, ""
+
+    async def known(self) -> bool:
+        self.path = self._path
+        return True
+
+
+@pytest.mark.parametrize("renamed", ["renamed.ipynb", "moved/book.ipynb"])
+async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
+    kernel: Kernel, book: Path, monkeypatch: pytest.MonkeyPatch, renamed: str
+) -> None:
+    now = book.parent / renamed
+    now.parent.mkdir(exist_ok=True)
+    save(now, await kernel.run("change"))
+    restarted = started(monkeypatch)
+    notebook = NotebookCells(Page(renamed), asking="cell", started=str(book))  # type: ignore[arg-type]
+    kept = await restarted.run("change", notebook=lambda: notebook)
+    assert (kept.plain[0], restarted.prompts) == (KEPT, [])
 
 
 async def test_it_is_read_before_the_first_prompt_alone(

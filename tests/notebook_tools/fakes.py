@@ -90,6 +90,9 @@ class FakeNotebook:
         self.state = replace(self.state, cells=(*self.state.cells, NotebookCell("new", type, source)))
         return "new"
 
+    async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
+        raise NotImplementedError
+
     async def edit(self, id: str, expected: str, source: str) -> None:
         self._check(id, expected)
         self.done.append(("edit", id, source))

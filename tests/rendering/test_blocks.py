@@ -14,7 +14,7 @@ from copilot_kernel.rendering.markup import DEFERRED, pre
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .allowed import problems
+from .allowed import problems, text_of
 
 
 def ten(number: int) -> int:
@@ -144,6 +144,17 @@ def test_a_finished_piece_looks_as_if_rendered_as_a_whole_whatever_was_drawn_bef
 
 def test_far_down_a_text_is_shown_as_it_is():
     assert PieceHtml("*a* <b>", PLAIN_FROM).html() == pre("*a* &lt;b&gt;")
+
+
+@pytest.mark.parametrize("size", [700, 50_000])
+def test_far_down_no_fence_is_closed_in_a_text_that_grows(monkeypatch, size):
+    monkeypatch.setattr(blocks, "PLAIN_FROM", 0)
+    monkeypatch.setattr(blocks, "_SIZES", ((1, 1_000_000),))
+    text, stream = "```python\nx = '<b>'\n\n" + "# *so*\n" * 12_000, StreamedHtml()
+    for start in range(0, len(text), size):
+        stream.feed(text[start : start + size])
+        stream.html()
+    assert text_of(stream.html()) == text_of(PieceHtml(text).html()) == text
 
 
 @pytest.mark.parametrize("number", [14, PLAIN_FROM])

@@ -429,6 +429,23 @@ async def test_the_oldest_turns_are_forgotten_with_what_was_saved_for_them(root,
     assert agent.undo._store.size <= 1500
 
 
+async def test_a_disk_that_hangs_when_what_was_saved_is_removed_costs_no_more_time(root, agent, monkeypatch):
+    hangs, unlink = Event(), Path.unlink
+    monkeypatch.setattr(Path, "unlink", lambda path: hangs.wait(60) and unlink(path))
+    began = time.monotonic()
+    for text in ("1\n", "2\n"):
+        async with agent:
+            agent.write("a.txt", text)
+            agent.write("a.txt", f"between {text}")
+            monkeypatch.setattr(history, "SECONDS", 0.5)
+    assert time.monotonic() - began < 20
+    hangs.set()
+    async with agent:
+        agent.write("b.txt", "edited\n")
+    assert not agent.undo._store._dropped
+    assert restore(agent).done == ("b.txt",)
+
+
 # -- when the disk fails --------------------------------------------------------------------------------
 
 

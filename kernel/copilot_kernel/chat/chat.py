@@ -278,7 +278,7 @@ class Chat:
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
         await self.undo.begun()
-        introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks))
+        introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
         self._sessions.use()

@@ -1,4 +1,7 @@
-"""Undo in a conversation: each turn is recorded, and the agent learns with the next prompt what was put back."""
+"""Undo in a conversation: each turn is recorded, and the agent learns with the next prompt what was put back.
+
+Only the session whose turn it was learns it: another one has not seen those changes.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,10 @@ class Undo:
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
         self._history = UndoHistory(settings.folder, state, notebook_at_start()) if settings.undo else None
         self._turns = turns
-        # What the agent has to know, and how much of it went with the prompt that runs.
-        self._undone: list[str] = []
-        self._telling = 0
+        # By session, what it has to know; the session of the last prompt, and how much of it went with that.
+        self._undone: dict[str, list[str]] = {}
+        self._session, self._telling = "", 0
+        self._session_of: dict[int, str] = {}
         self._mark = secrets.token_hex(2)
 
     @property
@@ -89,6 +93,7 @@ class Undo:
         try:
             yield
         finally:
+            self._session_of[number()] = self._session
             with anyio.CancelScope(shield=True):
                 await self._history.end(number())
 
@@ -118,34 +123,35 @@ class Undo:
         self.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
 
-    def undone(self, names: Sequence[str]) -> None:
-        """The agent has to know that these were put back."""
-        self._undone += names
+    def undone(self, number: int, names: Sequence[str]) -> None:
+        """The agent has to know that these were put back, which turn `number` had changed."""
+        self._undone.setdefault(self._session_of.get(number, ""), []).extend(names)
 
     async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
         """Put `files` of `plan` back, between two turns."""
         async with self._turns:
             outcome = await to_thread.run_sync(partial(self._recorded().restore, plan, files))
-        self.undone(outcome.done)
+        self.undone(plan.turn.number, outcome.done)
         return outcome
 
-    def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt, unless that is a command of the agent's.
+    def introduction(self, blocks: Sequence[Block], session: str) -> tuple[Block, ...]:
+        """What the agent has to know with this prompt to `session`, unless that is a command of the agent's.
 
         It goes with each prompt until `told`.
         """
         is_command = bool(blocks) and isinstance(blocks[0], TextBlock) and blocks[0].text.lstrip().startswith("/")
-        self._telling = 0 if is_command else len(self._undone)
+        undone = self._undone.get(session, [])
+        self._session, self._telling = session, 0 if is_command else len(undone)
         if not self._telling:
             return ()
-        named = [visible_line(path) for path in dict.fromkeys(self._undone)]
+        named = [visible_line(path) for path in dict.fromkeys(undone)]
         more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
         return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
 
     def told(self, stop_reason: str) -> None:
         """The agent has answered the prompt with the last introduction. What it refused, it may forget."""
         if stop_reason not in ("cancelled", "refusal"):
-            del self._undone[: self._telling]
+            del self._undone.get(self._session, [])[: self._telling]
         self._telling = 0
 
     def close(self) -> None:

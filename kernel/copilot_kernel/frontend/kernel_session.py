@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
 from .first_status import first_status
-from .notebook_turn import CurrentNotebook, TurnNotebook
+from .notebook_turn import CurrentNotebook, MakeNotebook, TurnNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
     from .rerun import Reruns
-
-MakeNotebook = Callable[[], TurnNotebook]
 
 NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
@@ -88,7 +86,7 @@ class KernelSession:
         try:
             steps = await commands.read(self.command_context, code)
             if steps and isinstance(steps[-1], commands.Prompt):
-                kept = await self._reruns.begin(cell, code, self.command_context.settings)
+                kept = await self._reruns.begin(cell, code, self.command_context.settings, make_notebook)
                 if kept is not None:
                     return kept.answer
             for step in steps:

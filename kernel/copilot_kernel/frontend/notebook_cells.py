@@ -65,6 +65,12 @@ class NotebookCells:
             return tuple(os.path.join(folder, path) for folder in folders_of_page(self._started, path))
         return (self._started,) if os.path.isfile(self._started) else ()
 
+    async def saved_at(self) -> str:
+        """See `TurnNotebook`."""
+        if self._started and not self.paths and self._page is not None:
+            await self._page.known()
+        return next(iter(self.paths), "")
+
     # -- cells --------------------------------------------------------------------------------------------------------
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:

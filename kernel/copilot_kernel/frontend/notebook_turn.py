@@ -32,6 +32,9 @@ class TurnNotebook(LiveNotebook, Protocol):
     def paths(self) -> tuple[str, ...]:
         """Where the notebook is saved now, also if it has been renamed; see `OpenDocuments`."""
 
+    async def saved_at(self) -> str:
+        """The first of `paths`; empty if none is known. Waits for the page where the notebook has been renamed."""
+
     async def open_documents(self) -> OpenDocuments:
         """The notebook and what is open beside it, as far as they are known."""
 
@@ -40,6 +43,9 @@ class TurnNotebook(LiveNotebook, Protocol):
 
     async def end(self) -> None:
         """The turn has ended, and with it whatever runs."""
+
+
+MakeNotebook = Callable[[], TurnNotebook]
 
 
 class CurrentNotebook:

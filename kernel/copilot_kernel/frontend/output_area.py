@@ -72,7 +72,8 @@ class OutputArea:
         self._unread[entry.id] = entry
 
     async def drawn(self) -> None:
-        """Draw everything that waits, step by step."""
+        """Draw everything that waits, step by step. What comes meanwhile waits for `settle`."""
+        self._stop_timer()  # else both would draw in one turn of the event loop
         while self._unread:
             self._read(self._loop.time() + STEP_SECONDS)
             await asyncio.sleep(0)

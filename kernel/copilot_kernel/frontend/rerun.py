@@ -24,6 +24,7 @@ from .asking import Asking
 from .batch_turns import BatchTurn, BatchTurns
 from .cell import Cell, Output
 from .display import Display
+from .notebook_turn import MakeNotebook
 from .saved_notebook import read_saved
 
 if TYPE_CHECKING:
@@ -81,8 +82,14 @@ class Reruns:
         self._batch: BatchTurns | None = None
         self._answers: deque[OldTurn] = deque()
 
-    async def begin(self, cell: Cell, prompt: str, settings: Settings) -> OldTurn | None:
+    async def begin(
+        self, cell: Cell, prompt: str, settings: Settings, make_notebook: MakeNotebook | None = None
+    ) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
+        if self._runs is None:
+            path = await make_notebook().saved_at() if make_notebook else config.notebook()
+            self._runs = await asyncio.to_thread(_saved_runs, path)
+            self._keep(turn for run in self._runs.values() for turn in run.turns)
         name = await self._name(cell, settings)
         old = self._last_turn(cell, name, prompt) if name else None
         if old is None or await _is_sent_again(cell, old, settings):
@@ -103,10 +110,8 @@ class Reruns:
             self._batch.write(run.batch_key, [BatchTurn(each.files, each.outputs) for each in run.turns])
 
     async def _name(self, cell: Cell, settings: Settings) -> str:
-        """By which the cell's runs are known; empty if they are not. Reads what was saved of them."""
-        if self._runs is None:
-            self._runs = await asyncio.to_thread(_saved_runs, config.notebook())
-            self._keep(turn for run in self._runs.values() for turn in run.turns)
+        """By which the cell's runs are known; empty if they are not. Reads what a batch run has saved of them."""
+        assert self._runs is not None
         if cell.cell_id is not None or cell.live or not cell.session:
             return cell.cell_id or ""
         self._batch = self._batch or BatchTurns(config.state_folder(settings))

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from ..conversation.model import Entry
 from ..conversation.text import GrowingText
-from ..rendering.blocks import PLAIN_FROM, PieceHtml, StreamedHtml
+from ..rendering.blocks import PieceHtml, StreamedHtml
 from ..rendering.entry import render, render_group, render_text
 from ..rendering.markup import Bundle, muted
 from ..rendering.status import render_status
@@ -35,13 +35,18 @@ class Piece:
         self._html, self._left_out = PieceHtml(source, number, known), left_out
 
     def prepare(self) -> bool:
-        """Render a little more; False: `bundle` is ready."""
-        return self._html.work()
+        """Do a little more of the work; False: `bundle` is ready."""
+        return self._html.work() or self._complete()
 
     @cached_property
     def bundle(self) -> Bundle:
         """Complete."""
         return _ended(render_text("agent", self.source, self._html.html()), self._left_out)
+
+    def _complete(self) -> bool:
+        """False: it was, so that nothing was to be done."""
+        was_ready = "bundle" in vars(self)
+        return bool(self.bundle) and not was_ready
 
 
 class Stream:
@@ -80,7 +85,7 @@ class Stream:
 
     def prepare(self) -> bool:
         """Render a little more; False: `bundle` is almost ready."""
-        return self.number < PLAIN_FROM and self._html.work()
+        return self._html.work()
 
     @property
     def bundle(self) -> Bundle:

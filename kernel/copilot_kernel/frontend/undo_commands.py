@@ -126,15 +126,15 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
         restored, others = await restore_cells(context.notebook, cells._replace(possible=possible))
-        await context.do(lambda chat: _tell(chat, restored))
+        await context.do(lambda chat: _tell(chat, number, restored))
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)
     words = (f"Put back: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
     return " ".join(filter(None, words))
 
 
-async def _tell(chat: Chat, names: Sequence[str]) -> None:
-    chat.undo.undone(names)
+async def _tell(chat: Chat, number: int, names: Sequence[str]) -> None:
+    chat.undo.undone(number, names)
 
 
 def _report(plan: Plan, cells: CellPlan, note: str = "") -> Report:

@@ -10,8 +10,8 @@ A piece is rendered in units that look the same alone as together, so that a lon
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
 
 from .markdown import to_html
 from .markup import DEFERRED, escape, pre
@@ -42,13 +42,18 @@ class Blocks:
     """Splits one text. `tail` is the piece that still grows.
 
     `whole`: a piece without an empty line is cut beyond that many characters, by default four times its size.
-    `continuing`: no piece ends at an empty line before one of these characters.
+    `continuing`: no piece ends at an empty line before one of these characters. `fences`: a fence stays one.
     """
 
     def __init__(
-        self, size: Callable[[int], int] = piece_size, whole: int = 0, continuing: Container[str] = ()
+        self,
+        size: Callable[[int], int] = piece_size,
+        whole: int = 0,
+        continuing: Container[str] = (),
+        *,
+        fences: bool = True,
     ) -> None:
-        self._size, self._whole, self._continuing = size, whole, continuing
+        self._size, self._whole, self._continuing, self._fences = size, whole, continuing, fences
         self._number = 0
         # The line that opened the current fence; empty outside a fence.
         self._fence = ""
@@ -88,7 +93,7 @@ class Blocks:
             self._lines.append(line)
             self._line = []
             self._after_blank = not line.strip()
-            self._fence = _fence_after(line, self._fence)
+            self._fence = _fence_after(line, self._fence) if self._fences else ""
 
     def _ends_before(self, part: str) -> bool:
         if self._length >= self._most:
@@ -117,24 +122,23 @@ class PieceHtml:
     """HTML of the finished piece `number`, unit by unit. `known` holds that of units which were rendered before."""
 
     def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None) -> None:
-        is_plain = number >= PLAIN_FROM
-        self._units = deque(() if is_plain else _units(source))
-        self._html = [_plain(source)] if is_plain else []
+        self._look = _look(number)
+        self._units = _units(source, self._look)
+        self._html: list[str] = []
         self._known = known or {}
 
     def work(self) -> bool:
         """Render one more unit; False: none was left."""
-        if not self._units:
-            return False
-        unit = self._units.popleft()
-        self._html.append(self._known.get(unit) or to_html(unit))
-        return True
+        unit = next(self._units, None)
+        if unit is not None:
+            self._html.append(self._known.get(unit) or self._look.draw(unit))
+        return unit is not None
 
     def html(self) -> str:
         """The whole piece."""
         while self.work():
             pass
-        return _deferred(self._html)
+        return self._look.join(self._html)
 
 
 class StreamedHtml:
@@ -151,12 +155,13 @@ class StreamedHtml:
     def _start(self) -> None:
         self.rendered: dict[str, str] = {}
         """HTML of the units of the unfinished piece, as far as they were rendered."""
-        self._cutter, self._finished = _unit_cutter(), list[str]()
+        self._look = _look(self.number)
+        self._cutter, self._finished = self._look.cutter(), list[str]()
         self._start_unit()
 
     def _start_unit(self) -> None:
         # Else every redraw would colour the whole of a long fence again.
-        self._paragraphs, self._parts = Blocks(lambda number: _PARAGRAPH_SIZE), list[str]()
+        self._paragraphs, self._parts = self._look.growing(), list[str]()
 
     def feed(self, text: str) -> list[str]:
         """Add `text` and return the markdown of the pieces that it finished; see `PieceHtml`."""
@@ -166,8 +171,7 @@ class StreamedHtml:
             self.known = self.rendered
             self._start()
             text = self._pieces.tail
-        if self.number < PLAIN_FROM:
-            self._grow(text)
+        self._grow(text)
         return pieces
 
     def _grow(self, text: str) -> None:
@@ -181,37 +185,44 @@ class StreamedHtml:
         """Render one more unit; False: none was left."""
         unit = next((each for each in (*self._finished, *self._parts) if each not in self.rendered), None)
         if unit is not None:
-            self.rendered[unit] = to_html(unit)
+            self.rendered[unit] = self._look.draw(unit)
         return unit is not None
 
     def html(self) -> str:
         """HTML of the unfinished piece."""
-        if self.number >= PLAIN_FROM:
-            return _plain(self.source())
         while self.work():
             pass
         done = (self.rendered[each] for each in (*self._finished, *self._parts))
-        return _deferred([*done, to_html(self._paragraphs.tail)])
+        return self._look.join([*done, self._look.draw(self._paragraphs.tail)])
 
     def source(self) -> str:
         """Markdown of the unfinished piece."""
         return self._pieces.tail
 
 
-def _unit_cutter() -> Blocks:
-    return Blocks(lambda number: _PARAGRAPH_SIZE, _MAX_UNIT, _CONTINUING)
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a piece is cut into units, the last one while it grows, and how they are drawn and joined."""
+
+    cutter: Callable[[], Blocks]
+    growing: Callable[[], Blocks]
+    draw: Callable[[str], str]
+    join: Callable[[list[str]], str]
 
 
-def _units(source: str) -> list[str]:
+def _look(number: int) -> _Look:
+    return _PLAIN if number >= PLAIN_FROM else _MARKDOWN
+
+
+def _units(source: str, look: _Look) -> Iterator[str]:
     """`source` in parts that look the same alone: no list, table or fence is cut unless it is very long."""
-    if _DEFINITION.search(source):
-        return [source]
-    cutter = _unit_cutter()
-    return [*cutter.feed(source), cutter.tail]
-
-
-def _plain(source: str) -> str:
-    return pre(_deferred(split_lines(escape(source))))
+    if look is _MARKDOWN and _DEFINITION.search(source):
+        yield source
+        return
+    cutter = look.cutter()
+    for start in range(0, len(source), _MAX_UNIT):
+        yield from cutter.feed(source[start : start + _MAX_UNIT])
+    yield cutter.tail
 
 
 def _deferred(parts: list[str]) -> str:
@@ -244,3 +255,16 @@ def _fence_after(line: str, fence: str) -> str:
 def _closing(fence: str) -> str:
     opened = _FENCE.match(fence)
     return f"{re.sub(r'[^ >]', ' ', opened['lead'])}{opened['mark']}\n" if opened else ""
+
+
+def _lines() -> Blocks:
+    return Blocks(lambda number: _DEFERRED_SIZE, _DEFERRED_SIZE, fences=False)
+
+
+_MARKDOWN = _Look(
+    cutter=lambda: Blocks(lambda number: _PARAGRAPH_SIZE, _MAX_UNIT, _CONTINUING),
+    growing=lambda: Blocks(lambda number: _PARAGRAPH_SIZE),
+    draw=to_html,
+    join=_deferred,
+)
+_PLAIN = _Look(cutter=_lines, growing=_lines, draw=escape, join=lambda parts: pre(_deferred(parts)))

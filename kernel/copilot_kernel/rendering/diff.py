@@ -7,7 +7,6 @@ JupyterLab's sanitiser keeps that in a saved notebook that is opened untrusted, 
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections import Counter
@@ -17,7 +16,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple, cast
 
-from ..conversation.excerpt import CONTEXT, Excerpt
+from ..conversation.excerpt import Excerpt
 from .highlight import coloured_lines, in_colour, language_of
 from .markup import (
     ADDED,
@@ -31,15 +30,12 @@ from .markup import (
     muted,
     pre,
 )
+from .matching import Mark, match
 from .plain import split_lines, visible_line, visible_text
 
-Mark = Literal["+", "-", " ", "@"]
 Runs = Sequence[tuple[str, str]]
 """Colour, perhaps none, and text."""
-Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
 
-MAX_LINES, MAX_CHARS = 5_000, 400_000
-"""Beyond these (both texts, without common start and end) lines are not matched one by one: difflib is quadratic."""
 _IN_VIEW, _FEW = 12, 4
 """Changed lines that are shown unfolded, and how many more are not worth a fold."""
 MAX_SHOWN_LINES = 2_000
@@ -130,25 +126,11 @@ def compared(old: str | None, new: str, excerpt: Excerpt | None = None, most: in
     if excerpt is not None:
         old, new = (f"{excerpt.before}{text}{excerpt.after}" for text in (old, new))
     open_end = "" if excerpt or old.endswith("\n") or new.endswith("\n") or not new else "\n"
-    before, after = split_lines(old + open_end), split_lines(new + open_end)
-    start, end = _common_ends(before, after)
-    differing = [*before[start : len(before) - end], *after[start : len(after) - end]]
-    is_rough = len(differing) > MAX_LINES or sum(map(len, differing)) > MAX_CHARS
-    left_out = [max(len(text) - start - end - most // 2, 0) if is_rough else 0 for text in (after, before)]
-    first, tail = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
-    before, after = before[first : len(before) - tail], after[first : len(after) - tail]
-    groups: Iterable[Opcodes]
-    if is_rough:
-        groups = [_replaced(before, after, start - first, end - tail, most // 2)]
-    else:
-        groups = difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
-    changed: list[DiffLine] = []
-    number = first + (excerpt.line if excerpt else 1)
-    for group in groups:
-        _, old_start, _, new_start, _ = group[0]
-        changed += _hunk(_marked(before, after, group), number + old_start, number + new_start)
+    matched = match(old + open_end, new + open_end, most)
+    number = excerpt.line if excerpt else 1
+    changed = [line for hunk in matched.hunks for line in _hunk(hunk.lines, number + hunk.old, number + hunk.new)]
     is_numbered = excerpt is not None or not changed
-    return Change(tuple(changed), is_numbered=is_numbered, is_rough=is_rough, left_out=(left_out[0], left_out[1]))
+    return Change(tuple(changed), is_numbered=is_numbered, is_rough=matched.is_rough, left_out=matched.left_out)
 
 
 def counted(old: str | None, new: str) -> Change:
@@ -186,20 +168,6 @@ def unified(change: Change, path: str) -> str:
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change)))
 
 
-def _replaced(before: list[str], after: list[str], start: int, end: int, most: int) -> Opcodes:
-    """All between the first `start` and the last `end` lines is replaced; of each text, `most` of that are kept."""
-    old, new = len(before) - end, len(after) - end
-    kept = [("equal", 0, start, 0, start), ("replace", start, min(old, start + most), start, min(new, start + most))]
-    return kept if max(old, new) > start + most else [*kept, ("equal", old, len(before), new, len(after))]
-
-
-def _marked(before: list[str], after: list[str], opcodes: Opcodes) -> Iterator[tuple[Mark, str]]:
-    for tag, old, old_end, new, new_end in opcodes:
-        yield from ((" " if tag == "equal" else "-", line) for line in before[old:old_end])
-        if tag != "equal":
-            yield from (("+", line) for line in after[new:new_end])
-
-
 def _hunk(marked: Iterable[tuple[Mark, str]], old: int, new: int, heading: str = "") -> Iterator[DiffLine]:
     """Lines (with their ends) and their marks, numbered from `old` and `new` on."""
     yield DiffLine("@", heading, old, new)
@@ -209,13 +177,6 @@ def _hunk(marked: Iterable[tuple[Mark, str]], old: int, new: int, heading: str =
             mark, text.removesuffix("\n"), old if is_old else None, new if is_new else None, text.endswith("\n")
         )
         old, new = old + is_old, new + is_new
-
-
-def _common_ends(before: list[str], after: list[str]) -> tuple[int, int]:
-    shorter = min(len(before), len(after))
-    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
-    end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
-    return start, end
 
 
 def _parse_hunk(hunk: str) -> list[DiffLine] | None:
@@ -417,6 +378,14 @@ def _differing(old: str, new: str) -> Sequence[tuple[int, int]]:
     if 2 * kept < max(len("".join(line.split())) for line in (old, new)):
         return ()
     return [(len(head), len(line) - len(tail)) for line in (old, new)]
+
+
+def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """How many words both start with, and how many they end with."""
+    shorter = min(len(before), len(after))
+    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
+    return start, end
 
 
 def _with_return(text: str) -> str:

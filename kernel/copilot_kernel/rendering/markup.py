@@ -14,7 +14,7 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import quote
 
-from .plain import clean, visible, visible_line
+from .plain import clean, is_visible, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
@@ -119,6 +119,8 @@ def row(*parts: str) -> str:
 
 def exposed(text: object, *, gaps: bool = True) -> str:
     """Escaped `text` in which every hidden character is a marked, named code; see `visible`."""
+    if isinstance(text, str) and is_visible(text):  # almost always, and much faster
+        return html.escape(text, quote=True)
     return "".join(_expose(shown, name) for shown, name in visible(text, gaps=gaps))
 
 

@@ -50,6 +50,11 @@ def one_line(text: object) -> str:
     return " ".join(clean(text).split())
 
 
+def is_visible(text: str) -> bool:
+    """Whether `text`, perhaps empty, is one line in which nothing is hidden."""
+    return text.isprintable() and not _UNPRINTED.search(text)
+
+
 def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
 
@@ -60,7 +65,7 @@ def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
         if gaps and not run.strip() and run.count("\n") > _MAX_EMPTY_LINES:
             yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
-        elif run and run.isprintable() and not _UNPRINTED.search(run):
+        elif run and is_visible(run):
             yield run, ""
         else:
             yield from (_unit(run, at, is_code=not gaps) for at in range(len(run)))

@@ -22,7 +22,7 @@ _LOCK = "lock"
 class BlobStore:
     """Made in `parent` when it is first needed, removed by `close`; what a process that died has left goes as well.
 
-    Contents may be put from any thread.
+    Contents may be put from any thread. Only `keep_only` does not wait for the disk.
     """
 
     def __init__(self, parent: Path) -> None:
@@ -30,6 +30,8 @@ class BlobStore:
         self._folder: Path | None = None
         self._lock = -1
         self._sizes: dict[str, int] = {}
+        self._dropped: set[str] = set()
+        """Not needed any more, but still on the disk."""
         self._making, self._closed = Lock(), False
 
     def __contains__(self, digest: str) -> bool:
@@ -75,11 +77,17 @@ class BlobStore:
         return data if digest_of(data) == digest else None
 
     def keep_only(self, digests: Collection[str]) -> None:
-        """Remove the others."""
+        """Forget the others; `clean` removes them."""
         for digest in self._sizes.keys() - set(digests):
             del self._sizes[digest]
-            if self._folder is not None:
-                with suppress(OSError):
+            self._dropped.add(digest)
+
+    def clean(self) -> None:
+        """Remove what is forgotten."""
+        while self._dropped:
+            with self._making, suppress(OSError, KeyError):
+                digest = self._dropped.pop()
+                if digest not in self._sizes and self._folder is not None:  # else it was put again
                     (self._folder / digest).unlink()
 
     def close(self) -> None:

@@ -201,6 +201,7 @@ class UndoHistory:
                 await _in_thread(work, deadline + SECONDS - time.monotonic())
                 turn = record[0] if record else None
         self._keep(turn or self._lost(number, recorder))
+        await _in_thread(self._store.clean, deadline + SECONDS - time.monotonic())
 
     def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> Plan:
         """What undoing a turn would do; nothing if it changed nothing, or is forgotten. Reads the files."""
