@@ -57,6 +57,10 @@ class FakeNotebook:
         """It is a `NotebookSource`, too."""
         return self
 
+    async def saved_at(self) -> str:
+        """Nowhere."""
+        return ""
+
     def put(self, id: str, **more: Any) -> None:
         """Change a cell as the user would."""
         cells = (replace(cell, **more) if cell.id == id else cell for cell in self.state.cells)
