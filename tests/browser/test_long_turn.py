@@ -19,6 +19,11 @@ FILES = ("client", "retry", "users", "orders", "errors", "config", "cache", "pag
 COMMANDS = (("ruff check", 0), ("pytest tests/test_client.py -q", 1), ("git diff --stat", 0), ("pytest -q", 0))
 
 
+MAX_OUTPUT_HEIGHT = 400
+"""Of one output, unfolded."""
+HIGHEST = "output => Math.max(...[...output.querySelectorAll('details pre')].map(each => each.clientHeight))"
+
+
 def call(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
     fields = {"title": title, "kind": kind, "status": "completed", **more}
     return {"sessionUpdate": "tool_call", "toolCallId": f"long-{number}", **fields}
@@ -51,7 +56,7 @@ def turn() -> Iterator[dict[str, Any]]:
     yield {"sessionUpdate": "plan", "entries": steps}
     yield thought("I look at the client first.")
     for number, name in enumerate(FILES):
-        yield call(number, "read", f"Read src/{name}.py", content=text("one\ntwo\n" * 30))
+        yield call(number, "read", f"Read src/{name}.py", content=text("one\ntwo\n" * 300))
     for number in range(8, 12):
         yield call(number, "search", f"Search for retry {number}", content=text("src/client.py:7\n" * 20))
     yield thought("Now the edits.")
@@ -84,6 +89,7 @@ def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens
     output.evaluate("output => output.querySelectorAll('details').forEach(fold => { fold.open = true })")
     expect(output.get_by_text("client_7 = 8").first).to_be_visible()
     expect(output.get_by_text("src/client.py:7").last).to_be_visible()
+    assert output.evaluate(HIGHEST) <= MAX_OUTPUT_HEIGHT
 
 
 FIRST_STATUS = """cell => {

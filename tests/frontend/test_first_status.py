@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.first_status import first_status
@@ -13,6 +16,21 @@ from .test_display import turn
 pytestmark = pytest.mark.anyio
 
 SHOWN = render_status(STARTING)["text/plain"]
+
+
+def test_what_draws_questions_and_answers_is_imported_after_it() -> None:
+    late = (
+        "anyio",
+        "copilot_kernel.permissions.policy",
+        "copilot_kernel.rendering.question",
+        "markdown_it",
+        "pygments",
+    )
+    code = (
+        f"import sys, copilot_kernel.frontend.kernel_session; print([each for each in {late} if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
 
 
 @pytest.fixture

@@ -149,6 +149,13 @@ def test_what_failed_or_still_runs_is_open_with_the_end_of_its_output(status):
     assert ("<details open>" in opened, text_of(folded)) == (True, f"output 13 lines{thirteen}8\n9\n10\n11\n12")
 
 
+@pytest.mark.parametrize(("lines", "scrolls"), [(12, False), (13, True)])
+def test_a_long_output_scrolls_where_it_is_unfolded_by_keyboard_too(lines, scrolls):
+    shown = html(title="Run", status="completed", content=(TextBlock("x\n" * lines),))
+    region = 'max-height:24em" tabindex="0" role="region" aria-label="output">'
+    assert (region in shown, "max-height" in shown) == (scrolls, scrolls)
+
+
 def test_a_change_of_the_file_in_the_title_needs_no_line_of_its_own():
     shown = html(title="Edit a.py", kind="edit", status="completed", content=(Diff("/project/a.py", "x\n", "y\n"),))
     assert text_of(shown.partition("</summary>")[0]) == "✎ Edit a.py +1 −1"

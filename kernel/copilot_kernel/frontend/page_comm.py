@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comm import get_comm_manager
 from comm.base_comm import BaseComm
 
 from ..notebook.live import ChangedMeanwhile, NoPage, NotebookError
-from ..permissions.question import Keep
 from .cell import Message, Request, clean
+
+if TYPE_CHECKING:
+    from ..permissions.question import Keep
 
 TARGET = "copilot.notebook"
 VERSION = 1

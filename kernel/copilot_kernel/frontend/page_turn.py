@@ -6,19 +6,14 @@ notebooks of a page that share a kernel; what the page itself shows does not nee
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
+from .page_comm import Page
 
-from ..permissions import policy
-from ..permissions.question import PermissionAnswer, Question
-from ..rendering.answers import answers_to
-from ..rendering.plain import visible_text
-from ..rendering.question import headline, question_html
-from .page_comm import Page, PageAnswer
+if TYPE_CHECKING:
+    from ..permissions.question import PermissionAnswer, Question
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -77,23 +72,9 @@ class PageTurn:
         key = key_of(question)
         self._in_page.add(key)
         self.closed(key)
-        review = policy.RuleReview(question, root, os.path.expanduser("~"))
+        from .page_question import ask_in_page  # which a first status must not wait for
 
-        def complaint(answer: PageAnswer) -> str:
-            return visible_text(review.complaint(answer.rule)) if answer.rule else ""
-
-        chosen = await self._page.ask(
-            key,
-            len(question.options),
-            complaint,
-            title=headline(question, root),
-            html=question_html(question, root),
-            answers=to_builtins(answers_to(question, root)),
-        )
-        answer = PermissionAnswer(question.options[chosen.option], "you")
-        if answer.rejects:
-            return replace(answer, feedback=chosen.reason)
-        return replace(answer, rule=chosen.rule, keep=chosen.keep) if chosen.rule else answer
+        return await ask_in_page(self._page, key, question, root)
 
     def _post_working(self) -> None:
         self._reported = self._agent()

@@ -18,6 +18,7 @@ LONG = 60
 MAX_TAIL_LINES = 10
 MAX_CHARS = 100_000
 _MAX_SUMMARY_CHARS = 80
+_SCROLLS = "max-height:24em"
 
 _SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;]*)m")
 _PIECES = re.compile(rf"{ESCAPE.pattern}|.", re.DOTALL)
@@ -45,15 +46,16 @@ def shortened(text: str, max_chars: int = MAX_CHARS) -> str:
 def output_html(text: str, name: str = "output", tail: int = 0) -> str:
     """Terminal text as HTML; beyond `SHORT` lines folded, with the last one in the summary after `name`, or below.
 
-    `tail`: so many of the last lines stay in view below the fold.
+    Unfolded, a long one scrolls: what follows stays near. `tail`: so many of the last lines stay in view below.
     """
     text = text.rstrip("\n")
     if not text.strip():
         return ""
     count = text.count("\n") + 1
-    body = pre(ansi_html(shortened(text)))
+    shown = ansi_html(shortened(text))
     if count <= SHORT:
-        return body
+        return pre(shown)
+    body = pre(shown, _SCROLLS, name)
     summary = f"{name} {muted(_line_count(count))}"
     if not tail:
         return fold(f"{summary}{_last_line(text)}", body)
