@@ -347,6 +347,14 @@ def settings_with_monitor(place):
 
 
 @attempt
+def settings_with_alias(place):
+    tree = place.repository("settings_with_alias")
+    plant(tree / "evil", place, "settings_with_alias")
+    with (tree / ".git/config").open("a") as file:
+        file.write(f"[alias]\n\tst = !{tree}/evil\n")
+
+
+@attempt
 def settings_by_git(place):
     tree = place.repository("settings_by_git")
     plant(tree / "evil", place, "settings_by_git")

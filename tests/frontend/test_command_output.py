@@ -30,6 +30,7 @@ from copilot_kernel.frontend.command_output import CommandOutput
 from copilot_kernel.frontend.session_commands import ago, find_session, short_ids
 from copilot_kernel.permissions.ledger import LedgerEntry
 from copilot_kernel.permissions.rulebook import Rulebook
+from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.test_choices import STATE
 
@@ -114,6 +115,10 @@ def test_the_status_has_everything_that_is_known() -> None:
         "Allowed without asking Read, Edit",
         "With the next prompt file:///a",
     ]
+
+
+def test_the_status_says_how_far_the_sandbox_reaches() -> None:
+    assert "Sandbox can write only in this project" in shown("%status", replace(NOW, sandbox=SUMMARY))
 
 
 def test_before_the_first_prompt_the_status_says_so() -> None:

@@ -83,6 +83,7 @@ class Outside:
         """Of the attempts that got out, when Git has been used in the project: in files, in what was sent."""
         for tree in (git.parent for git in self.place.project.rglob(".git")):
             _git(tree, "status")
+            _git(tree, "st")
             _git(tree, "commit", "--allow-empty", "-m", "more")
         os.set_blocking(self._terminal, False)
         with suppress(OSError):

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from anyio import to_thread
+from copilot_kernel.acp.locate import Launch
 from copilot_kernel.chat import Chat, sandboxing
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
@@ -165,6 +167,16 @@ async def test_what_a_process_creates_again_and_again_is_gone_when_the_agent_has
     again = "while :; do echo ../evil > .git/commondir; sleep 0.01; done"
     async with open_chat() as chat:
         await ask(chat, f"demo: shell setsid sh -c '{again}' >&- 2>&- & until [ -e .git/commondir ]; do :; done")
+    assert not (project / ".git/commondir").exists()
+
+
+async def test_what_a_process_creates_that_ends_later_than_the_agent_is_gone_too(bubblewrap, project, tmp_path):
+    settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required")
+    async with sandboxing.sandboxed(settings, Launch(("/bin/sh",)), ()) as (sandbox, _):
+        command = sandbox.command(("sh", "-c", "touch ready; sleep 0.3; echo ../evil > .git/commondir"), str(project))
+        process = subprocess.Popen(command, env=sandbox.environment(), cwd=project)
+        await to_thread.run_sync(until, (project / "ready").exists, "the process")
+    assert process.wait(10) == 0
     assert not (project / ".git/commondir").exists()
 
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.undo.history import Plan, UndoHistory
+from copilot_kernel.undo.history import Outcome, Plan, UndoHistory
 from msgspec.structs import replace
 
 Tree = dict[str, tuple[str, int, bytes]]
@@ -137,3 +137,16 @@ class Agent:
 
     def plan(self) -> Plan:
         return self.undo.plan(self.number)
+
+
+def restore(agent: Agent, *, uncertain: bool = False) -> Outcome:
+    plan = agent.plan()
+    return agent.undo.restore(plan, plan.uncertain if uncertain else plan.certain)
+
+
+CLOSED = ("new/secret", "empty/secret", "src/deep", "mine")
+
+
+def close(root: Path, mode: int) -> None:
+    for path in CLOSED:
+        (root / path).chmod(mode)

@@ -99,7 +99,7 @@ async def _leave(sandbox: Sandbox | None) -> None:
     """Look a last time for what was created inside, when no process is left there."""
     if sandbox:
         with anyio.CancelScope(shield=True), suppress(OSError):
-            for finding in await to_thread.run_sync(sandbox.sweep.findings):
+            for finding in await to_thread.run_sync(sandbox.sweep.last_findings):
                 _log.warning("%s", finding)
 
 

@@ -31,6 +31,11 @@ def lost(handover: Path, points: Collection[str], proc: Path = PROC) -> set[str]
     return {os.fsdecode(point) for point in missing}
 
 
+def is_entered(handover: Path, proc: Path = PROC) -> bool:
+    """Whether anything still runs in one of the sandboxes that show `handover`."""
+    return any(os.fsencode(handover) in mounted for mounted in _mounted(proc))
+
+
 def _mounted(proc: Path) -> Iterator[set[bytes]]:
     """The mount points of each namespace of mounts but ours, as far as we may look at its processes."""
     seen = {os.readlink(proc / "self/ns/mnt")}

@@ -6,6 +6,7 @@ What Git would run or follow outside is removed if it was created inside; everyt
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -19,6 +20,7 @@ MAX_PROTECTED = 500
 """Each is a mount, which costs time at every start."""
 MAX_COMPARED = 100
 """Files of a folder that tell whether it has changed."""
+END_SECONDS, POLL_SECONDS = 2.0, 0.01
 
 
 class Kind(Enum):
@@ -95,6 +97,13 @@ class Sweep:
         known = {path.parent for path in held.paths if path.name in GIT_FILES}
         search = Search(held.project, held.git_folder, sorted(known))
         return [*self._replaced(), *self._created(search), *self._unsearched(search)]
+
+    def last_findings(self) -> list[Finding]:
+        """`findings`, once nothing runs inside: what bubblewrap has left ends a moment after it. Raises OSError."""
+        deadline = time.monotonic() + END_SECONDS
+        while standing.is_entered(self.held.handover) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return self.findings()
 
     def _replaced(self) -> Iterator[Finding]:
         for path in self.replaced():

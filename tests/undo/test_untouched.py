@@ -1,0 +1,215 @@
+"""What is not put back unasked, or never, and what is never run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from copilot_kernel.acp.messages import Diff
+from copilot_kernel.notebook.live import OpenDocuments
+from copilot_kernel.undo import history, shadow
+
+from .project import FILES, Agent, commit, files_in, git, make, restore
+
+pytestmark = pytest.mark.anyio
+
+
+# -- what a repository could run ------------------------------------------------------------------------
+
+
+def hostile(root: Path, marker: Path) -> None:
+    """Everything that git may run of a repository makes `marker`."""
+    run = f"touch {marker}; cat"
+    (root / ".gitattributes").write_text("* filter=bad diff=bad text\n")
+    commit(root)
+    for name in ("filter.bad.clean", "filter.bad.smudge", "filter.bad.process", "diff.bad.command",
+                 "diff.bad.textconv", "diff.external", "core.fsmonitor", "core.sshCommand", "core.pager"):  # fmt: skip
+        git(root, "config", name, f"sh -c '{run}'")
+    git(root, "config", "filter.bad.required", "true")
+    git(root, "config", "core.autocrlf", "true")
+    git(root, "config", "remote.origin.url", f"ext::sh -c 'touch {marker}'")
+    git(root, "config", "remote.origin.promisor", "true")
+    git(root, "config", "extensions.partialClone", "origin")
+    for hook in ("pre-commit", "post-index-change", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
+        (root / ".git" / "hooks" / hook).write_text(f"#!/bin/sh\ntouch {marker}\n")
+        (root / ".git" / "hooks" / hook).chmod(0o755)
+
+
+async def test_nothing_that_a_repository_names_is_run_and_its_filters_change_nothing(root, agent, tmp_path):
+    marker = tmp_path / "ran"
+    hostile(root, marker)
+    subprocess.run(["git", "status"], cwd=root, capture_output=True)
+    assert marker.exists(), "the trap works"
+    marker.unlink()
+    index = (root / ".git" / "index").read_bytes()
+    before = files_in(root)
+    async with agent:
+        agent.command(lambda: [(root / name).write_text("changed") for name in FILES])
+        agent.command(lambda: (root / "new.txt").write_text("new\r\n"))
+    assert restore(agent, uncertain=True).skipped == ()
+    assert files_in(root) == before
+    assert (root / ".git" / "index").read_bytes() == index
+    assert not marker.exists()
+
+
+async def test_what_the_repository_has_is_not_saved_again_but_kept_when_it_changed(root, agent):
+    commit(root)
+    await agent.begin()
+    assert agent.undo._store.size == 0
+    agent.command(lambda: (root / "a.txt").unlink())
+    await agent.end()
+    git(root, "rm", "--cached", "a.txt")
+    subprocess.run(["rm", "-rf", root / ".git"], check=True)
+    assert restore(agent, uncertain=True).done == ("a.txt",)
+    assert (root / "a.txt").read_bytes() == FILES["a.txt"]
+
+
+# -- what may not be the agent's ------------------------------------------------------------------------
+
+
+async def test_what_a_command_may_have_changed_is_listed_and_not_selected(root, agent):
+    commit(root)
+    async with agent:
+        agent.write("a.txt", "edited\n", "one\ntwo\n")
+        agent.command(lambda: (root / "b.txt").write_text("by a command"))
+    plan = agent.plan()
+    assert [file.path for file in plan.certain] == ["a.txt"]
+    assert [(file.path, file.calls) for file in plan.uncertain] == [("b.txt", ())]
+    assert plan.turn.commands == ("execute ",)
+
+
+async def test_a_file_that_something_else_changed_between_two_edits_is_not_selected(root, agent):
+    async with agent:
+        agent.write("a.txt", "1\n", "one\ntwo\n")
+        (root / "a.txt").write_text("another agent's")
+        agent.write("a.txt", "2\n", "1\n")
+        agent.write("b.txt", "3")
+        (root / "b.txt").write_text("formatted")
+    assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
+
+
+async def test_an_edit_that_was_quicker_than_its_report_is_put_back_if_git_has_the_file(root, agent, tmp_path):
+    elsewhere = tmp_path / "plain"
+    elsewhere.mkdir()
+    make(elsewhere)
+    commit(root)
+    plain = Agent(elsewhere, tmp_path / "state")
+    for each in (agent, plain):
+        async with each:
+            (each.root / "a.txt").write_text("late\n")
+            each.call("edit", lambda: None, "a.txt", content=(Diff("a.txt", "one\ntwo\n", "late\n"),))
+    assert restore(agent).done == ("a.txt",)
+    assert plain.plan().skipped == (("a.txt", "it was changed before it could be saved"),)
+    plain.undo.close()
+
+
+# -- what is never touched ------------------------------------------------------------------------------
+
+
+async def test_a_file_that_has_changed_since_is_left_alone(root, agent):
+    async with agent:
+        agent.write("a.txt", "edited\n")
+        agent.write("b.txt", "edited\n")
+    plan = agent.plan()
+    (root / "a.txt").write_text("the user's")
+    assert agent.plan().skipped == (("a.txt", history.CHANGED_SINCE),)
+    outcome = agent.undo.restore(plan, plan.certain)
+    assert outcome == history.Outcome(("b.txt",), (("a.txt", history.CHANGED_SINCE),))
+    assert (root / "a.txt").read_text() == "the user's"
+
+
+async def test_ignored_files_are_not_looked_at_even_if_they_are_ignored_no_longer(root, agent):
+    (root / ".gitignore").write_text("secret.env\nbuild/\n")
+    (root / "secret.env").write_text("1")
+    (root / "build").mkdir()
+    (root / "build" / "out").write_text("1")
+    commit(root)
+    async with agent:
+        agent.command(lambda: (root / ".gitignore").write_text(""))
+        agent.command(lambda: (root / "secret.env").write_text("2"))
+        agent.command(lambda: (root / "build" / "new").write_text("2"))
+    assert [file.path for file in agent.plan().uncertain] == [".gitignore"]
+
+
+async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_back(root, tmp_path):
+    (root / "book.ipynb").write_text("{}")
+    (root / ".ipynb_checkpoints").mkdir()
+    agent = Agent(root, tmp_path / "state", str(root / "book.ipynb"))
+    async with agent:
+        for path in ("book.ipynb", ".ipynb_checkpoints/a.txt", "b.txt", ".git/config"):
+            agent.call("edit", lambda path=path: (root / path).parent.is_dir() and (root / path).write_text("x"), path)
+    plan = agent.undo.plan(1, OpenDocuments((str(root / "book.ipynb"),), (str(root / "b.txt"),)))
+    assert (plan.certain, plan.skipped) == ((), (("b.txt", history.NOTEBOOK_OPEN),))
+    agent.undo.close()
+
+
+@pytest.mark.parametrize("is_told", ["before the turn", "after it"])
+async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_told):
+    commit(root)
+    book, renamed = root / "book.ipynb", root / "src" / "renamed.ipynb"
+    renamed.write_text("{}")
+    agent = Agent(root, tmp_path / "state", str(book))
+    if is_told == "before the turn":
+        agent.undo.leave_out([str(renamed)])
+    async with agent:
+        agent.call("edit", lambda: renamed.write_text("x"), "src/renamed.ipynb")
+        agent.command(lambda: renamed.write_text("autosaved"))
+        agent.write("a.txt", "x")
+    agent.undo.leave_out([str(renamed)])
+    assert [file.path for file in agent.undo.turns[1].files] == ["a.txt"]
+    agent.undo.close()
+
+
+async def test_where_the_notebook_is_unknown_no_notebook_is_put_back(root, agent):
+    async with agent:
+        agent.write("other.ipynb", "{}")
+        agent.write("a.txt", "x")
+    plan = agent.undo.plan(1)
+    assert ([file.path for file in plan.certain], plan.skipped) == (
+        ["a.txt"],
+        (("other.ipynb", history.NOTEBOOK_UNKNOWN),),
+    )
+    plan = agent.undo.plan(1, OpenDocuments((str(root / "book.ipynb"),)))
+    assert ([file.path for file in plan.certain], plan.skipped) == (["a.txt", "other.ipynb"], ())
+
+
+async def test_nothing_leads_out_of_the_folder(root, agent, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "c.py").write_text("outside")
+    async with agent:
+        agent.call("edit", lambda: (outside / "c.py").write_text("x"), "../outside/c.py")
+        agent.write("src/c.py", "edited")
+    plan = agent.plan()
+    assert [file.path for file in plan.certain] == ["src/c.py"]
+    (root / "src").rename(root / "old")
+    (root / "src").symlink_to(outside)
+    (outside / "c.py").write_text("edited")
+    assert agent.undo.restore(plan, plan.certain).done == ()
+    assert (outside / "c.py").read_text() == "edited"
+
+
+@pytest.mark.parametrize("folders", ["bin:.:", "{root}/bin:", "{root}/new/../bin:", "{linked}:"])
+async def test_a_git_that_was_planted_in_the_project_is_never_run(root, tmp_path, monkeypatch, folders):
+    program = root / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (root / "git").symlink_to(program)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/git").symlink_to(program)
+    (root / "new").mkdir()
+    commit(root)
+    monkeypatch.chdir(root)
+    planted = folders.format(root=root, linked=tmp_path / "linked")
+    for path, is_covered in ((f"{planted}{os.environ['PATH']}", True), (planted, False)):
+        monkeypatch.setenv("PATH", path)
+        agent = Agent(root, tmp_path / f"state{is_covered}")
+        async with agent:
+            agent.command(lambda made=str(is_covered): (root / made).write_text("x"))
+        why = ("Only files that edits name are covered, none that commands changed: " + shadow.NO_GIT + ".",)
+        assert agent.plan().turn.notes == (() if is_covered else why)
+        agent.undo.close()
+    assert not (tmp_path / "ran").exists()
