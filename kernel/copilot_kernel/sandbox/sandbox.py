@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..config import Settings
-from . import entered, mountinfo, programs, srt
+from . import mount_check, mountinfo, programs, srt
 from .layout import Layout
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
@@ -129,7 +129,7 @@ def _made(
     placement = layout.place()
     unsearched = tuple(search.unsearched)
     held = Held(layout.project, git_folder, paths, placement.points, handover, layout.absent, unsearched)
-    entry = entered.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
+    entry = mount_check.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
     if not tools.srt:
         return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), Sweep(held), entry, shown)
     prefix = srt.command(tools, hosts, handover, layout.mounts, placement.arguments)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from . import standing
+from . import live_mounts
 from .protected import GIT_FILES, GIT_REDIRECTIONS, MAX_FOLDERS, Search
 from .removal import remove
 
@@ -58,8 +58,8 @@ class Held:
 
     `paths` are the protected files that exist, with what a symbolic link names, which no mount can hold; else nothing.
     `points` are those of them, and of the folders above, that are mounts; `handover` is what names the sandbox (see
-    `standing`). `git_folder` is Git's folder of this project, if that lies elsewhere. `absent` are folders of PATH that
-    do not exist yet; `unsearched` are folders that could not be looked into.
+    `live_mounts`). `git_folder` is Git's folder of this project, if that lies elsewhere. `absent` are folders of PATH
+    that do not exist yet; `unsearched` are folders that could not be looked into.
     """
 
     project: Path
@@ -87,7 +87,7 @@ class Sweep:
 
     def replaced(self) -> list[Path]:
         """The protected files that are held no more while something runs inside, until its end. Raises OSError."""
-        lost = standing.lost(self.held.handover, set(self.held.points) - self._gone)
+        lost = live_mounts.lost(self.held.handover, set(self.held.points) - self._gone)
         self._gone |= {point for point in lost if not os.path.lexists(point)}
         return [path for path in self.held.paths if os.path.realpath(path) in lost - self._gone]
 
@@ -101,7 +101,7 @@ class Sweep:
     def last_findings(self) -> list[Finding]:
         """`findings`, once nothing runs inside: what bubblewrap has left ends a moment after it. Raises OSError."""
         deadline = time.monotonic() + END_SECONDS
-        while standing.is_entered(self.held.handover) and time.monotonic() < deadline:
+        while live_mounts.is_entered(self.held.handover) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         return self.findings()
 

@@ -1,7 +1,7 @@
 """Which files a turn changed, and by which calls: what each was before, and what it was at the end.
 
-Files are looked at when calls that name them begin, are asked about, are answered and end. `whose.py` decides what of
-it is the agent's: the user, another program or another notebook's agent may work in the same folder.
+Files are looked at when calls that name them begin, are asked about, are answered and end. `attribution.py` decides
+what of it is the agent's: the user, another program or another notebook's agent may work in the same folder.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..acp.messages import Diff
 from ..conversation.model import FINAL, ToolCall
 from ..permissions import inputs
 from ..permissions.paths import is_never_written
+from .attribution import Change, Edits, author_of, describes, edits_of, may_have_run, meanwhile, shows_result, verdict
 from .blobs import BlobStore
 from .listing import named as names_of
 from .shadow import Snapshot
 from .tree import ABSENT, UNKNOWN, FileState, Tree
-from .whose import Change, Edits, describes, edits_of, may_have_run, meanwhile, shows_result, verdict, whose
 
 MAX_PATHS = 100
 """That one call names."""
@@ -196,7 +196,7 @@ class TurnRecorder:
     def _note(self, named: _Named, state: FileState, data: bytes | None, call: ToolCall | None) -> None:
         ran, was_asked = meanwhile(named.calls, call)
         is_described = self._is_described(named, ran, self._content(named.last), state, data)
-        named.changes.append(Change(named.last, state, whose(is_described=is_described, was_asked=was_asked)))
+        named.changes.append(Change(named.last, state, author_of(is_described=is_described, was_asked=was_asked)))
         named.last = state
 
     def _is_described(
@@ -268,7 +268,7 @@ class TurnRecorder:
         state = self._state(path)
         named = _Named(path, ABSENT, state, mover.id, had_begun=True, was_late=False, calls={mover.id: mover})
         is_described = self._is_described(named, [mover.id], None, state, None)
-        named.changes.append(Change(ABSENT, state, whose(is_described=is_described, was_asked=False)))
+        named.changes.append(Change(ABSENT, state, author_of(is_described=is_described, was_asked=False)))
         return named
 
     def _changed(self, path: str, start: Snapshot | None, end: Snapshot | None) -> ChangedFile | None:
@@ -318,7 +318,7 @@ class TurnRecorder:
         ran = [named.by] if named.had_begun else []
         old, new = self._content(at_start), self._content(named.first)
         is_described = self._is_described(named, ran, old, named.first, new, is_watched=False)
-        yield Change(at_start, named.first, whose(is_described=is_described, was_asked=False))
+        yield Change(at_start, named.first, author_of(is_described=is_described, was_asked=False))
 
     def _places(self, call: ToolCall) -> Iterator[tuple[str, Edits]]:
         """What `call` names, with what it says of it."""

@@ -1,8 +1,8 @@
 """Whose change it is: the one place that decides what counts as the agent's.
 
 A file is looked at whenever a call that names it begins, is asked about, is answered or ends. What has changed between
-two looks is the agent's only if a call that may have run in between says that it does just that; see `whose`. A file is
-certainly changed by the agent if everything that changed it is; see `verdict`.
+two looks is the agent's only if a call that may have run in between says that it does just that; see `author_of`. A
+file is certainly changed by the agent if everything that changed it is; see `verdict`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..permissions import inputs
 from ..permissions.inputs import member
 from .tree import MAX_FILE_BYTES, FileState
 
-Whose = Literal["agent", "others", "unknown"]
+Author = Literal["agent", "others", "unknown"]
 
 MAX_EDITS = 50
 """Of one file in one call, that are looked for; beyond them, what changed is not known to be the agent's."""
@@ -47,7 +47,7 @@ class Change:
 
     before: FileState
     after: FileState
-    whose: Whose
+    author: Author
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Verdict:
     is_certain: bool
 
 
-def whose(*, is_described: bool, was_asked: bool) -> Whose:
+def author_of(*, is_described: bool, was_asked: bool) -> Author:
     """Whose the change between two looks is.
 
     `is_described`: a call that may have run meanwhile says that it does just that. `was_asked`: all the time the user
@@ -75,8 +75,8 @@ def verdict(changes: Sequence[Change]) -> Verdict:
     What others did before anything else is kept. What is unknown may be a command's: it is put back, but only if the
     user chooses it.
     """
-    rest = list(dropwhile(lambda change: change.whose == "others", changes))
-    return Verdict(rest[0].before if rest else changes[-1].after, all(each.whose == "agent" for each in changes))
+    rest = list(dropwhile(lambda change: change.author == "others", changes))
+    return Verdict(rest[0].before if rest else changes[-1].after, all(each.author == "agent" for each in changes))
 
 
 def may_have_run(call: ToolCall) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.sandbox import Sandbox, entered, mountinfo, raise_sandbox
+from copilot_kernel.sandbox import Sandbox, mount_check, mountinfo, raise_sandbox
 from copilot_kernel.sandbox.mounts import Access, Mount, placed
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(60)]
@@ -69,7 +69,7 @@ def test_what_was_exchanged_is_named(raised, project):
     done = run(raised("mv sub aside; ln -s aside sub"), "echo entered")
     shown = str(project).replace("\\", "\\134").replace(" ", "\\040")
     why = "is not what it was made for. Something exchanged files meanwhile."
-    assert (done.returncode, done.stdout) == (entered.REFUSED, "")
+    assert (done.returncode, done.stdout) == (mount_check.REFUSED, "")
     assert done.stderr == f"The sandbox was not entered: at {shown}/aside {why}\n"
 
 
@@ -108,7 +108,7 @@ def test_what_is_expected_follows_the_mounts_outside():
         Mount("/srv/p/data/AGENTS.md", Access.READ),
         Mount("/usr/x", Access.READ),
     )
-    text = entered.script(placed(mounts), outside).decode()
+    text = mount_check.script(placed(mounts), outside).decode()
     lines = ("8:2 /@srv/p /srv/p rw", "8:3 /x /srv/p/data ro", "8:3 /x/AGENTS.md /srv/p/data/AGENTS.md ro", "")
     assert "_ck_expected='" + "\n".join(lines) + "'\n" in text
     assert "        '8:3 /x /srv/p/data') ;;\n" in text

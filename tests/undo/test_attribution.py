@@ -8,9 +8,9 @@ import pytest
 from copilot_kernel.acp.messages import Diff, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.undo import whose as module
+from copilot_kernel.undo import attribution as module
+from copilot_kernel.undo.attribution import Change, Edit, Verdict, author_of, describes, given_edits, meanwhile, verdict
 from copilot_kernel.undo.tree import ABSENT, FileState
-from copilot_kernel.undo.whose import Change, Edit, Verdict, describes, given_edits, meanwhile, verdict, whose
 
 from .project import Agent, commit, make
 
@@ -25,7 +25,7 @@ A, B, C = (FileState("file", 0o644, each) for each in "abc")
     (False, True, "others"),
 ])  # fmt: skip
 def test_whose_a_change_is(is_described, was_asked, expected):
-    assert whose(is_described=is_described, was_asked=was_asked) == expected
+    assert author_of(is_described=is_described, was_asked=was_asked) == expected
 
 
 @pytest.mark.parametrize(("changes", "expected"), [

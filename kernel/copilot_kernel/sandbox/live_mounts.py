@@ -1,4 +1,4 @@
-"""Which mounts of a sandbox still stand while it runs.
+"""The mounts of a sandbox that runs: which of them are gone, and whether anything still runs inside.
 
 Linux takes a mount off a file or folder that somebody outside removes, or replaces by a rename: `git config`,
 `git pull` and many editors do that. What is at its path then is as writable as the folder around it. Nothing prevents
