@@ -74,7 +74,7 @@ class Kernel:
         exchange: Exchange | None = None,
         name: str = "",
     ) -> None:
-        self.front_end, self.folder, self._environ, self._name = front_end, folder, environ, name
+        self.front_end, self.folder, self.environ, self._name = front_end, folder, environ, name
         self.exchange = exchange or Exchange(Journal(folder))
 
     @property
@@ -102,7 +102,7 @@ class Kernel:
 
     def left_by_agents(self) -> list[str]:
         """Processes that agents have started, when none of these should be there."""
-        return [f"left by an agent: {command}" for command in orphans(self._environ, "sleep")]
+        return [f"left by an agent: {command}" for command in orphans(self.environ, "sleep")]
 
     def new_agent(self, seconds: float = 3.0) -> int | None:
         """The process of an agent that has just been started, before it says anything."""
