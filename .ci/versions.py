@@ -42,7 +42,8 @@ PART = (
     *("tests/permissions/test_rules.py", "tests/cli/test_export.py", "tests/cli/test_tour.py"),
     *("tests/acp/test_transport.py", "tests/acp/test_process.py", "tests/acp/test_connection.py"),
     *("tests/chat/test_agent.py", "tests/chat/test_sessions.py"),
-    *("tests/agentd/test_broker.py", "tests/agentd/test_full_pipes.py", "tests/agentd/test_sockets.py"),
+    *("tests/agentd/test_broker.py", "tests/agentd/test_leaving.py", "tests/agentd/test_full_pipes.py"),
+    "tests/agentd/test_sockets.py",
 )
 
 

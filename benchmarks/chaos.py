@@ -17,6 +17,7 @@ SCENARIOS: dict[str, tuple[int, Callable[[Trial, int], None]]] = {
     "hangs": (200, chaos_turns.hangs),
     "interrupts": (2000, chaos_turns.interrupts),
     "races": (1000, chaos_turns.races),
+    "openings": (20, chaos_kernel.openings),
     "resumes": (100, chaos_kernel.resumes),
     "full": (20, chaos_kernel.full),
     "read-only": (5, chaos_kernel.read_only),

@@ -13,15 +13,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from .faults import GRACE, KERNEL, Exchange, Journal, kernel, mark, orphans
+from tests.agent.command import COMMAND
+from tests.jupyter.front_end import until
+
+from .faults import GRACE, KERNEL, Exchange, Journal, kernel, mark, orphans, running
 from .trial import Cell, Kernel, Trial
 
 MOMENTS = 0.08
 """Seconds within which a kernel is killed after the cell was sent."""
+OPEN_SECONDS = 1.5
+"""Within which a notebook is closed again: its agent starts after 0.5."""
 KINDS = ("say {tag} 40 1", "ask\nsay {tag} 3", "child\ncall 20\nsay {tag} 20")
 DISK = 512 * 1024
 UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
 JUMPS = (-(10**9), -86_400 * 365, -3600, -1, 1, 3600, 10**9)
+
+
+def openings(trial: Trial, count: int) -> None:
+    """Notebooks that are opened and soon closed, or whose kernel is killed, while the agent may be starting early."""
+    for _, chance in trial.rounds(count):
+        with trial.kernel(COPILOT_KERNEL_AGENT="demo", COPILOT_KERNEL_WARM_START="on") as ours:
+            time.sleep(chance.uniform(0, OPEN_SECONDS))
+            has_agent = any(" ".join(COMMAND) in command for command in running(ours.environ))
+            trial.ends["an agent" if has_agent else "no agent yet"] += 1
+            if chance.random() < 0.3:
+                ours.front_end.process.kill()
+                until(lambda: not ours.front_end.manager.is_alive(), "the end of the kernel")
 
 
 def resumes(trial: Trial, count: int) -> None:

@@ -17,8 +17,8 @@ from tests.jupyter.front_end import until
 
 from .chaos_kernel import resumed
 from .chaos_turns import KINDS, MOMENTS, goes_on, send_signal
-from .faults import AGENT, GRACE, REPLY_LIMIT, Exchange, Journal, kernel, mark, orphans
-from .trial import MAX_PRINTED, Cell, Kernel, Trial
+from .faults import AGENT, REPLY_LIMIT, Exchange, Journal, kernel, mark, orphans
+from .trial import MAX_PRINTED, Cell, Kernel, Trial, interrupted
 
 IDLE = 2.0
 """Seconds after the last notebook, in which a broker and its agent end."""
@@ -111,12 +111,7 @@ def hangs(trial: Trial, count: int) -> None:
             time.sleep(chance.uniform(0, MOMENTS))
             if is_stopped:
                 send_signal(agent, signal.SIGSTOP)
-            cell.interrupt()
-            if twice:
-                time.sleep(chance.uniform(0.31, 0.45))
-                cell.interrupt()
-            took = cell.end()
-            early = [] if twice or took >= GRACE * 0.9 else [f"ended after {took:.2f} s, before the grace was over"]
+            took, early = interrupted(cell, chance, twice=twice)
             trial.check(took, "hang", early, _ended(cell, "Cancelled"), cell.lost(), cell.unanswered())
             if is_stopped:
                 other.interrupt()

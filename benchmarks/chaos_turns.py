@@ -9,8 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from .faults import GRACE
-from .trial import Cell, Kernel, Trial
+from .trial import Cell, Kernel, Trial, interrupted
 
 KINDS = ("say {tag} 40 1", "ask\nsay {tag} 3", "call 20\nsay {tag} 20", "child\nsay {tag} 20 2", "say {tag} 3\nask 3")
 MORE_KINDS = ("form\nsay {tag} 3", "read notes.txt\nsay {tag} 9 1")
@@ -55,12 +54,7 @@ def hangs(trial: Trial, count: int) -> None:
             time.sleep(chance.uniform(0, MOMENTS))
             if is_stopped:
                 send_signal(kernel.agent, signal.SIGSTOP)
-            cell.interrupt()
-            if twice:
-                time.sleep(chance.uniform(0.31, 0.45))
-                cell.interrupt()
-            took = cell.end()
-            early = [] if twice or took >= GRACE * 0.9 else [f"ended after {took:.2f} s, before the grace was over"]
+            took, early = interrupted(cell, chance, twice=twice)
             is_cancelled = [] if cell.error == "Cancelled" else [f"the cell ended with {cell.error!r}"]
             trial.check(took, "hang", early, is_cancelled, cell.lost(), cell.unanswered())
             goes_on(trial, kernel, number)

@@ -153,6 +153,11 @@ def orphans(environ: dict[str, str], program: str = "") -> list[str]:
     return left
 
 
+def running(environ: dict[str, str]) -> list[str]:
+    """The command lines of processes with this mark."""
+    return _marked(environ[MARK], "")
+
+
 def _marked(value: str, program: str) -> list[str]:
     found = []
     for process in psutil.process_iter():

@@ -17,7 +17,7 @@ import psutil
 
 from tests.jupyter.front_end import FrontEnd, Outcome, is_status, parent, until
 
-from .faults import AGENT, KERNEL, REPLY_LIMIT, Exchange, Journal, forget, is_alive, kernel, mark, orphans, words
+from .faults import AGENT, GRACE, KERNEL, REPLY_LIMIT, Exchange, Journal, forget, is_alive, kernel, mark, orphans, words
 
 MAX_PRINTED = 20
 
@@ -74,7 +74,7 @@ class Kernel:
         exchange: Exchange | None = None,
         name: str = "",
     ) -> None:
-        self.front_end, self.folder, self._environ, self._name = front_end, folder, environ, name
+        self.front_end, self.folder, self.environ, self._name = front_end, folder, environ, name
         self.exchange = exchange or Exchange(Journal(folder))
 
     @property
@@ -102,7 +102,7 @@ class Kernel:
 
     def left_by_agents(self) -> list[str]:
         """Processes that agents have started, when none of these should be there."""
-        return [f"left by an agent: {command}" for command in orphans(self._environ, "sleep")]
+        return [f"left by an agent: {command}" for command in orphans(self.environ, "sleep")]
 
     def new_agent(self, seconds: float = 3.0) -> int | None:
         """The process of an agent that has just been started, before it says anything."""
@@ -205,3 +205,13 @@ def _is_enabled(content: dict[str, object]) -> bool:
     data = content.get("data")
     state = data.get("state") if isinstance(data, dict) else None
     return isinstance(state, dict) and state.get("disabled") is False
+
+
+def interrupted(cell: Cell, chance: Random, *, twice: bool) -> tuple[float, list[str]]:
+    """Press ■ while the agent hangs: how long the cell took to end, and what is wrong with that."""
+    cell.interrupt()
+    if twice:
+        time.sleep(chance.uniform(0.31, 0.45))
+        cell.interrupt()
+    took = cell.end()
+    return took, [] if twice or took >= GRACE * 0.9 else [f"ended after {took:.2f} s, before the grace was over"]

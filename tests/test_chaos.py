@@ -19,6 +19,7 @@ SCALES = {
     "hangs": 0.01,
     "interrupts": 0.01,
     "races": 0.015,
+    "openings": 0.25,
     "resumes": 0.02,
     "full": 0.05,
     "read-only": 0.2,

@@ -9,7 +9,13 @@ from typing import Any
 from copilot_kernel.agentd.broker import Broker
 
 Json = dict[str, Any]
+NOBODY = {"outcome": {"outcome": "cancelled"}}
+"""The answer to a permission request that nobody is there to answer."""
 CAPABILITIES = {"sessionCapabilities": {"close": {}}}
+
+
+def refused(id: int, code: int, message: str) -> Json:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
 
 
 class Kernel:

@@ -1,8 +1,14 @@
-"""Sandboxes need bubblewrap, and namespaces that are allowed."""
+"""Sandboxes need bubblewrap, and namespaces that are allowed; a project, and conversations in a sandbox there."""
+
+from __future__ import annotations
 
 import os
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from copilot_kernel.chat import Chat
+from copilot_kernel.config import Settings
 from copilot_kernel.sandbox.probe import SandboxUnavailable, find_tools, try_bubblewrap
 
 from ..real.agents import INSTALL, PEERS
@@ -28,3 +34,28 @@ def srt_path() -> str:
     except SandboxUnavailable as error:
         pytest.skip(f"{error}. {error.hint}, or: {INSTALL}")
     return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository whose folder for hooks is missing, with instructions for agents."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (folder / ".git/config").write_text("")
+    (folder / "AGENTS.md").write_text("")
+    (folder / "sub").mkdir()
+    return folder
+
+
+@pytest.fixture
+def open_chat(project: Path, tmp_path: Path):
+    @asynccontextmanager
+    async def open_chat(sandbox: str = "required", **more):
+        settings = Settings(
+            agent="demo", cwd=str(project), state=str(tmp_path / "state"), terminal=True, sandbox=sandbox, **more
+        )
+        async with Chat(settings) as chat:
+            yield chat
+
+    return open_chat

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,31 +24,6 @@ from ..jupyter.front_end import until
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.timeout(60)]
 DEEP = "i=0; while [ $i -lt {} ]; do mkdir a; cd a; i=$((i+1)); done"
 NOTHING = SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A repository whose folder for hooks is missing, with instructions for agents."""
-    folder = tmp_path / "project"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (folder / ".git/config").write_text("")
-    (folder / "AGENTS.md").write_text("")
-    (folder / "sub").mkdir()
-    return folder
-
-
-@pytest.fixture
-def open_chat(project: Path, tmp_path: Path):
-    @asynccontextmanager
-    async def open_chat(sandbox: str = "required", **more):
-        settings = Settings(
-            agent="demo", cwd=str(project), state=str(tmp_path / "state"), terminal=True, sandbox=sandbox, **more
-        )
-        async with Chat(settings) as chat:
-            yield chat
-
-    return open_chat
 
 
 @pytest.fixture

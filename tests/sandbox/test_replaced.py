@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio import to_thread
 from copilot_kernel.chat import Chat
-from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import mountinfo
 
 from ..agentd.conftest import runtime
@@ -31,27 +30,9 @@ RENEWED = "The agent was started again: its sandbox no longer protected {}, repl
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    (folder / ".git/hooks").mkdir(parents=True)
-    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (folder / ".git/config").write_text("")
-    (folder / "AGENTS.md").write_text("")
-    return folder
-
-
-@pytest.fixture
-def open_chat(bubblewrap, project: Path, tmp_path: Path):
-    @asynccontextmanager
-    async def open_chat(**more):
-        settings = Settings(
-            agent="demo", cwd=str(project), state=str(tmp_path / "state"), sandbox="required",
-            permission_mode="sandboxed", **more,
-        )  # fmt: skip
-        async with Chat(settings) as chat:
-            yield chat
-
-    return open_chat
+def open_chat(bubblewrap, open_chat, project: Path):
+    (project / ".git/hooks").mkdir()
+    return partial(open_chat, permission_mode="sandboxed")
 
 
 def replace(path: Path, text: str) -> None:
