@@ -326,6 +326,7 @@ def test_many_kinds_of_hidden_characters_are_counted():
     ({"title": "größe 😀", "raw_input": {"command": "ls -l\n\tcat"}}, False),
     ({"raw_input": {"command": "ls\u200b"}}, True),
     ({"raw_input": {"command": "ls", "cwd": "/"}}, True),
+    ({"raw_input": {"command": "ls", "cwd": "/project/sub"}}, False),
     ({"locations": (Location("/project/x"),)}, False),
     ({"locations": (Location("/x"),)}, True),
     ({"content": (Diff("/x", "", "a"),)}, True),

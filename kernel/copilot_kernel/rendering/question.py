@@ -36,7 +36,7 @@ from .markup import (
 )
 from .permission_options import STANDING, WHY, button_name, option_name, remembered
 from .plain import hidden_warning, split_lines, visible_line, visible_text
-from .subject import LocatedPath, Subject, remarks_on, subject
+from .subject import SUBFOLDER, LocatedPath, Subject, remarks_on, subject
 from .tool_call import languages_of
 
 OPEN = "Not answered."
@@ -169,7 +169,7 @@ def is_alarming(question: Question, root: str = "") -> bool:
     """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
     about = subject(question, root)
     places = (*about.paths, *filter(None, [about.folder]))
-    return any(place.remark for place in places) or any(_warnings(question, about))
+    return any(place.remark not in ("", SUBFOLDER) for place in places) or any(_warnings(question, about))
 
 
 def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:

@@ -41,6 +41,8 @@ _REMARKS = (
 )
 _MAX_REMARKED = 2_000
 """Characters of a command that are looked at for remarks: what is in view of it."""
+SUBFOLDER = "a subfolder of the project"
+"""A remark about where a command runs that is worth showing, but nothing out of the ordinary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def _working_folder(folder: str, root: str) -> LocatedPath:
     place = locate(folder, root, root)
     if place.remark or not root or posixpath.normpath(place.path) == posixpath.normpath(root):
         return place
-    return LocatedPath(place.path, "a subfolder of the project")
+    return LocatedPath(place.path, SUBFOLDER)
 
 
 def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
