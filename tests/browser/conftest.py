@@ -1,4 +1,4 @@
-"""One JupyterLab and one browser for all tests of this folder; a new context and page for each."""
+"""One JupyterLab and one browser profile for all tests of this folder; the profile is emptied after each."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Request, expect
 
-from .lab import LIMIT, NOTIFICATIONS, Lab, find_chromium, running_browser, running_lab
+from .lab import LIMIT, NOTIFICATIONS, Lab, empty, find_chromium, running_lab, running_profile
 
 expect.set_options(timeout=LIMIT)
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """Headless Chromium."""
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """Headless Chromium with a profile on disk, which keeps JupyterLab's scripts as they were compiled."""
     if find_chromium() is None:
         pytest.skip("no Chromium: install it (Debian: apt-get install chromium)")
-    with running_browser() as browser:
-        yield browser
+    with running_profile(tmp_path_factory.mktemp("profile"), viewport={"width": 1280, "height": 900}) as context:
+        yield context
+
+
+@pytest.fixture(scope="session")
+def chromium(profile: BrowserContext) -> Browser:
+    """The browser, for contexts of another kind."""
+    assert profile.browser is not None
+    return profile.browser
 
 
 @pytest.fixture(scope="session")
@@ -36,13 +43,18 @@ def lab(server: Lab, tmp_path: Path) -> Lab:
 
 
 @pytest.fixture
-def context(chromium: Browser) -> Iterator[BrowserContext]:
-    """A browser profile of its own, which fails the test when a page tries to leave the machine."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+def context(profile: BrowserContext) -> Iterator[BrowserContext]:
+    """The profile, which fails the test when a page tries to leave the machine."""
     strays: list[str] = []
-    context.on("request", lambda request: None if is_local(request.url) else strays.append(request.url))
-    yield context
-    context.close()
+
+    def note(request: Request) -> None:
+        if not is_local(request.url):
+            strays.append(request.url)
+
+    profile.on("request", note)
+    yield profile
+    profile.remove_listener("request", note)
+    empty(profile)
     assert strays == []
 
 

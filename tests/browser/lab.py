@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
 from ..ports import free_port
 
@@ -35,6 +35,8 @@ QUIET = (
     "--disable-sync",
     "--disable-dev-shm-usage",
 )
+
+STORED = "local_storage,indexeddb,service_workers,cache_storage"
 
 NOTIFICATIONS = "@jupyterlab/apputils-extension/notification"
 """A plugin whose settings may be changed."""
@@ -184,14 +186,40 @@ def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> 
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """Headless Chromium."""
-    program = find_chromium()
-    assert program is not None
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(QUIET), headless=True)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(QUIET), headless=True)
         try:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def running_profile(folder: Path, viewport: ViewportSize) -> Iterator[BrowserContext]:
+    """Headless Chromium with a profile in `folder`. Each context of another browser compiles all scripts anew."""
+    with sync_playwright() as playwright:
+        launch = playwright.chromium.launch_persistent_context
+        context = launch(folder, executable_path=find_chromium(), args=list(QUIET), headless=True, viewport=viewport)
+        try:
+            yield context
+        finally:
+            context.close()
+
+
+def empty(profile: BrowserContext) -> None:
+    """Close all pages but one, and forget what they stored, what they may and what becomes of their requests.
+
+    Compiled scripts stay.
+    """
+    blank, *pages = profile.pages
+    storage = profile.new_cdp_session(blank)
+    for page in pages:
+        page.close()
+        storage.send("Storage.clearDataForOrigin", {"origin": page.url, "storageTypes": STORED})
+    storage.detach()
+    profile.clear_cookies()
+    profile.clear_permissions()
+    profile.unroute_all()
 
 
 class Notebook:
