@@ -97,9 +97,6 @@ class FakeNotebook:
     async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
         raise NotImplementedError
 
-    async def saved_at(self) -> str:
-        return ""
-
     async def edit(self, id: str, expected: str, source: str) -> None:
         self._check(id, expected)
         self.done.append(("edit", id, source))
