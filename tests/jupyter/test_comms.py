@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from .asked import Asked
-from .front_end import FrontEnd, connected, kernel_process
+from .front_end import FrontEnd, connected, kernel_process, parent
 
 HASTY = (
     "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = 0.1; "
@@ -30,6 +30,21 @@ def test_a_front_end_closes_what_a_front_end_has_opened(front_end: FrontEnd) -> 
     asked = front_end.comm("control", {"method": "request_states"})
     front_end.idle(asked)
     assert [m["msg_type"] for m in front_end.published if m["parent_header"]["msg_id"] == asked] == ["status", "status"]
+
+
+def opened_comm(page: FrontEnd, cell: str) -> str:
+    """The comm with which the kernel asks whether the page has the extension."""
+    opened = page.see(lambda m: m["content"].get("target_name") == "copilot.notebook" and parent(m) == cell)
+    return str(opened["content"]["comm_id"])
+
+
+def test_a_page_that_has_refused_the_comm_is_asked_again_by_the_next_cell(front_end: FrontEnd) -> None:
+    """JupyterLab refuses it until it has loaded the extension."""
+    with connected(front_end.manager, front_end.log) as page:
+        for _ in range(2):
+            cell = page.execute("demo: say Hello.")
+            page.idle(page.send("comm_close", {"comm_id": opened_comm(page, cell), "data": {}}))
+            assert page.finish(cell).text.strip().startswith("Hello.")
 
 
 def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from comm import get_comm_manager
+import comm
 from comm.base_comm import BaseComm
 
 from ..notebook.live import ChangedMeanwhile, NoPage, NotebookError
@@ -57,7 +57,7 @@ class PageComm(BaseComm):
     def handle_close(self, msg: Message) -> None:
         """Pass it on, but stay open: it may come from another page, which does not know this target."""
         self._closed = False
-        get_comm_manager().register_comm(self)
+        comm.get_comm_manager().register_comm(self)  # looked up now: a kernel replaces the function when it starts
         self._on_message(msg)
 
 
