@@ -221,6 +221,32 @@ async def test_an_edit_that_says_nothing_of_its_content_is_not_selected(agent):
     assert seen(agent) == ({}, {"a.txt": "one\ntwo\n"})
 
 
+def write_in_parts(agent: Agent, *texts: str) -> None:
+    """An edit of a.txt that is allowed; the call says something new after each text but the last."""
+    call = agent.ask("a.txt", DIFF)
+
+    def work() -> None:
+        for text in texts:
+            (agent.root / "a.txt").write_text(text)
+            if text != texts[-1]:
+                agent.undo.observe(merged(with_answer(call, True, ""), ToolCallUpdate("id", raw_input={"done": text})))
+
+    agent.answer(call, True, work)
+
+
+@pytest.mark.parametrize("halves", [[""], ["", "one\n"]])
+async def test_an_edit_that_was_looked_at_while_it_was_being_written_is_the_agents(agent, halves):
+    async with agent:
+        write_in_parts(agent, *halves, "one\n2\n")
+    assert seen(agent) == ({"a.txt": "one\ntwo\n"}, {})
+
+
+async def test_what_the_user_writes_while_an_edit_is_being_written_is_not_selected(agent):
+    async with agent:
+        write_in_parts(agent, "mine\n", "one\n2\n")
+    assert seen(agent) == ({}, {"a.txt": "one\ntwo\n"})
+
+
 async def test_edits_of_one_file_that_run_together_are_the_agents(agent):
     async with agent:
         first, second = (agent.ask("a.txt", Diff("a.txt", *each)) for each in (("one", "1"), ("two", "2")))

@@ -195,9 +195,18 @@ class TurnRecorder:
 
     def _note(self, named: _Named, state: FileState, data: bytes | None, call: ToolCall | None) -> None:
         ran, was_asked = meanwhile(named.calls, call)
-        is_described = self._is_described(named, ran, self._content(named.last), state, data)
-        named.changes.append(Change(named.last, state, author_of(is_described=is_described, was_asked=was_asked)))
+        before = named.changes.pop().before if ran and self._was_half_written(named, data) else named.last
+        is_described = self._is_described(named, ran, self._content(before), state, data)
+        if before != state:
+            named.changes.append(Change(before, state, author_of(is_described=is_described, was_asked=was_asked)))
         named.last = state
+
+    def _was_half_written(self, named: _Named, data: bytes | None) -> bool:
+        """Whether the last look came while `data` was being written: the file held the beginning of it, or nothing."""
+        if data is None or not named.changes or named.changes[-1].author != "unknown":
+            return False
+        begun = self._content(named.last)
+        return begun is not None and data.startswith(begun)
 
     def _is_described(
         self,
