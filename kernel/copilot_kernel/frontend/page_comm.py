@@ -108,6 +108,10 @@ class Page:
         """It has refused the comm, or has not answered."""
         return self._hello.done() and not self._hello.result()
 
+    def belongs_to(self, request: Request) -> bool:
+        """Whether it was last asked for the cell of `request`."""
+        return self._comm.request is request
+
     def belong_to(self, request: Request) -> None:
         """What is sent from now on belongs to another cell."""
         self._comm.request = request
@@ -276,10 +280,10 @@ class Pages:
         self._pages: dict[str, Page] = {}
 
     def of(self, kernel: Any, request: Request) -> Page:
-        """The page that runs the cell; asked again whether it is there if it was not."""
+        """The page that runs the cell; asked again whether it is there if it was not when another cell ran."""
         session = str(request.parent["header"]["session"])
         page = self._pages.pop(session, None)
-        if page is not None and page.is_gone:
+        if page is not None and page.is_gone and not page.belongs_to(request):
             page.close()
             page = None
         page = page or Page(kernel, request)
