@@ -138,7 +138,7 @@ def test_an_unknown_session_names_the_most_recent_ones(program, store):
     done = program("export", "zzz", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f"copilot-kernel: There is no session zzz.\nMost recent sessions:\n  {SESSION}\nLooked in "
+        f"copilot-kernel: Unknown session zzz.\nMost recent sessions:\n  {SESSION}\nLooked in "
     )
 
 
@@ -157,7 +157,7 @@ def test_without_a_store_it_says_where_it_looked(program, tmp_path):
     done = program("export", "last", "--from-log", "-o", "chat.ipynb", COPILOT_HOME=none)
     assert (done.returncode, done.stderr) == (
         2,
-        f"copilot-kernel: There are no sessions.\nLooked in {none}/session-state\n",
+        f"copilot-kernel: No sessions found.\nLooked in {none}/session-state\n",
     )
 
 

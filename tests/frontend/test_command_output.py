@@ -182,7 +182,7 @@ def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions
 def test_a_rule_that_means_everything_is_warned_of() -> None:
     text = shown("%permissions", Situation(Settings(allow=("Nothing", "Bash(python *)")), Conversation()))
     assert "⚠ 'Nothing' is not a rule" in text.replace("⚠ allow: ", "⚠ ")
-    assert "There are none." in shown("%permissions", NOTHING)
+    assert "None." in shown("%permissions", NOTHING)
 
 
 def test_the_agent_is_shown_with_the_place_where_it_was_set() -> None:
@@ -271,8 +271,8 @@ def test_an_id_that_begins_another_is_itself() -> None:
     ("sessions", "typed", "message"),
     [
         (ALL, "ses", "2 sessions begin with ses."),
-        (ALL, "bbbb", "There is no session bbbb."),
-        ((NEW,), "last", "There is no earlier session in this folder."),
+        (ALL, "bbbb", "Unknown session bbbb."),
+        ((NEW,), "last", "No earlier session in this folder."),
     ],
 )
 def test_what_cannot_be_found_is_an_error(sessions: tuple[SessionInfo, ...], typed: str, message: str) -> None:

@@ -81,7 +81,7 @@ async def test_without_an_error_or_with_a_command_of_the_agents_nothing_goes_alo
 async def test_a_mention_of_what_does_not_exist_is_an_error_with_a_hint(text: str) -> None:
     class Empty(FakeNotebook):
         async def inspect_variable(self, name: str, path: str, rows: int) -> str:
-            raise NotebookError(f"There is no variable {name!r}.")
+            raise NotebookError(f"Unknown variable {name!r}.")
 
     with pytest.raises(UsageError) as caught:
         await collect(f"Explain {text}", Empty("%%copilot", asking="c1"), Settings())

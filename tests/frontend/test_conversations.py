@@ -97,7 +97,7 @@ def test_even_in_the_first_cell_a_slash_is_the_agents(start: Start) -> None:
         ("%options colour red", 'Unknown option "colour".'),
         ("%permissions deny Bash()", "The parentheses are empty"),
         ("%permissions remove Read", "Read"),
-        ("%resume nonsense", "There is no session nonsense."),
+        ("%resume nonsense", "Unknown session nonsense."),
         ("%attach nothing.txt", "nothing.txt"),
         ("%agent nobody", "The agent's program nobody was not found"),
         ("%login nonsense", "nonsense"),

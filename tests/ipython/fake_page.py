@@ -80,7 +80,7 @@ class FakePage:
         args = call["args"]
         id, expected = args.get("id"), args.get("expected")
         if id is not None and id not in self.cells:
-            return {"call": call["call"], "error": {"kind": "missing", "message": f"There is no cell {id}."}}
+            return {"call": call["call"], "error": {"kind": "missing", "message": f"No cell {id}."}}
         if expected is not None and self.cells[id] != expected:
             return {"call": call["call"], "error": {"kind": "changed", "message": "Changed."}}
         return {"call": call["call"], "result": self._do(call["op"], args)}

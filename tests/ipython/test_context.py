@@ -25,7 +25,7 @@ def test_a_failed_cell_goes_with_the_next_prompt_and_not_with_the_one_after(note
 def test_a_prompt_that_was_not_sent_loses_nothing(notebook: FrontEnd) -> None:
     notebook.run(FAILING)
     outcome = notebook.run("%%copilot\ndemo: echo @var:nonsense")
-    assert (outcome.error[0], "There is no variable 'nonsense'" in outcome.text) == ("UsageError", True)
+    assert (outcome.error[0], "Unknown variable 'nonsense'" in outcome.text) == ("UsageError", True)
     assert "notebook:error" in notebook.run(ECHO).text
 
 

@@ -103,7 +103,7 @@ def test_cells_are_inserted_below_the_last_one_and_edited_and_deleted(page: Fake
 
 def test_what_was_changed_meanwhile_is_refused(page: FakePage) -> None:
     assert error(page, "await notebook.edit('a', 'x = 0', 'x = 5')") == ("ChangedMeanwhile", "Changed.")
-    assert error(page, "await notebook.delete('gone', '')") == ("NotebookError", "There is no cell gone.")
+    assert error(page, "await notebook.delete('gone', '')") == ("NotebookError", "No cell gone.")
     assert page.cells["a"] == "x = 1"
 
 

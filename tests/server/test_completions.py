@@ -162,12 +162,12 @@ def test_what_cannot_be_honoured_is_refused_by_name(name: str, value: Any) -> No
 def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
     with pytest.raises(ApiError, match="400") as error:
         prompt.blocks(read_chat({"messages": messages}).messages)
-    assert error.value.message == "messages: there is nothing to answer; write some text."
+    assert error.value.message == "messages: no text to answer."
 
 
 async def test_what_cannot_be_sent_to_an_agent_starts_none(api: Api) -> None:
     got = await api.complete("")
-    assert (got.status, got.error["param"], "nothing to answer" in got.error["message"]) == (400, "messages", True)
+    assert (got.status, got.error["param"], "no text to answer" in got.error["message"]) == (400, "messages", True)
     assert api.agents == 0
 
 

@@ -361,7 +361,7 @@ class Chat:
         async with self._turns:
             session = self._sessions.current
             if session is None:
-                raise UsageError("There is no open session.", "The next prompt opens one.")
+                raise UsageError("No session is open.", "The next prompt opens one.")
             await session.close()
             self._sessions.forget()
 

@@ -46,7 +46,7 @@ def refuse_existing(path: Path, force: bool) -> None:
     if path.is_dir():
         raise UsageError(f"{path} cannot be written: it is a folder.")
     if not path.parent.is_dir():
-        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
+        raise UsageError(f"{path} cannot be written: the folder {path.parent} does not exist.")
 
 
 def write(path: Path, past: Past, force: bool) -> int:

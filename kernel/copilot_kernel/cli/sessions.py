@@ -98,7 +98,7 @@ def session_index(
 def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str) -> IndexedSession:
     """The session whose id begins with `typed`, or the most recently used for `last`. Raises UsageError."""
     if not sessions:
-        raise UsageError("There are no sessions.", looked_in)
+        raise UsageError("No sessions found.", looked_in)
     if typed == "last":
         return sessions[0]
     exact = [session for session in sessions if session.id == typed]
@@ -106,7 +106,7 @@ def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str)
     if len(matching) > 1:
         raise UsageError(f"{len(matching)} session ids begin with {typed}:", _names(matching))
     if not matching:
-        raise UsageError(f"There is no session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
+        raise UsageError(f"Unknown session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
     return matching[0]
 
 

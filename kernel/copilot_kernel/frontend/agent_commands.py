@@ -77,7 +77,7 @@ async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None
     now = context.situation(output.live)
     servers, info = now.settings.passed_servers, now.info
     if not servers:
-        output.show(Report("MCP servers", note=f"There are none. {_SERVERS}"))
+        output.show(Report("MCP servers", note=f"None. {_SERVERS}"))
         return
     offered = select_servers(servers, info, locate(now.settings.agent, os.environ)) if info else None
     rows = tuple((server.name, describe(server), _how(server, offered)) for server in servers)

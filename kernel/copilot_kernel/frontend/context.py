@@ -115,7 +115,7 @@ async def _above(notebook: LiveNotebook) -> str:
     if state.asking not in ids:
         raise NotebookError("The cell above is not known: no page shows this notebook to the agent.")
     if ids[0] == state.asking:
-        raise NotebookError("There is no cell above this one.")
+        raise NotebookError("No cell above this one.")
     return ids[ids.index(state.asking) - 1]
 
 

@@ -144,7 +144,7 @@ def _rules_report(now: Situation) -> Report:
     book = now.in_force
     rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
     if not rows:
-        return Report("Rules", note=f"There are none. {_CHANGE}")
+        return Report("Rules", note=f"None. {_CHANGE}")
     doubts = " ".join((*book.problems, *book.warnings))
     return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))
 

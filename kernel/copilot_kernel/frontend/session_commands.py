@@ -85,14 +85,14 @@ def find_session(sessions: Sequence[SessionInfo], typed: str, current: str = "")
     if typed == LAST:
         earlier = [session for session in sessions if session.id != current]
         if not earlier:
-            raise UsageError("There is no earlier session in this folder.", _LISTS)
+            raise UsageError("No earlier session in this folder.", _LISTS)
         return earlier[0]
     found = [session for session in sessions if session.id == typed]
     found = found or [session for session in sessions if session.id.startswith(typed)]
     if len(found) > 1:
         raise UsageError(f"{len(found)} sessions begin with {typed}.", f"Type more of the ID. {_LISTS}")
     if not found:
-        raise UsageError(f"There is no session {typed}.", _LISTS)
+        raise UsageError(f"Unknown session {typed}.", _LISTS)
     return found[0]
 
 

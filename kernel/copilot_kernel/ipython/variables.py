@@ -49,7 +49,7 @@ def variable_names(names: Mapping[str, Any], hidden: Mapping[str, Any]) -> list[
 def inspect_variable(names: Mapping[str, Any], name: str, path: str, rows: int) -> str:
     """`name`, or what is at `path` in it, in at most `MAX_CHARS` characters. Raises NotebookError if there is none."""
     if name not in names:
-        raise NotebookError(f"There is no variable {name!r}.")
+        raise NotebookError(f"Unknown variable {name!r}.")
     steps = list(_steps(path))
     secret = any(is_secret(step) for step in (name, *(key for _, key in steps)) if isinstance(step, str))
     value = names[name]
@@ -145,7 +145,7 @@ def _attribute(value: object, name: str) -> Any:
         if type(found) in _STORED:
             return found.__get__(value, type(value))
     except AttributeError:
-        raise NotebookError(f"There is no attribute {name!r} that could be read without running code.") from None
+        raise NotebookError(f"No attribute {name!r} that can be read without running code.") from None
     if type(found) not in _FUNCTIONS and has_method(type(found), "__get__"):
         raise NotebookError(f"The attribute {name!r} is computed. Run code to read it.")
     return found
@@ -162,7 +162,7 @@ def _item(value: Any, key: Any) -> Any:
             return base.__getitem__(value, key)
     except (LookupError, TypeError, ValueError):
         pass
-    raise NotebookError(f"There is no item {key!r} that could be read without running code.")
+    raise NotebookError(f"No item {key!r} that can be read without running code.")
 
 
 # -- a description ------------------------------------------------------------------------------------------------

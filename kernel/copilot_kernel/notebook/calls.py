@@ -59,7 +59,7 @@ class NotebookCalls:
         """The result of `tools/call`. Raises UnknownTool."""
         tool = self._tools.get(name)
         if tool is None:
-            raise UnknownTool(f"There is no tool {name[:80]!r}.")
+            raise UnknownTool(f"Unknown tool {name[:80]!r}.")
         result = _failed(_OVER)
         try:
             call = _Call(tool, given or {}, tool.read(given or {}))
@@ -103,7 +103,7 @@ class NotebookCalls:
     async def _list_variables(self, call: _Call) -> Result:
         async def work() -> Result:
             found = await self._notebook.list_variables(call.args["filter"])
-            text = "\n".join(map(variable_text, found)) or "There are no such variables."
+            text = "\n".join(map(variable_text, found)) or "No such variables."
             return Result(cut(text, lambda offset: "pass a filter"))
 
         return await self._do(call, Proposal("List the variables"), work)
@@ -142,7 +142,7 @@ class NotebookCalls:
         async def work() -> Result:
             is_last_run = id == LAST_RUN
             found = self._last_run if is_last_run else read_outputs((await self._with_outputs(id)).outputs)
-            text = found.text or ("There is no output." if not offset else "")
+            text = found.text or ("No output." if not offset else "")
             return page(Reading(text, found.images), "read_output", id, offset)
 
         return await self._do(call, Proposal(f"Read the output of {id}"), work)
@@ -306,7 +306,7 @@ class _Document:
     def number(self, id: str) -> int:
         """The first cell has the number 1. Raises NotebookError."""
         if id not in self._numbers:
-            raise NotebookError(f"There is no cell with the id {id[:80]!r}.", "read_notebook lists the ids.")
+            raise NotebookError(f"No cell with the id {id[:80]!r}.", "read_notebook lists the ids.")
         return self._numbers[id]
 
     def cell(self, id: str) -> NotebookCell:

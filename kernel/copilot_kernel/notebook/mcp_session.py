@@ -73,7 +73,7 @@ class McpSession:
                 return _result(id, {"tools": self._tools.listing()})
             case "tools/call":
                 return await self._called(id, params)
-        return _error(id, METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
+        return _error(id, METHOD_NOT_FOUND, f"Unknown method {method[:80]!r}.")
 
     async def _called(self, id: str | int, params: Json) -> Json:
         """The tool runs in a task of its own, which the agent may cancel."""

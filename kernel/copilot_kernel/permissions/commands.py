@@ -78,7 +78,7 @@ class CommandVerdict:
 def judge_line(line: CommandLine, allow: Sequence[CommandPattern], places: Places, folder: str) -> CommandVerdict:
     """Every command needs a rule, except harmless ones beside one that has a rule."""
     if line.unclear or not line.commands:
-        return CommandVerdict(line.unclear or "There is no command.")
+        return CommandVerdict(line.unclear or "The command is empty.")
     rules: dict[str, None] = {}
     uncovered: dict[Words, None] = {}
     reason = None

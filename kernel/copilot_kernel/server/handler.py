@@ -257,7 +257,7 @@ class NotFoundHandler(Handler):
         super().options(*args)
 
     def error(self) -> ApiError:
-        return ApiError(404, f"There is nothing at {self.request.path}.")
+        return ApiError(404, f"Not found: {self.request.path}.")
 
 
 class NotOfferedHandler(NotFoundHandler):

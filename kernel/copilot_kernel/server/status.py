@@ -79,4 +79,4 @@ class ModelHandler(ModelsHandler):
         for model in (await self.models()).values():
             if model["id"] == id:
                 return self.answer_json(model)
-        raise ApiError(404, "There is no model of this id; GET /v1/models lists them.", "model")
+        raise ApiError(404, "Unknown model. GET /v1/models lists the available ones.", "model")

@@ -257,7 +257,7 @@ export class NotebookDocument {
   /** @param {string} id */
   #index(id) {
     const index = this.#shared.cells.findIndex(cell => cell.getId() === id);
-    if (index < 0) throw new OperationError('missing', `There is no cell ${id}.`);
+    if (index < 0) throw new OperationError('missing', `No cell ${id}.`);
     return index;
   }
 

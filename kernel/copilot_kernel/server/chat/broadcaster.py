@@ -104,7 +104,7 @@ class PendingApprovals:
         """
         found = self._open.get(action.call_id)
         if found is None or found.answer.done():
-            raise UsageError(f"There is no open question {action.call_id:.100}.", "It may have been answered already.")
+            raise UsageError(f"No open question {action.call_id:.100}.", "It may have been answered already.")
         option, rule = _chosen(action, found.question.options), action.rule.strip()
         answer = PermissionAnswer(option, "you", rule=rule, feedback=action.reason.strip())
         if answer.feedback and not answer.rejects:

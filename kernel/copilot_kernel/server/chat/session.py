@@ -188,7 +188,7 @@ class ChatSession:
     def send(self, text: str) -> None:
         """Queue a prompt or a command. Raises UsageError when too many wait."""
         if not text.strip():
-            raise UsageError("There is nothing to send.", "Write a prompt, or /help.")
+            raise UsageError("The prompt is empty.", "Write a prompt, or /help.")
         if len(self._queue) >= MAX_WAITING:
             raise UsageError(f"{MAX_WAITING} messages are already waiting.", "Wait for the turn to end, or stop it.")
         if self.is_running and commands.is_immediate(text):

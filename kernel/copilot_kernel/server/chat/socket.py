@@ -210,7 +210,7 @@ class ChatSocket(WebSocketHandler, Handler):
     def _current(self) -> ChatSession:
         """The conversation of this socket. Raises UsageError."""
         if self.session is None:
-            raise UsageError("There is no session yet.", "Start with new_session or resume_session.")
+            raise UsageError("No session is open yet.", "Start with new_session or resume_session.")
         return self.session
 
     def _switch_to(self, session: ChatSession) -> None:

@@ -30,7 +30,7 @@ def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
     """The content of the prompt. Raises ApiError if it is empty, or an image cannot be sent."""
     contents = [list(_content(message)) for message in messages]
     if not any(not isinstance(each, TextBlock) or each.text.strip() for content in contents for each in content):
-        raise ApiError(400, "messages: there is nothing to answer; write some text.", "messages")
+        raise ApiError(400, "messages: no text to answer.", "messages")
     if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
         return tuple(contents[0])
     texts = [block.text for content in contents for block in content if isinstance(block, TextBlock)]
