@@ -242,9 +242,9 @@ class Notebook:
         self.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
         self.wait_status("idle")
 
-    def wait_status(self, status: str, seconds: float = 30) -> None:
-        """Until the kernel's status is `status`."""
-        self.page.wait_for_function(f"() => ({KERNEL_STATUS})() === {json.dumps(status)}", timeout=seconds * 1000)
+    def wait_status(self, *wanted: str, seconds: float = 30) -> None:
+        """Until the kernel's status is one of `wanted`."""
+        self.page.wait_for_function(f"() => {json.dumps(wanted)}.includes(({KERNEL_STATUS})())", timeout=seconds * 1000)
 
     def status(self) -> str:
         """The kernel's status as the front end believes it."""

@@ -44,11 +44,11 @@ def opened(context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: st
 
 
 def reload(notebook: Notebook) -> None:
-    """Leave the page without saving, and open it again."""
+    """Leave the page without saving, and open it again; a slow page is there only when the question is cancelled."""
     notebook.page.on("dialog", lambda dialog: dialog.accept())
     notebook.page.reload()
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
-    notebook.wait_status("busy")
+    notebook.wait_status("busy", "idle")
 
 
 def run_after(notebook: Notebook, index: int) -> None:
@@ -66,6 +66,7 @@ def lose(context: BrowserContext, lab: Lab, kernel: str, name: str) -> None:
     notebook.run(0, wait=False)
     expect(notebook.button(0, ALLOW)).to_be_visible()
     reload(notebook)
+    until((lab.root / "drawn-False").exists, "the end of the grace time", limit=30)
     notebook.wait_status("idle")
     notebook.page.close()
 

@@ -45,8 +45,15 @@ def runtime() -> Iterator[Path]:
 
 def agents_of(kernel: psutil.Process) -> list[psutil.Process]:
     """Without what undo runs."""
-    alive = (child for child in kernel.children(recursive=True) if not gone(child))
-    return [child for child in alive if COMMAND[-1] in child.cmdline()]
+    return [child for child in kernel.children(recursive=True) if COMMAND[-1] in command_line(child)]
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """Empty if it has ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: StartKernel) -> None:
