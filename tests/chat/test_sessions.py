@@ -237,7 +237,7 @@ async def test_a_closed_session_can_be_resumed_and_a_deleted_one_is_gone(opened:
     async with opened() as chat:
         first = await ask(chat, "demo: say one")
         await chat.close_session()
-        with pytest.raises(UsageError, match="no open session"):
+        with pytest.raises(UsageError, match="No session is open"):
             await chat.close_session()
         second = await ask(chat, "demo: say two")
         assert (await chat.resume(first.session_id, Person())).session_id == first.session_id

@@ -261,7 +261,7 @@ async def test_an_answer_counts_once_and_for_its_own_question(settings: Settings
             answered(session, one, "yes")
             await listener.nth("tool_approval_request", 2)
             (other,) = {each["call_id"] for each in listener.events("tool_approval_request")} - {one}
-            with pytest.raises(UsageError, match="no open question"):
+            with pytest.raises(UsageError, match="No open question"):
                 answered(session, one, "yes")
             answered(session, other, "no")
             await listener.done()
