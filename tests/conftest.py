@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from jupyter_client.connect import LocalPortCache
-
-from .ports import free_port
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
 PLAYED = "tests/real/"
@@ -43,14 +40,6 @@ def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[No
     with pytest.MonkeyPatch.context() as patch:
         for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def ports_of_kernels() -> Generator[None]:
-    """Of kernels that a test starts itself: none that the system may hand out before the kernel binds them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalPortCache, "find_available_port", lambda self, ip: free_port())
         yield
 
 

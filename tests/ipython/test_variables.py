@@ -163,7 +163,7 @@ def test_an_object_shows_its_repr_and_what_it_stores() -> None:
 
 
 def test_an_unknown_variable_is_an_error() -> None:
-    with pytest.raises(NotebookError, match="no variable 'y'"):
+    with pytest.raises(NotebookError, match="Unknown variable 'y'"):
         inspect_variable({}, "y", "", 5)
 
 

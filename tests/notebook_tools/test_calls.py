@@ -107,10 +107,10 @@ async def test_the_end_of_the_turn_breaks_a_call_off() -> None:
         ("read_output", {"id": "c1", "offset": -1}, "`offset` must be from 0"),
         ("run_cells", {"ids": ["c1"] * 101}, "`ids` must be an array of strings."),
         ("run_cells", {"ids": []}, "`ids` is empty."),
-        ("run_cells", {"ids": ["c1", "c9"]}, "no cell with the id 'c9'"),
-        ("move_cell", {"id": "c1", "expected": "x = 1", "after": "c9"}, "no cell with the id 'c9'"),
+        ("run_cells", {"ids": ["c1", "c9"]}, "No cell with the id 'c9'"),
+        ("move_cell", {"id": "c1", "expected": "x = 1", "after": "c9"}, "No cell with the id 'c9'"),
         ("move_cell", {"id": "c1", "expected": "x = 1", "after": "c1"}, "below itself"),
-        ("insert_cell", {"source": "", "after": "c9"}, "no cell with the id 'c9'"),
+        ("insert_cell", {"source": "", "after": "c9"}, "No cell with the id 'c9'"),
     ],
 )
 async def test_what_does_not_fit_is_said_and_nobody_is_asked(name: str, arguments: Any, words: str) -> None:

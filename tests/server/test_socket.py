@@ -76,8 +76,8 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(endpoint
             ('{"action": "send", "text": 1}', "text must be a string"),
             ('{"action": "resume_session", "session_id": ""}', "session_id is empty"),
             ('{"action": "resume_session", "session_id": "unknown"}', "Session not found"),
-            ('{"action": "send", "text": "hi"}', "no session yet"),
-            ('{"action": "stop"}', "no session yet"),
+            ('{"action": "send", "text": "hi"}', "No session is open yet"),
+            ('{"action": "stop"}', "No session is open yet"),
             (b"\x00\x01", "binary"),
             ("[" * 100_000, "nested too deeply"),
         ):
