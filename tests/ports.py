@@ -22,9 +22,17 @@ def free_port() -> int:
             return port
 
 
+def port_of_kernel(cache: LocalPortCache, ip: str) -> int:
+    """Instead of any port, which the system may hand out again before the kernel binds it."""
+    while (port := free_port()) in cache.currently_used_ports:
+        pass
+    cache.currently_used_ports.add(port)
+    return port
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ports_of_kernels() -> Generator[None]:
-    """Of kernels that a test starts itself: none that the system may hand out before the kernel binds them."""
+    """Kernels that a test starts itself use ports that no other program is given."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalPortCache, "find_available_port", lambda self, ip: free_port())
+        patch.setattr(LocalPortCache, "find_available_port", port_of_kernel)
         yield

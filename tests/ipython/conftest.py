@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ..jupyter.front_end import FrontEnd, kernel_process
-from ..ports import ports_of_kernels  # noqa: F401
+from ..ports import ports_of_kernels  # noqa: F401 - a fixture
 
 ARGV = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 LOAD = "%load_ext copilot_kernel"

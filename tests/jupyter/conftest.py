@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..ports import ports_of_kernels  # noqa: F401
+from ..ports import ports_of_kernels  # noqa: F401 - a fixture
 from .asked import Wire
 from .front_end import ARGV, FrontEnd, kernel_process, no_settings
 
