@@ -554,7 +554,23 @@ def session_bus(place):
 
 @attempt
 def ssh_agent(place):
-    post(Path(os.environ.get("SSH_AUTH_SOCK", place.run / "ssh.sock")), "ssh_agent")
+    post(place.run / "ssh.sock", "ssh_agent")
+
+
+@attempt
+def ssh_agent_elsewhere(place):
+    """`SSH_AUTH_SOCK` and other variables may name any folder."""
+    post(Path(place.root, "sockets/ssh.sock"), "ssh_agent_elsewhere")
+
+
+@attempt
+def docker_elsewhere(place):
+    post(Path(place.root, "sockets/docker.sock"), "docker_elsewhere")
+
+
+@attempt
+def system_bus_elsewhere(place):
+    post(Path(place.root, "sockets/a bus"), "system_bus_elsewhere")
 
 
 @attempt

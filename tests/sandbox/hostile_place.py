@@ -35,7 +35,7 @@ class Outside:
         secret = secrets.token_hex(8)
         self.sent: list[str] = []
         project = root / "home/project"
-        for folder in (root / "home/other/movable", root / "run", root / "effects"):
+        for folder in (root / "home/other/movable", root / "run", root / "effects", root / "sockets"):
             folder.mkdir(parents=True)
         self.helper, self.victim = (stack.enter_context(_sleeping(root / "home/other", secret)) for _ in range(2))
         leader, self._terminal = os.openpty()
@@ -69,7 +69,9 @@ class Outside:
             "PATH": f"{os.environ['PATH']}:{PEERS / '.bin'}:{place.project}/tools/bin:{place.home}/.local/bin",
             "XDG_RUNTIME_DIR": place.run,
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={place.run}/bus",
-            "SSH_AUTH_SOCK": place.run / "ssh.sock",
+            "SSH_AUTH_SOCK": f"{place.root}/sockets/ssh.sock",
+            "DOCKER_HOST": f"unix://{place.root}/sockets/docker.sock",
+            "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={place.root}/sockets/a%20bus,guid=0;tcp:host=localhost",
             "JUPYTER_RUNTIME_DIR": jupyter / "runtime",
             "JUPYTER_DATA_DIR": jupyter,
             "JUPYTER_CONFIG_DIR": place.home / ".jupyter",
@@ -113,7 +115,10 @@ class Outside:
 
 def _sockets(place: Place) -> tuple[Path, ...]:
     inner = place.home / JUPYTER / "runtime/jupyter.sock"
-    return (*(place.run / name for name in ("docker.sock", "bus", "ssh.sock")), inner, place.socket_in_tmp)
+    elsewhere = (Path(place.root, "sockets", name) for name in ("docker.sock", "a bus", "ssh.sock"))
+    return (
+        *(place.run / name for name in ("docker.sock", "bus", "ssh.sock")), *elsewhere, inner, place.socket_in_tmp
+    )  # fmt: skip
 
 
 def _files(folder: Path, contents: dict[str, str]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from urllib.parse import unquote
 
 from ..config import Settings, state_folder
 from . import programs
@@ -18,6 +20,7 @@ from .mounts import NOTHING, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
 from .removal import make
 
+_PATHS = re.compile(r"/[^,;:]+")
 # Of the system that writes outside for the user root, whatever the mounts say.
 _KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "scsi", "driver", "dynamic_debug")
 
@@ -71,7 +74,8 @@ class Layout:
 
         temporary = (self.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR"))
         folders = (*temporary, "/tmp", "/var/tmp", "/run", jupyter_runtime_dir(), str(state_folder(self.settings)))
-        for path in (*self._homes, *map(Path, filter(None, folders)), *map(Path, hidden)):
+        sockets = _named_sockets(self.environ) - set(self.writable)
+        for path in (*self._homes, *map(Path, filter(None, folders)), *map(Path, hidden), *sorted(sockets)):
             if path.exists():
                 source = "" if path.is_dir() else NOTHING
                 self.mounts.append(Mount(str(self._located(path)), Access.HIDDEN, source))
@@ -164,6 +168,21 @@ class Layout:
             raise _LeadsOut(f"{path} leads out of the project by a symbolic link that an agent may have made")
         self._links |= links
         return real
+
+
+def _named_sockets(environ: Mapping[str, str]) -> set[Path]:
+    """Unix sockets that variables name: as a path, an address (`unix:///path`, D-Bus `unix:path=…`), or in a list."""
+    texts = [unquote(value) for value in environ.values() if "/" in value]
+    named = {*texts, *chain.from_iterable(map(_PATHS.findall, texts))}
+    paths = (Path("/", name.lstrip("/")) for name in named)
+    return {programs.real(path) for path in paths if _is_socket(path)}
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return path.is_socket()
+    except OSError:  # what a variable holds may be no path at all, and too long for one
+        return False
 
 
 def _kernel_files() -> Iterator[str]:
