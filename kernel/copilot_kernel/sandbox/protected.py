@@ -12,11 +12,13 @@ from pathlib import Path
 from ..permissions.paths import may_be_protected, protection
 from .programs import real
 
-MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 4, 4_000, 200_000
+MAX_FOLDERS, MAX_ENTRIES = 4_000, 200_000
 """Of the search, which also runs at the end of each turn; those of Git's own folders count apart."""
 MAX_OTHERS = 2_000
 """Protected files that are not Git's."""
-_SKIPPED = frozenset({"node_modules", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
+_SKIPPED = frozenset(
+    {"node_modules", "site-packages", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+)
 _HARMLESS = ("may hold secrets", "belongs to Git")
 """Secrets of the project may be changed; what belongs to Git is told apart here."""
 
@@ -77,7 +79,7 @@ class Search:
                     continue
                 if may_be_protected(entry.name) and why_protected(parts):
                     self._add_other(Path(entry.path))
-                elif len(parts) < MAX_DEPTH and _is_searched(entry):
+                elif _is_searched(entry):
                     folders.append((entry.path, parts))
 
     def _add_other(self, path: Path) -> None:

@@ -25,7 +25,7 @@ from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
 from .protected import Search, common_git_folder, why_protected
 from .removal import opened
-from .sweep import MAX_PROTECTED, Held, Sweep, protected
+from .sweep import Held, Sweep, protected
 
 SUMMARY = "can write only in this project"
 MAX_NAMED = 4
@@ -119,16 +119,14 @@ def _made(
     git_folder = common_git_folder(layout.project)
     _make_hooks(layout.project / ".git", git_folder)
     search = Search(layout.project, git_folder)
-    paths = protected(search)
-    if len(paths) > MAX_PROTECTED:
-        raise SandboxUnavailable(f"The project has more than {MAX_PROTECTED} protected files", "Work in a part of it.")
+    paths, unheld = protected(search)
     layout.add_project(git_folder, paths)
     shown = summary(layout.settings)
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)
     placement = layout.place()
     unsearched = tuple(search.unsearched)
-    held = Held(layout.project, git_folder, paths, placement.points, handover, layout.absent, unsearched)
+    held = Held(layout.project, git_folder, paths, placement.points, handover, layout.absent, unsearched, unheld)
     entry = mount_check.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
     if not tools.srt:
         return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), Sweep(held), entry, shown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from .protected import GIT_FILES, GIT_REDIRECTIONS, MAX_FOLDERS, Search
 from .removal import remove
 
 MAX_PROTECTED = 500
-"""Each is a mount, which costs time at every start."""
+"""Each is a mount, which costs time at every start. Git's files come first, then those nearest to the top."""
 MAX_COMPARED = 100
 """Files of a folder that tell whether it has changed."""
 END_SECONDS, POLL_SECONDS = 2.0, 0.01
+Looks = tuple[object, ...]
 
 
 class Kind(Enum):
@@ -29,7 +30,7 @@ class Kind(Enum):
     REMOVED = "Removed {}, created in the sandbox: Git would run or follow it outside."
     UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
-    CHANGED = "{}, created in the sandbox, has changed. Look at it: programs or agents outside obey it."
+    CHANGED = "{} has changed, and the sandbox does not protect it. Look at it: programs or agents outside obey it."
     REPLACED = (
         "{} was replaced outside while the agent ran, and not protected from then on: "
         "the agent could change it, too. Look at it."
@@ -39,6 +40,7 @@ class Kind(Enum):
         f"{{}} has more than {MAX_FOLDERS:,} folders, or very many files: "
         "beyond them, protected files are neither protected nor reported."
     )
+    UNHELD = f"{{}} has more than {MAX_PROTECTED} protected files: the others are only reported when they change."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ class Held:
     `paths` are the protected files that exist, with what a symbolic link names, which no mount can hold; else nothing.
     `points` are those of them, and of the folders above, that are mounts; `handover` is what names the sandbox (see
     `live_mounts`). `git_folder` is Git's folder of this project, if that lies elsewhere. `absent` are folders of PATH
-    that do not exist yet; `unsearched` are folders that could not be looked into.
+    that do not exist yet; `unsearched` are folders that could not be looked into. `unheld` are protected files beyond
+    MAX_PROTECTED, with what they looked like.
     """
 
     project: Path
@@ -69,6 +72,7 @@ class Held:
     handover: Path
     absent: tuple[Path, ...] = ()
     unsearched: tuple[Path, ...] = ()
+    unheld: Mapping[Path, Looks] = field(default_factory=dict)
 
     def name(self, path: Path) -> str:
         """For the user."""
@@ -82,8 +86,8 @@ class Sweep:
         self.held = held
         self._gone: set[str] = set()
         # What was told already, with what it looked like then.
-        self._told: dict[Path, tuple[object, ...]] = {}
-        self._is_cut_told = False
+        self._told: dict[Path, Looks] = dict(held.unheld)
+        self._told_of: set[Kind] = set()
 
     def replaced(self) -> list[Path]:
         """The protected files that are held no more while something runs inside, until its end. Raises OSError."""
@@ -117,7 +121,7 @@ class Sweep:
             looks = _looks(path)
             if self._is_held(path) or self._told.get(path) == looks or _has_only_samples(path):
                 continue
-            is_obeyed = path in search.git and path.name in GIT_REDIRECTIONS
+            is_obeyed = path in search.git and path.name in GIT_REDIRECTIONS and path not in self.held.unheld
             if is_obeyed and remove(path):
                 self._told.pop(path, None)
                 yield self._finding(path, Kind.REMOVED)
@@ -131,9 +135,10 @@ class Sweep:
             if folder not in self._told and folder not in self.held.unsearched:
                 self._told[folder] = ()
                 yield self._finding(folder, Kind.UNSEARCHED)
-        if search.is_cut and not self._is_cut_told:
-            self._is_cut_told = True
-            yield Finding("The project", Kind.CUT)
+        for kind, is_so in ((Kind.CUT, search.is_cut), (Kind.UNHELD, bool(self.held.unheld))):
+            if is_so and kind not in self._told_of:
+                self._told_of.add(kind)
+                yield Finding("The project", kind)
 
     def _finding(self, path: Path, kind: Kind) -> Finding:
         return Finding(self.held.name(path), kind)
@@ -142,9 +147,10 @@ class Sweep:
         return self.held.paths.get(path) == _link(path) and str(path) not in self._gone
 
 
-def protected(search: Search) -> dict[Path, str]:
-    """What it has found, with what a symbolic link names."""
-    return {path: _link(path) for path in (*search.git, *search.others)}
+def protected(search: Search) -> tuple[dict[Path, str], dict[Path, Looks]]:
+    """What it has found: what can be held, with what a symbolic link names, and the rest, with what it looks like."""
+    paths = (*search.git, *search.others)
+    return {path: _link(path) for path in paths[:MAX_PROTECTED]}, {path: _looks(path) for path in paths[MAX_PROTECTED:]}
 
 
 def _link(path: Path) -> str:
@@ -154,7 +160,7 @@ def _link(path: Path) -> str:
         return ""
 
 
-def _looks(path: Path) -> tuple[object, ...]:
+def _looks(path: Path) -> Looks:
     """What changes when the file changes, or some of what is in the folder."""
     found: list[object] = []
     paths = [path]
