@@ -298,6 +298,24 @@ def hook_of_settings(place):
 
 
 @attempt
+def hook_of_settings_in_git(place):
+    plant(place.repository("hook_of_settings_in_git") / ".git/team/pre-commit", place, "hook_of_settings_in_git")
+
+
+@attempt
+def hook_of_settings_with_space(place):
+    tree = place.repository("hook_of_settings_with_space")
+    plant(tree / "tools/my hooks/pre-commit", place, "hook_of_settings_with_space")
+
+
+@attempt
+def hook_of_settings_by_link(place):
+    """A folder on the way is a symbolic link, which leads into the project."""
+    tree = place.repository("hook_of_settings_by_link")
+    plant(tree / "linked/hooks/pre-commit", place, "hook_of_settings_by_link")
+
+
+@attempt
 def hook_by_linked_folder(place):
     """`.git/hooks` is a symbolic link to a folder of the project."""
     plant(place.repository("hook_by_linked_folder") / "linked/pre-commit", place, "hook_by_linked_folder")
@@ -378,6 +396,57 @@ def settings_included(place):
     tree = place.repository("settings_included")
     plant(tree / "evil", place, "settings_included")
     (tree / "common.gitconfig").write_text(f"[core]\n\tfsmonitor = {tree}/evil\n")
+
+
+def monitor_in(settings: Path, place: Place, name: str) -> None:
+    """Have Git run what is planted, by settings that Git includes."""
+    plant(place.repository(name) / "evil", place, name)
+    with settings.open("a") as file:
+        file.write(f"[core]\n\tfsmonitor = {place.repository(name)}/evil\n")
+
+
+@attempt
+def settings_included_in_git(place):
+    monitor_in(place.repository("settings_included_in_git") / ".git/team", place, "settings_included_in_git")
+
+
+@attempt
+def settings_included_twice(place):
+    monitor_in(place.repository("settings_included_twice") / "deeper/two", place, "settings_included_twice")
+
+
+@attempt
+def settings_included_anew(place):
+    """The settings name a file that was not there."""
+    monitor_in(place.repository("settings_included_anew") / ".git/later", place, "settings_included_anew")
+
+
+@attempt
+def settings_included_on_branch(place):
+    """Which branch is checked out is for the agent to say."""
+    tree = place.repository("settings_included_on_branch")
+    monitor_in(tree / "other", place, "settings_included_on_branch")
+    (tree / ".git/HEAD").write_text("ref: refs/heads/other\n")
+
+
+@attempt
+def settings_of_home_path(place):
+    monitor_in(place.repository("settings_of_home_path") / "home", place, "settings_of_home_path")
+
+
+@attempt
+def settings_second_word(place):
+    plant(place.repository("settings_second_word") / "tools/watch.sh", place, "settings_second_word")
+
+
+@attempt
+def settings_of_alias(place):
+    plant(place.repository("settings_of_alias") / "tools/st", place, "settings_of_alias")
+
+
+@attempt
+def settings_with_top_level(place):
+    plant(place.repository("settings_with_top_level") / "tools/st", place, "settings_with_top_level")
 
 
 @attempt

@@ -12,10 +12,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 from copilot_kernel.sandbox import programs
@@ -26,6 +27,37 @@ from ..real.agents import PEERS
 IPC_CREAT, IPC_EXCL, IPC_RMID = 0o1000, 0o2000, 0
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 JUPYTER = ".local/share/jupyter"
+
+
+class GitSettings(NamedTuple):
+    """Lines by the section that they are in, and files that they name."""
+
+    lines: dict[str, str]
+    files: Mapping[str, str] = MappingProxyType({})
+
+
+GIT_SETTINGS = {
+    "hook_of_settings": GitSettings({"core": "hooksPath = tools/hooks"}, {"tools/hooks/readme": ""}),
+    "hook_of_settings_in_git": GitSettings({"core": "hooksPath = .git/team"}, {".git/team/readme": ""}),
+    "hook_of_settings_with_space": GitSettings({"core": 'hooksPath = "tools/my hooks"'}, {"tools/my hooks/readme": ""}),
+    "hook_of_settings_by_link": GitSettings({"core": "hooksPath = linked/hooks"}, {"tools/hooks/readme": ""}),
+    "settings_included": GitSettings({"include": "path = ../common.gitconfig"}, {"common.gitconfig": ""}),
+    "settings_included_in_git": GitSettings({"include": "path = team"}, {".git/team": ""}),
+    "settings_included_twice": GitSettings(
+        {"include": "path = ../one"}, {"one": "[include]\n\tpath = deeper/two\n", "deeper/two": ""}
+    ),
+    "settings_included_anew": GitSettings({"include": "path = later"}),
+    "settings_included_on_branch": GitSettings({'includeIf "onbranch:other"': "path = ../other"}, {"other": ""}),
+    "settings_of_home_path": GitSettings(
+        {"include": "path = ~/project/repositories/settings_of_home_path/home"}, {"home": ""}
+    ),
+    "settings_second_word": GitSettings({"core": "fsmonitor = sh tools/watch.sh"}, {"tools/watch.sh": ""}),
+    "settings_of_alias": GitSettings({"alias": 'st = "!f() { ./tools/st; }; f"'}, {"tools/st": ""}),
+    "settings_with_top_level": GitSettings(
+        {"alias": 'st = !"$(git rev-parse --show-toplevel)/tools/st"'}, {"tools/st": ""}
+    ),
+    "settings_of_work_trees": GitSettings({"extensions": "worktreeConfig = true"}),
+}
 
 
 class Outside:
@@ -121,7 +153,7 @@ def _sockets(place: Place) -> tuple[Path, ...]:
     )  # fmt: skip
 
 
-def _files(folder: Path, contents: dict[str, str]) -> None:
+def _files(folder: Path, contents: Mapping[str, str]) -> None:
     for name, text in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -163,15 +195,14 @@ def _make_project(place: Place) -> None:
     git.rename(git.with_name("real.git"))
     git.symlink_to("real.git")
     shutil.copytree(project / "plain/.git", place.repository("hook_of_submodule") / ".git/modules/inner")
-    for name, text in {
-        "hook_of_settings": "[core]\n\thooksPath = tools/hooks\n",
-        "settings_included": "[include]\n\tpath = ../common.gitconfig\n",
-        "settings_of_work_trees": "[extensions]\n\tworktreeConfig = true\n",
-    }.items():
-        with (place.repository(name) / ".git/config").open("a") as file:
-            file.write(text)
-    _files(place.repository("hook_of_settings"), {"tools/hooks/readme": ""})
-    _files(place.repository("settings_included"), {"common.gitconfig": ""})
+    for name, settings in GIT_SETTINGS.items():
+        tree = place.repository(name)
+        with (tree / ".git/config").open("a") as file:
+            file.write("".join(f"[{section}]\n\t{line}\n" for section, line in settings.lines.items()))
+        _files(tree, settings.files)
+        for path in (tree / name for name in settings.files):
+            path.chmod(0o755)
+    (place.repository("hook_of_settings_by_link") / "linked").symlink_to("tools")
 
 
 def _git(tree: Path, *words: str) -> None:

@@ -15,7 +15,6 @@ from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import Finding, Held, Kind, Sweep, protected, raise_sandbox
 from copilot_kernel.sandbox.protected import Search
 from copilot_kernel.sandbox.removal import remove
-from copilot_kernel.sandbox.sweep import protected as protected_in
 
 NOBODY, SET_DUMPABLE = 65534, 4
 
@@ -38,10 +37,10 @@ def project() -> Iterator[Path]:
     subprocess.run(["rm", "-rf", folder], check=True, timeout=20)  # also what is very deep
 
 
-def begun(project: Path, *absent: Path) -> Sweep:
+def begun(project: Path) -> Sweep:
     search = Search(project)
-    paths, unheld = protected_in(search)
-    return Sweep(Held(project, None, paths, (), project / "none", absent, tuple(search.unsearched), unheld))
+    paths = dict.fromkeys((*search.git, *search.others), "")
+    return Sweep(Held(project, None, paths, handover=project / "none", unsearched=tuple(search.unsearched)))
 
 
 def found(sweep: Sweep) -> list[tuple[str, Kind]]:
@@ -202,20 +201,6 @@ def test_nothing_is_removed_through_a_link(project, tmp_path):
     assert (remove(project / "link/hooks"), (tmp_path / "hooks").exists()) == (False, True)
 
 
-def test_protected_files_that_are_too_many_are_reported_when_they_change_and_never_removed(project, monkeypatch):
-    monkeypatch.setattr("copilot_kernel.sandbox.sweep.MAX_PROTECTED", 3)
-    hooks = hook(project / "sub/.git")
-    (project / "deep/deeper").mkdir(parents=True)
-    for folder in ("", "deep/deeper/"):
-        (project / f"{folder}AGENTS.md").touch()
-    sweep = begun(project)
-    assert found(sweep) == [("The project", Kind.UNHELD)]
-    (hooks / "pre-commit").write_text("#!/bin/sh\necho\n")
-    (project / "deep/deeper/AGENTS.md").write_text("Obey.")
-    assert found(sweep) == [("sub/.git/hooks", Kind.CHANGED), ("deep/deeper/AGENTS.md", Kind.CHANGED)]
-    assert hooks.exists()
-
-
 @pytest.mark.sandbox
 def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp_path):
     deep = project / "a/b/c/d/e/f"
@@ -230,7 +215,7 @@ def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp
     words = sandbox.command(("/bin/sh", "-c", script), str(project))
     subprocess.run(words, env=sandbox.environment(), timeout=20, capture_output=True)
     written = {path for path in project.rglob("*") if path.is_file() and path.read_text() == "x\n"}
-    assert (written, len(sandbox.sweep.held.paths)) == (set(sandbox.sweep.held.unheld), 500)
+    assert (written, len(sandbox.sweep.held.paths)) == (set(sandbox.sweep.held.watched), 500)
     assert {path.name for path in written} == {"AGENTS.md"}
     changed, last = found(sandbox.sweep)[:-1], found(sandbox.sweep)
     assert ({kind for _, kind in changed}, len(changed), last) == ({Kind.CHANGED}, len(written), [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,30 +17,15 @@ class SandboxState(Struct, frozen=True):
 
     prefix: tuple[str, ...]
     entry: tuple[str, ...]
-    project: str
-    git_folder: str | None
-    paths: dict[str, str]
-    points: tuple[str, ...]
-    handover: str
-    absent: tuple[str, ...]
-    unsearched: tuple[str, ...]
+    held: dict[str, Any]
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
-        held = sandbox.sweep.held
-        git_folder = None if held.git_folder is None else str(held.git_folder)
-        paths = {str(path): link for path, link in held.paths.items()}
-        lists = tuple(map(str, held.absent)), tuple(map(str, held.unsearched))
-        place = str(held.project), git_folder, paths, held.points, str(held.handover)
-        return cls(sandbox.prefix, sandbox.entry, *place, *lists)
+        return cls(sandbox.prefix, sandbox.entry, sandbox.sweep.held.to_builtins())
 
     def sandbox(self) -> Sandbox:
-        """One for another process, which reports by itself what was created inside."""
-        paths = {Path(path): link for path, link in self.paths.items()}
-        git_folder = None if self.git_folder is None else Path(self.git_folder)
-        lists = tuple(map(Path, self.absent)), tuple(map(Path, self.unsearched))
-        held = Held(Path(self.project), git_folder, paths, self.points, Path(self.handover), *lists)
-        return Sandbox(self.prefix, Sweep(held), self.entry)
+        """One for another process, which reports by itself what was created inside. Raises ValueError."""
+        return Sandbox(self.prefix, Sweep(Held.from_builtins(self.held)), self.entry)
 
 
 class Welcome(Struct, frozen=True):

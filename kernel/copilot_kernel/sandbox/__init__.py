@@ -1,9 +1,10 @@
 """A sandbox around the agent's process tree: what it can do, whatever it may do (bubblewrap and `srt`)."""
 
+from .held import Finding, Held, Kind
 from .probe import SandboxUnavailable
 from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
 from .srt import SOCKETS
-from .sweep import Finding, Held, Kind, Sweep
+from .sweep import Sweep
 
 __all__ = [
     "SOCKETS",

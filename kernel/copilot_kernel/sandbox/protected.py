@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..permissions.paths import may_be_protected, protection
+from .git_settings import Repository
 from .programs import real
 
 MAX_FOLDERS, MAX_ENTRIES = 4_000, 200_000
@@ -26,7 +27,7 @@ GIT_FILES = ("config", "config.worktree", "commondir", "gitdir", "hooks")
 GIT_REDIRECTIONS = ("hooks", "commondir", "config.worktree")
 """What Git would run or follow, and would not have had there before."""
 MAX_BYTES, MAX_MODULE_DEPTH = 100_000, 8
-_SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*\"?([^\"\n;#]+)", re.MULTILINE)
+_WORK_TREE = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*\"?([^\"\n;#]+)", re.MULTILINE | re.IGNORECASE)
 
 
 def why_protected(parts: tuple[str, ...]) -> str | None:
@@ -45,8 +46,9 @@ class Search:
     """What there is in `project`, a path without links; a folder stands for all that is in it. Links are not followed.
 
     `git` says what Git runs, `others` are obeyed by other programs and agents. `unsearched` are folders that we may not
-    look into, and `is_cut` says that there is more than is searched. `git_folder` is Git's folder of this project, if
-    that lies elsewhere. It and `known`, other folders of Git's, are looked at first, so that nothing can hide them.
+    look into, and `is_cut` says that there is more than is searched. `repositories` are those of Git that it has found.
+    `git_folder` is Git's folder of this project, if that lies elsewhere. It and `known`, other folders of Git's, are
+    looked at first, so that nothing can hide them.
     """
 
     def __init__(self, project: Path, git_folder: Path | None = None, known: Iterable[Path] = ()) -> None:
@@ -54,6 +56,7 @@ class Search:
         self.others: dict[Path, None] = {}
         self.unsearched: dict[Path, None] = {}
         self.is_cut = False
+        self.repositories: list[Repository] = []
         self._seen: set[Path] = set()
         self._left = {"git": (MAX_FOLDERS, MAX_ENTRIES), "": (MAX_FOLDERS, MAX_ENTRIES)}
         self._add_git_entry(project / ".git", project)
@@ -96,7 +99,7 @@ class Search:
             self._add_git_folder(real(path), tree)
 
     def _add_git_folder(self, folder: Path, tree: Path, depth: int = MAX_MODULE_DEPTH) -> None:
-        """What says what Git runs: of the repository in `folder`, its work trees and submodules, and what it names."""
+        """What says what Git runs: of the repository in `folder`, its work trees and submodules."""
         if folder in self._seen:
             return
         self._seen.add(folder)
@@ -104,9 +107,9 @@ class Search:
             self.unsearched[folder] = None
             return
         self.git |= dict.fromkeys(folder / name for name in GIT_FILES if os.path.lexists(folder / name))
+        self.repositories.append(Repository(folder, tree))
         for inner in (*self._subfolders(folder / "worktrees"), *self._subfolders(folder / "modules")) if depth else ():
             self._add_git_folder(inner, tree, depth - 1)
-        self.git |= dict.fromkeys(_named_by(folder, tree))
 
     def _subfolders(self, folder: Path, depth: int = MAX_MODULE_DEPTH) -> Iterator[Path]:
         """Submodules may lie deeper, by their names."""
@@ -149,24 +152,12 @@ def common_git_folder(project: Path) -> Path | None:
             common = real(own / _text(own / "commondir").strip())
             is_ours = real(own / back) == project / ".git" and own.parent == common / "worktrees"
         else:
-            settings = dict(_SETTING.findall(_text(own / "config")))
-            common, is_ours = (
-                own,
-                real(own / settings.get("worktree", "").strip()) == project and "modules" in own.parts,
-            )
+            tree = _WORK_TREE.search(_text(own / "config"))
+            is_ours = tree is not None and real(own / tree[1].strip()) == project and "modules" in own.parts
+            common = own
         if is_ours and (common / "objects").is_dir() and (common / "HEAD").is_file():
             return common
     return None
-
-
-def _named_by(folder: Path, tree: Path) -> Iterator[Path]:
-    """Files in `tree` that the settings of the repository in `folder` name."""
-    with suppress(OSError, ValueError):
-        for name, value in _SETTING.findall(_text(folder / "config")):
-            start = folder if name.lower() == "path" else tree
-            path = Path(os.path.normpath(start / value.strip().partition(" ")[0]))
-            if tree in path.parents and folder not in (path, *path.parents) and os.path.lexists(path):
-                yield path
 
 
 def _is_bare(folder: str, names: Collection[str]) -> bool:

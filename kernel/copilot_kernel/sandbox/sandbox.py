@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -20,12 +20,14 @@ from tempfile import TemporaryDirectory
 
 from ..config import Settings
 from . import mount_check, mountinfo, programs, srt
+from .git_settings import GitSettings, Named, Repository
+from .held import MAX_PROTECTED, Finding, Held, Kind, link_target, looks_of
 from .layout import Layout
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
 from .protected import Search, common_git_folder, why_protected
 from .removal import opened
-from .sweep import Held, Sweep, protected
+from .sweep import Sweep
 
 SUMMARY = "can write only in this project"
 MAX_NAMED = 4
@@ -118,21 +120,47 @@ def _made(
     layout.add(handover, Access.READ)
     git_folder = common_git_folder(layout.project)
     _make_hooks(layout.project / ".git", git_folder)
-    search = Search(layout.project, git_folder)
-    paths, unheld = protected(search)
-    layout.add_project(git_folder, paths)
+    held = _held(layout, git_folder)
+    layout.add_project(git_folder, held.paths)
     shown = summary(layout.settings)
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)
     placement = layout.place()
-    unsearched = tuple(search.unsearched)
-    held = Held(layout.project, git_folder, paths, placement.points, handover, layout.absent, unsearched, unheld)
+    held = replace(held, points=placement.points, handover=handover)
     entry = mount_check.write(handover, placement.mounts, mountinfo.read()) if tools.bubblewrap else ()
     if not tools.srt:
         return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *placement.arguments), Sweep(held), entry, shown)
     prefix = srt.command(tools, hosts, handover, layout.mounts, placement.arguments)
     outer = srt.environment(tools, handover, _passed(layout.environ))
     return Sandbox(prefix, Sweep(held), entry, shown, outer)
+
+
+def _held(layout: Layout, git_folder: Path | None) -> Held:
+    """What is protected, before anything is mounted."""
+    project = layout.project
+    search = Search(project, git_folder)
+    named = _named_by_git(layout, search.repositories, git_folder)
+    exists = {path for path in named.files if os.path.lexists(path)}
+    paths = list(dict.fromkeys((*search.git, *sorted(exists), *search.others)))
+    rest = paths[MAX_PROTECTED:]
+    warnings = [Finding("The project", Kind.UNHELD)] if rest else []
+    held = Held(
+        project,
+        git_folder,
+        {path: link_target(path) for path in paths[:MAX_PROTECTED]},
+        unsearched=tuple(search.unsearched),
+        watched={path: looks_of(path) for path in (*rest, *named.links)},
+        expected={**named.files, **dict.fromkeys(layout.absent, False)},
+    )
+    warnings += [Finding(held.name(folder), Kind.UNREAD) for folder in named.unreadable]
+    return replace(held, warnings=tuple(warnings))
+
+
+def _named_by_git(layout: Layout, repositories: Sequence[Repository], git_folder: Path | None) -> Named:
+    """Without Git, nothing obeys its settings."""
+    git = programs.find_outside("git", layout.writable, layout.environ)
+    folders = (layout.project, *filter(None, [git_folder]))
+    return GitSettings(git, layout.environ).named(repositories, folders) if git else Named()
 
 
 def summary(settings: Settings) -> str:
