@@ -219,3 +219,14 @@ def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp
     assert {path.name for path in written} == {"AGENTS.md"}
     changed, last = found(sandbox.sweep)[:-1], found(sandbox.sweep)
     assert ({kind for _, kind in changed}, len(changed), last) == ({Kind.CHANGED}, len(written), [])
+
+
+def test_a_work_tree_that_git_adds_inside_is_left_as_long_as_it_leads_to_its_own_repository(project):
+    sweep = begun(project)
+    own = project / ".git/worktrees/new"
+    own.mkdir(parents=True)
+    (own / "HEAD").touch()
+    (own / "commondir").write_text("../..\n")
+    assert found(sweep) == []
+    (own / "commondir").write_text("../../../sub/.git\n")
+    assert found(sweep) == [(".git/worktrees/new/commondir", Kind.REMOVED)]

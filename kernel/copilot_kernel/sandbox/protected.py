@@ -145,14 +145,14 @@ def common_git_folder(project: Path) -> Path | None:
     The file `.git` may be anyone's: what it names must be a repository that names this project itself.
     """
     with suppress(OSError, ValueError):
-        named = _text(project / ".git").removeprefix("gitdir:").strip()
+        named = text_of(project / ".git").removeprefix("gitdir:").strip()
         own = real(project / named)
         if (own / "commondir").is_file():
-            back = Path(_text(own / "gitdir").strip())
-            common = real(own / _text(own / "commondir").strip())
+            back = Path(text_of(own / "gitdir").strip())
+            common = real(own / text_of(own / "commondir").strip())
             is_ours = real(own / back) == project / ".git" and own.parent == common / "worktrees"
         else:
-            tree = _WORK_TREE.search(_text(own / "config"))
+            tree = _WORK_TREE.search(text_of(own / "config"))
             is_ours = tree is not None and real(own / tree[1].strip()) == project and "modules" in own.parts
             common = own
         if is_ours and (common / "objects").is_dir() and (common / "HEAD").is_file():
@@ -170,7 +170,7 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
     return entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The beginning of a file that the agent may have made; does not wait for what is no file. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

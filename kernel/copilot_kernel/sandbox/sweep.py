@@ -12,7 +12,8 @@ from pathlib import Path
 
 from . import live_mounts
 from .held import Finding, Held, Kind, link_target, looks_of
-from .protected import GIT_FILES, GIT_REDIRECTIONS, Search
+from .programs import real
+from .protected import GIT_FILES, GIT_REDIRECTIONS, Search, text_of
 from .removal import remove
 
 END_SECONDS, POLL_SECONDS = 2.0, 0.01
@@ -60,7 +61,7 @@ class Sweep:
         more = filter(os.path.lexists, (*self.held.watched, *self.held.expected))
         for path in dict.fromkeys((*search.git, *search.others, *more)):
             looks = looks_of(path)
-            if self._is_held(path) or self._told.get(path) == looks or _has_only_samples(path):
+            if self._is_held(path) or self._told.get(path) == looks or _is_harmless(path):
                 continue
             is_obeyed = self._is_removed(path, search)
             if is_obeyed and remove(path):
@@ -92,10 +93,16 @@ class Sweep:
         return self.held.paths.get(path) == link_target(path) and str(path) not in self._gone
 
 
-def _has_only_samples(hooks: Path) -> bool:
-    """Git's own samples do nothing. False if that cannot be seen."""
+def _is_harmless(path: Path) -> bool:
+    """Whether Git makes such a thing by itself: a folder of samples, or the way from a work tree to its repository.
+
+    False if that cannot be seen.
+    """
     try:
-        is_folder = hooks.name == "hooks" and hooks.is_dir() and not hooks.is_symlink()
-        return is_folder and all(path.suffix == ".sample" for path in hooks.iterdir())
-    except OSError:
+        if path.name == "commondir" and path.parent.parent.name == "worktrees":
+            own = path.parent
+            return not path.is_symlink() and path.is_file() and real(own / text_of(path).strip()) == own.parent.parent
+        is_folder = path.name == "hooks" and path.is_dir() and not path.is_symlink()
+        return is_folder and all(path.suffix == ".sample" for path in path.iterdir())
+    except (OSError, ValueError):
         return False
