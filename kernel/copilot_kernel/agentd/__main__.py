@@ -36,12 +36,12 @@ def _run(descriptor: int) -> None:
     listener = socket.socket(fileno=descriptor)  # open until it is on stderr why nobody answers there
     try:
         anyio.run(serve, spec, listener)
-        if spec.welcome.sandbox:
-            for finding in spec.welcome.sandbox.sandbox().sweep.findings():
-                logging.warning("%s", finding)
     except CopilotError as error:
         sys.exit(f"{error} {error.hint}".strip())
     finally:
+        if spec.welcome.sandbox:
+            for line in spec.welcome.sandbox.close():
+                logging.warning("%s", line)
         shutil.rmtree(spec.folder, ignore_errors=True)
     if not os.fstat(2).st_size:
         Path(spec.socket).with_suffix(".log").unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,14 +19,23 @@ class SandboxState(Struct, frozen=True):
     prefix: tuple[str, ...]
     entry: tuple[str, ...]
     held: dict[str, Any]
+    record: str
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
-        return cls(sandbox.prefix, sandbox.entry, sandbox.sweep.held.to_builtins())
+        record = str(sandbox.record.path) if sandbox.record else ""
+        return cls(sandbox.prefix, sandbox.entry, sandbox.sweep.held.to_builtins(), record)
 
     def sandbox(self) -> Sandbox:
         """One for another process, which reports by itself what was created inside. Raises ValueError."""
         return Sandbox(self.prefix, Sweep(Held.from_builtins(self.held)), self.entry)
+
+    def close(self) -> list[str]:
+        """When the agent has ended: what was created inside and not reported to a kernel, as lines. Raises OSError."""
+        findings = self.sandbox().sweep.last_findings()
+        if self.record:  # which this process has kept locked, since it has inherited it
+            Path(self.record).unlink(missing_ok=True)
+        return list(map(str, findings))
 
 
 class Welcome(Struct, frozen=True):

@@ -78,7 +78,10 @@ async def sandboxed(
 async def make_sandbox(
     settings: Settings, launch: Launch, servers: Sequence[McpServer], folder: Path, ports: Sequence[int] = ()
 ) -> tuple[Sandbox | None, str]:
-    """What `sandboxed` yields, with `folder` for files that can be read inside. Raises AgentStartFailed."""
+    """What `sandboxed` yields, with `folder` for files that can be read inside; close it when the agent has ended.
+
+    Raises AgentStartFailed.
+    """
     if settings.sandbox == "off":
         return None, ""
     commands = (launch.argv, *((server.command, *server.args) for server in servers if server.type == "stdio"))
@@ -101,6 +104,7 @@ async def _leave(sandbox: Sandbox | None) -> None:
         with anyio.CancelScope(shield=True), suppress(OSError):
             for finding in await to_thread.run_sync(sandbox.sweep.last_findings):
                 _log.warning("%s", finding)
+            sandbox.close()
 
 
 async def swept(sandbox: Sandbox | None) -> list[str]:

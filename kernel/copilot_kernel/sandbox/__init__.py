@@ -1,6 +1,7 @@
 """A sandbox around the agent's process tree: what it can do, whatever it may do (bubblewrap and `srt`)."""
 
 from .held import Finding, Held, Kind
+from .leftovers import Record
 from .probe import SandboxUnavailable
 from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
 from .srt import SOCKETS
@@ -12,6 +13,7 @@ __all__ = [
     "Finding",
     "Held",
     "Kind",
+    "Record",
     "Sandbox",
     "SandboxUnavailable",
     "Sweep",

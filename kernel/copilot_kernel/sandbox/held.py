@@ -24,6 +24,7 @@ class Kind(Enum):
     """What happened, as a line for the user."""
 
     REMOVED = "Removed {}, created in the sandbox: Git would run or follow it outside."
+    SET_ASIDE = "Renamed {}: Git would run or follow it outside."
     UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
     CHANGED = "{} has changed, and the sandbox does not protect it. Look at it: programs or agents outside obey it."
@@ -35,6 +36,10 @@ class Kind(Enum):
     CUT = (
         f"{{}} has more than {MAX_FOLDERS:,} folders, or very many files: "
         "beyond them, protected files are neither protected nor reported."
+    )
+    KILLED = (
+        "{} was killed while its agent ran in a sandbox. "
+        "What follows was created or changed since that sandbox was started, by the agent or by others:"
     )
     UNREAD = "The settings of {} were not listed by Git: files that they name are not protected."
     UNHELD = f"{{}} has more than {MAX_PROTECTED} protected files: the others are only reported when they change."

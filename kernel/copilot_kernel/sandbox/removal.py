@@ -17,21 +17,34 @@ _FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove(path: Path) -> bool:
     """Follow no link on the way, since the agent may exchange folders meanwhile. False if that fails.
 
-    A folder is renamed first: from then on nothing finds it by its name, even if some of it cannot be deleted.
+    It is renamed first: from then on nothing finds it by its name, even if some of it cannot be deleted.
     """
     try:
         with opened(path.parent) as folder:
-            _permit(folder)
-            if stat.S_ISDIR(os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode):
-                aside = f"removed-{secrets.token_hex(8)}"
-                os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-                with suppress(OSError, RecursionError):
-                    _delete(folder, aside)
-            else:
-                os.unlink(path.name, dir_fd=folder)
+            aside = _rename(folder, path.name)
+            with suppress(OSError, RecursionError):
+                mode = os.stat(aside, dir_fd=folder, follow_symlinks=False).st_mode
+                (_delete if stat.S_ISDIR(mode) else _unlink)(folder, aside)
     except OSError:
         return False
     return True
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename it, and follow no link on the way. Returns where it is then; None if that fails."""
+    try:
+        with opened(path.parent) as folder:
+            return path.with_name(_rename(folder, path.name))
+    except OSError:
+        return None
+
+
+def _rename(folder: int, name: str) -> str:
+    """Returns the new name. Raises OSError."""
+    _permit(folder)
+    aside = f"removed-{secrets.token_hex(8)}"
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    return aside
 
 
 def make(folder: Path, names: Sequence[str], *, is_folder: bool) -> None:

@@ -18,11 +18,12 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..config import Settings
-from . import mount_check, mountinfo, programs, srt
+from ..config import Settings, state_folder
+from . import leftovers, mount_check, mountinfo, programs, srt
 from .git_settings import GitSettings, Named, Repository
 from .held import MAX_PROTECTED, Finding, Held, Kind, link_target, looks_of
 from .layout import Layout
+from .leftovers import Record
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
 from .protected import Search, common_git_folder, why_protected
@@ -50,6 +51,7 @@ class Sandbox:
     summary: str = SUMMARY
     # Of programs outside that make the sandbox; None: that of the command, since there are none but bubblewrap.
     outer: Mapping[str, str] | None = None
+    record: Record | None = None
 
     @property
     def project(self) -> Path:
@@ -73,6 +75,11 @@ class Sandbox:
         """
         return _passed(environ) if self.outer is None else dict(self.outer)
 
+    def close(self) -> None:
+        """Nothing runs inside any more, and what was created there is known."""
+        if self.record:
+            self.record.remove()
+
     def refuses(self, path: str) -> str:
         """Why `path`, which may be relative to the project, is not written inside; empty if it is, or not in here."""
         whole = programs.real(self.project / path)
@@ -94,16 +101,21 @@ def raise_sandbox(
 
     `commands` are the agent's, and others that it starts. `hidden`: files and folders of our own that are not for the
     agent. `ports`: of loopback, which it needs besides the hosts that are listed. Reads the disk, and makes private
-    folders. Raises SandboxUnavailable.
+    folders. What was created in earlier sandboxes whose kernel was killed is dealt with first, and reported by the
+    sweep. Close the sandbox when the agent has ended. Raises SandboxUnavailable and OSError.
     """
     layout = Layout(settings, environ)
+    records = state_folder(settings) / "sandbox" / "running"
+    left = leftovers.sweep(records, layout.project)
     tools = find_tools(settings.sandbox_hosts, environ, layout.writable)
     with ThreadPoolExecutor(1) as pool:
         trial = pool.submit(_try, tools, settings.sandbox_hosts)
         hosts = (*(settings.sandbox_hosts or ()), *(f"127.0.0.1:{port}" for port in ports))
         sandbox = _made(layout, tools, hosts, commands, handover, hidden)
         trial.result()
-    return sandbox
+    held = sandbox.sweep.held
+    held = replace(held, warnings=(*left, *held.warnings))
+    return replace(sandbox, sweep=Sweep(held), record=Record.create(records, held))
 
 
 def _made(

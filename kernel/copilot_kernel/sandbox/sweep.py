@@ -14,16 +14,20 @@ from . import live_mounts
 from .held import Finding, Held, Kind, link_target, looks_of
 from .programs import real
 from .protected import GIT_FILES, GIT_REDIRECTIONS, Search, text_of
-from .removal import remove
+from .removal import remove, set_aside
 
 END_SECONDS, POLL_SECONDS = 2.0, 0.01
 
 
 class Sweep:
-    """Looks at what became of `held`. Reads and writes the disk, where the agent may be busy."""
+    """Looks at what became of `held`. Reads and writes the disk, where the agent may be busy.
 
-    def __init__(self, held: Held) -> None:
+    With `sets_aside`, what would be removed is renamed, since it may be the user's.
+    """
+
+    def __init__(self, held: Held, *, sets_aside: bool = False) -> None:
         self.held = held
+        self._remove = self._set_aside if sets_aside else self._delete
         self._gone: set[str] = set()
         # What was told already, with what it looked like then.
         self._told: dict[Path, str] = dict(held.watched)
@@ -64,13 +68,20 @@ class Sweep:
             if self._is_held(path) or self._told.get(path) == looks or _is_harmless(path):
                 continue
             is_obeyed = self._is_removed(path, search)
-            if is_obeyed and remove(path):
+            if is_obeyed and (removed := self._remove(path)):
                 self._told.pop(path, None)
-                yield self._finding(path, Kind.REMOVED)
+                yield removed
             else:
                 again = Kind.CHANGED if path in self._told else Kind.CREATED
                 self._told[path] = looks
                 yield self._finding(path, Kind.UNREMOVED if is_obeyed else again)
+
+    def _delete(self, path: Path) -> Finding | None:
+        return self._finding(path, Kind.REMOVED) if remove(path) else None
+
+    def _set_aside(self, path: Path) -> Finding | None:
+        aside = set_aside(path)
+        return Finding(f"{self.held.name(path)} to {aside.name}", Kind.SET_ASIDE) if aside else None
 
     def _is_removed(self, path: Path, search: Search) -> bool:
         """Whether Git would run or follow it, and what was there before is none of the user's."""
