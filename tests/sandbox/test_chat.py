@@ -68,6 +68,31 @@ async def test_what_was_created_although_programs_outside_obey_it_is_reported_on
     assert left == [True, True, False, False]
 
 
+async def test_what_git_would_follow_is_removed_during_the_turn_and_reported_even_if_it_is_gone(
+    bubblewrap, open_chat, project
+):
+    command = "touch .git/config.worktree; rm .git/config.worktree; touch .git/commondir; until [ ! -e .git/commondir ]"
+    async with open_chat() as chat:
+        await run(chat, f"{command}; do :; done; echo gone", person := Person())
+        assert sorted(person.notices) == [
+            ".git/config.worktree was created in the sandbox and deleted again: Git that ran outside meanwhile has "
+            "followed it. If you ran Git during this turn, look at what it did.",
+            "Removed .git/commondir, created in the sandbox: Git would run or follow it outside.",
+        ]
+        await run(chat, "touch made", person := Person())
+        assert person.notices == []
+
+
+async def test_without_inotify_it_is_removed_at_the_end_of_the_turn(bubblewrap, open_chat, project, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("no space left on device (inotify watches)")
+
+    monkeypatch.setattr("watchfiles.watch", fail)
+    async with open_chat() as chat:
+        await run(chat, "touch .git/commondir", person := Person())
+        assert person.notices == ["Removed .git/commondir, created in the sandbox: Git would run or follow it outside."]
+
+
 async def test_many_such_files_are_named_in_a_few_lines_without_control_characters(bubblewrap, open_chat):
     async with open_chat() as chat:
         command = "for i in $(seq 30); do mkdir sub/$i; echo > sub/$i/AGENTS.md; done; mkdir sub/0$(printf '\\033')"

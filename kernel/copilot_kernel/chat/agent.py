@@ -42,7 +42,7 @@ from ..errors import (
 from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
 from ..sandbox import Sandbox, unavailable
-from .sandboxing import in_sandbox, no_ports, sandboxed
+from .sandboxing import in_sandbox, no_ports, sandboxed, watching
 from .sharing import shared, shares
 
 # Seconds that ending an agent may take; its process group is killed well before.
@@ -223,7 +223,11 @@ class Agent:
         servers = self.settings.passed_servers
         register(secrets(servers))
         with single_error():
-            async with self._opened(launch, servers) as (launch, transport), self._serving() as services:
+            async with (
+                self._opened(launch, servers) as (launch, transport),
+                watching(self.sandbox),
+                self._serving() as services,
+            ):
                 handlers = self._client_handlers
                 listeners = {**handlers.listeners, **(transport.listeners if transport else {})}
                 async with connect_agent(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 import anyio
 from anyio import to_thread
@@ -22,7 +23,7 @@ from ..mcp_config import McpServer
 from ..permissions import inputs
 from ..permissions.request import CHANGING
 from ..rendering.plain import visible_line
-from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox
+from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox, watch
 from .rules import protected
 
 _log = logging.getLogger(__name__)
@@ -96,6 +97,19 @@ async def make_sandbox(
             raise AgentStartFailed(REQUIRED.format(f"{error}."), hint) from error
         unused = " The permission mode is not used." if settings.permission_mode == SANDBOXED else ""
         return None, UNSANDBOXED.format(error, hint).rstrip() + unused
+
+
+@asynccontextmanager
+async def watching(sandbox: Sandbox | None) -> AsyncIterator[None]:
+    """Watch Git's folders of the project until the exit."""
+    stop, own_thread = Event(), anyio.CapacityLimiter(1)
+    async with anyio.create_task_group() as tasks:
+        if sandbox:
+            tasks.start_soon(partial(to_thread.run_sync, watch, sandbox.sweep, stop, limiter=own_thread))
+        try:
+            yield
+        finally:
+            stop.set()
 
 
 async def _leave(sandbox: Sandbox | None) -> None:

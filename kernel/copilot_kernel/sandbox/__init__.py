@@ -6,6 +6,7 @@ from .probe import SandboxUnavailable
 from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
 from .srt import SOCKETS
 from .sweep import Sweep
+from .watch import watch
 
 __all__ = [
     "SOCKETS",
@@ -20,4 +21,5 @@ __all__ = [
     "raise_sandbox",
     "summary",
     "unavailable",
+    "watch",
 ]

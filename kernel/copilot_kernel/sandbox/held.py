@@ -25,6 +25,10 @@ class Kind(Enum):
 
     REMOVED = "Removed {}, created in the sandbox: Git would run or follow it outside."
     SET_ASIDE = "Renamed {}: Git would run or follow it outside."
+    VANISHED = (
+        "{} was created in the sandbox and deleted again: Git that ran outside meanwhile has followed it. "
+        "If you ran Git during this turn, look at what it did."
+    )
     UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
     CHANGED = "{} has changed, and the sandbox does not protect it. Look at it: programs or agents outside obey it."

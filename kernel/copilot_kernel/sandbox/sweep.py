@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Lock
 
 from . import live_mounts
 from .held import Finding, Held, Kind, link_target, looks_of
@@ -33,6 +34,11 @@ class Sweep:
         self._told: dict[Path, str] = dict(held.watched)
         self._warnings = list(held.warnings)
         self._is_cut_told = False
+        # What `react` has found, in order, to be reported by `findings`, which runs in another thread.
+        self._news: dict[Finding, None] = {}
+        # What `findings` has removed before `react` has heard that it was created.
+        self._removed: set[Path] = set()
+        self._lock = Lock()
 
     def replaced(self) -> list[Path]:
         """The protected files that are held no more while something runs inside, until its end. Raises OSError."""
@@ -40,8 +46,25 @@ class Sweep:
         self._gone |= {point for point in lost if not os.path.lexists(point)}
         return [path for path in self.held.paths if os.path.realpath(path) in lost - self._gone]
 
+    def react(self, created: Iterable[Path]) -> None:
+        """Remove what was created in Git's folders, and report it the next time, even if it is gone again."""
+        with self._lock:
+            for path in created:
+                if os.path.lexists(path):
+                    if not (self._is_held(path) or _is_harmless(path)):
+                        self._news[self._remove(path) or self._finding(path, Kind.UNREMOVED)] = None
+                elif path not in self._removed:
+                    self._news[self._finding(path, Kind.VANISHED)] = None
+                self._removed.discard(path)
+
     def findings(self) -> list[Finding]:
         """What is news since the last time, the worst first. Raises OSError."""
+        with self._lock:
+            found = dict.fromkeys((*self._news, *self._found()))
+            self._news.clear()
+            return list(found)
+
+    def _found(self) -> list[Finding]:
         held = self.held
         known = {path.parent for path in held.paths if path.name in GIT_FILES}
         search = Search(held.project, held.git_folder, sorted(known))
@@ -70,6 +93,7 @@ class Sweep:
             is_obeyed = self._is_removed(path, search)
             if is_obeyed and (removed := self._remove(path)):
                 self._told.pop(path, None)
+                self._removed.add(path)
                 yield removed
             else:
                 again = Kind.CHANGED if path in self._told else Kind.CREATED
