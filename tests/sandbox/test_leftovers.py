@@ -136,11 +136,13 @@ async def test_what_a_killed_broker_has_left_is_dealt_with_before_the_next_one_s
     async with open_chat(agent_sharing="user") as chat:
         await ask(chat, "demo: say hello")
         (record,) = (tmp_path / "state/sandbox/running").iterdir()
-        (project / ".git/commondir").write_text("../evil")  # as if the agent had done it
+        planted = project / "sub/.git/commondir"  # as if the agent had done it, where nobody watches
+        planted.parent.mkdir()
+        planted.write_text("../evil")
         holder(record).kill()
         await until(lambda: chat.agent.link is None)
         await ask(chat, "demo: say hello", person := Person())
-        assert not (project / ".git/commondir").exists()
+        assert not planted.exists()
         assert [line for line in person.notices if line.startswith(leftovers.KERNEL)]
         assert len(records(tmp_path)) == 1
     await until(lambda: records(tmp_path) == [])
