@@ -211,6 +211,10 @@ async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_ref
         for command, refusal in (
             ("echo hi", ""),
             ("git config user.name x", "The sandbox refuses changes of Git's settings (git config, git remote add). "),
+            ("true && echo x > .git/hooks/y", "The sandbox refuses to change `.git/hooks/y`: it says what Git runs. "),
+            ("echo x | tee -a AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
+            ("cp sub AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
+            ("cp AGENTS.md sub; cat AGENTS.md", ""),
         ):
             await run(chat, command, person := Person())
             assert [(each.sandbox, each.refusal) for each in person.questions] == [

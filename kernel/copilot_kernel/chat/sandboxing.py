@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain, dropwhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -22,6 +23,7 @@ from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..permissions import inputs
 from ..permissions.request import CHANGING
+from ..permissions.shell import parse_line
 from ..rendering.plain import visible_line
 from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox, watch
 from .rules import protected
@@ -31,6 +33,10 @@ REFUSED = "The sandbox refuses "
 _GIT_SETTINGS = re.compile(
     r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
 )
+
+_ASSIGNMENT = re.compile(r"\w+=")
+_CHANGES_ALL = frozenset({"chmod", "mv", "rm", "rmdir", "tee", "touch", "truncate"})
+_CHANGES_LAST = frozenset({"cp", "install", "ln"})
 
 MAX_SWEPT, MAX_NAMED = 10, 4
 UNSWEPT = "It is not known which protected files were created in the sandbox ({})."
@@ -154,13 +160,27 @@ async def unheld(sandbox: Sandbox | None) -> str:
 def refusal(call: ToolCall, sandbox: Sandbox) -> str:
     """That the sandbox refuses what `call` would do, and how to do it without; empty as far as that can be seen."""
     given = inputs.read(call)
-    written = given.paths if call.kind in CHANGING else ()
+    written = (*(given.paths if call.kind in CHANGING else ()), *chain.from_iterable(map(_written, given.commands)))
     found = (sandbox.refuses(path) for path in written)
     if why := next(filter(None, found), ""):
         return f"{REFUSED}{why}. {WITHOUT}"
     if any(map(_GIT_SETTINGS.search, given.commands)):
         return f"{REFUSED}changes of Git's settings (git config, git remote add). {WITHOUT}"
     return ""
+
+
+def _written(command: str) -> Iterator[str]:
+    """Files that a command line writes, moves or deletes, as far as its words say so."""
+    line = parse_line(command)
+    yield from (path for _, path in line.writes)
+    commands = (dropwhile(_ASSIGNMENT.match, command) for command in line.commands)
+    for program, *words in filter(None, map(list, commands)):
+        if program in _CHANGES_ALL:
+            yield from words
+        elif program in _CHANGES_LAST:
+            yield from words[-1:]
+        elif program.endswith("sh") and words[:1] == ["-c"]:
+            yield from chain.from_iterable(map(_written, words[1:2]))
 
 
 def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:
