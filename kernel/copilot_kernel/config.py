@@ -66,7 +66,7 @@ class Settings:
     state: str = ""
     # Whether the agent gets tools for the notebook that it is in: its variables and cells.
     notebook_tools: bool = True
-    # Whether what the agent is about to change is saved, so that `%undo` can put it back.
+    # Whether what the agent is about to change is saved, so that `%undo` can restore it.
     undo: bool = True
     # Whether the error of the notebook's last cell goes with the next prompt, unasked.
     error_context: bool = True

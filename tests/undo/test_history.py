@@ -1,4 +1,4 @@
-"""Undo, with real files: what a turn changed is put back, and nothing else is touched."""
+"""Undo, with real files: what a turn changed is restored, and nothing else is touched."""
 
 from __future__ import annotations
 

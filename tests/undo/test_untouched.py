@@ -1,4 +1,4 @@
-"""What is not put back unasked, or never, and what is never run."""
+"""What is not restored unasked, or never, and what is never run."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_a_file_that_something_else_changed_between_two_edits_is_not_selec
     assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
 
 
-async def test_an_edit_that_was_quicker_than_its_report_is_put_back_if_git_has_the_file(root, agent, tmp_path):
+async def test_an_edit_that_was_quicker_than_its_report_is_restored_if_git_has_the_file(root, agent, tmp_path):
     elsewhere = tmp_path / "plain"
     elsewhere.mkdir()
     make(elsewhere)
@@ -133,7 +133,7 @@ async def test_ignored_files_are_not_looked_at_even_if_they_are_ignored_no_longe
     assert [file.path for file in agent.plan().uncertain] == [".gitignore"]
 
 
-async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_back(root, tmp_path):
+async def test_the_notebook_its_checkpoints_and_open_documents_are_never_restored(root, tmp_path):
     (root / "book.ipynb").write_text("{}")
     (root / ".ipynb_checkpoints").mkdir()
     agent = Agent(root, tmp_path / "state", str(root / "book.ipynb"))
@@ -146,7 +146,7 @@ async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_bac
 
 
 @pytest.mark.parametrize("is_told", ["before the turn", "after it"])
-async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_told):
+async def test_a_notebook_that_was_renamed_is_never_restored(root, tmp_path, is_told):
     commit(root)
     book, renamed = root / "book.ipynb", root / "src" / "renamed.ipynb"
     renamed.write_text("{}")
@@ -162,7 +162,7 @@ async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_
     agent.undo.close()
 
 
-async def test_where_the_notebook_is_unknown_no_notebook_is_put_back(root, agent):
+async def test_where_the_notebook_is_unknown_no_notebook_is_restored(root, agent):
     async with agent:
         agent.write("other.ipynb", "{}")
         agent.write("a.txt", "x")

@@ -41,7 +41,7 @@ _WRITING = ("edit", "delete", "move")
 class ChangedFile:
     """A file that is different at the end of a turn; `calls` are the titles of those that name it.
 
-    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can. `source` is the file
+    `is_certain`: only these changed it. `problem` is why it cannot be restored, empty if it can. `source` is the file
     that a call has moved here: a new file is not deleted before that is back.
     """
 
@@ -133,7 +133,7 @@ class TurnRecorder:
     def close(self, deadline: float) -> None:
         """The turn is over: look at the files once more, until `deadline` (`time.monotonic()`).
 
-        What has changed since a file was looked at counts as changed after the turn, and is not put back.
+        What has changed since a file was looked at counts as changed after the turn, and is not restored.
         """
         self._name_moved()
         paths = list(self._named)
@@ -244,7 +244,7 @@ class TurnRecorder:
 
         def keep(digest: str, data: bytes) -> None:
             read.append(data)
-            with suppress(OSError):  # then it cannot be put back
+            with suppress(OSError):  # then it cannot be restored
                 self._store.put(digest, data)
 
         try:
