@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history, shadow
 
-from .project import FILES, Agent, commit, files_in, git, make, restore
+from .project import FILES, Agent, commit, files_in, git, make, remove, restore
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +79,23 @@ async def test_what_a_command_may_have_changed_is_listed_and_not_selected(root, 
     assert [file.path for file in plan.certain] == ["a.txt"]
     assert [(file.path, file.calls) for file in plan.uncertain] == [("b.txt", ())]
     assert plan.turn.commands == ("execute ",)
+
+
+@pytest.mark.parametrize(("gone", "made"), [("a.txt", "a.txt"), ("src", "src/c.py")])
+async def test_a_file_that_a_folder_replaced_can_be_restored_after_what_is_in_the_folder(root, agent, gone, made):
+    commit(root)
+    before = files_in(root)
+
+    def write() -> None:
+        (root / made).mkdir(parents=True)
+        (root / made / "new").write_text("new\n")
+
+    async with agent:
+        agent.command(partial(remove, root / gone))
+        agent.call("edit", write, f"{made}/new", content=(Diff(f"{made}/new", None, "new\n"),))
+    assert restore(agent).done == (f"{made}/new",)
+    assert made in restore(agent, uncertain=True).done
+    assert files_in(root) == before
 
 
 async def test_a_file_that_something_else_changed_between_two_edits_is_not_selected(root, agent):

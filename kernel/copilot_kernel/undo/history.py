@@ -299,7 +299,7 @@ class UndoHistory:
         turn = TurnFiles(
             number,
             self._checked(files),
-            recorder.new_folders(),
+            recorder.new_folders(files),
             commands,
             (*recorder.notes, *(_notes(start, end) if commands else ())),
         )
@@ -317,7 +317,7 @@ class UndoHistory:
     def _lost(self, number: int, recorder: TurnRecorder) -> TurnFiles:
         """What is known without looking again."""
         files, commands = self._checked(recorder.finish(None, None)), _commands(recorder, self.tree.root)
-        return TurnFiles(number, files, recorder.new_folders(), commands, (LOST,))
+        return TurnFiles(number, files, recorder.new_folders(files), commands, (LOST,))
 
     def _keep(self, turn: TurnFiles) -> None:
         """Forget the oldest turns if there is too much."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -157,9 +157,13 @@ class TurnRecorder:
             if not self._is_excluded(path) and (changed := self._changed(path, start, end)):
                 yield changed
 
-    def new_folders(self) -> tuple[str, ...]:
-        """Those that were not there when a call named a file in them; the deepest first."""
-        return tuple(sorted(self._new_folders, key=len, reverse=True))
+    def new_folders(self, files: Iterable[ChangedFile]) -> tuple[str, ...]:
+        """Those that were not there when a call named a file in them; the deepest first.
+
+        What was one of the changed `files` before, or a folder with one, is not new: restoring the file needs it as is.
+        """
+        old = {each for file in files if file.before != ABSENT for each in (file.path, *_folders_of(file.path))}
+        return tuple(sorted(self._new_folders - old, key=len, reverse=True))
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
