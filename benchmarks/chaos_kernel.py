@@ -66,7 +66,7 @@ def resumed(trial: Trial, ours: Kernel, number: int) -> None:
     cell = ours.begin("say {tag} 2", f"back{number}")
     took = cell.end()
     wrong = [] if cell.words == 2 else [f"{cell.error} {cell.text[-300:]!r}"]
-    if number and not (ours.exchange.session == before and "Continues the conversation" in cell.text):
+    if number and not (ours.exchange.session == before and "Resumed the conversation" in cell.text):
         wrong.append(f"not resumed: {before}, then {ours.exchange.session}: {cell.text[-300:]!r}")
     trial.check(took, "resumed", wrong)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import Settings, load, notebook, state_folder
+from copilot_kernel.config import Settings, load, made_state_folder, notebook, state_folder
 from copilot_kernel.mcp_config import McpServer
 
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
@@ -260,6 +260,17 @@ def test_what_outlives_a_kernel_is_in_jupyters_data_folder_or_where_the_user_wan
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     assert state_folder(Settings()) == tmp_path / "data" / "copilot_kernel"
     assert state_folder(Settings(state=str(tmp_path))) == tmp_path
+
+
+def test_only_the_user_can_read_a_new_state_folder_and_an_existing_one_keeps_its_mode(tmp_path: Path) -> None:
+    (old := tmp_path / "old").mkdir(mode=0o755)
+    folders = [made_state_folder(Settings(state=str(path))) for path in (tmp_path / "above" / "new", old)]
+    assert [oct(each.stat().st_mode & 0o777) for each in folders] == ["0o700", "0o755"]
+
+
+def test_a_state_folder_that_cannot_be_made_fails_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert not made_state_folder(Settings(state=str(tmp_path / "file" / "state"))).exists()
 
 
 def test_the_tests_themselves_leave_the_users_state_folder_alone(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Settings:
     state: str = ""
     # Whether the agent gets tools for the notebook that it is in: its variables and cells.
     notebook_tools: bool = True
-    # Whether what the agent is about to change is saved, so that `%undo` can put it back.
+    # Whether what the agent is about to change is saved, so that `%undo` can restore it.
     undo: bool = True
     # Whether the error of the notebook's last cell goes with the next prompt, unasked.
     error_context: bool = True
@@ -168,6 +169,17 @@ def state_folder(settings: Settings) -> Path:
     from jupyter_core.paths import jupyter_data_dir
 
     return Path(jupyter_data_dir(), "copilot_kernel")
+
+
+def made_state_folder(settings: Settings) -> Path:
+    """The state folder, made with the mode 0700 if it is missing and can be made.
+
+    Those who write below it would give a missing one the default mode.
+    """
+    folder = state_folder(settings)
+    with suppress(OSError):  # who writes into it says what that costs
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""Undo beside what a turn has changed: a button that shows what would be put back, and asks."""
+"""Undo beside what a turn has changed: a button that shows what would be restored, and asks."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, class
     assert story.sources()[2].startswith("%copilot %undo 1-")
     assert file.read_text() == "second\n"
     restore.click()
-    expect(story.notebook.output(2)).to_contain_text("Put back: undone.txt.")
+    expect(story.notebook.output(2)).to_contain_text("Restored: undone.txt.")
     assert file.read_text() == "first\n"
     story.notebook.save()
     saved = (lab.root / "undo.ipynb").read_text()
     assert "copilot-undo-button" not in saved
-    assert "Put back: undone.txt." in saved
+    assert "Restored: undone.txt." in saved
 
 
-def test_cells_are_put_back_and_what_the_user_changed_since_stays(context: BrowserContext, lab: Lab) -> None:
+def test_cells_are_restored_and_what_the_user_changed_since_stays(context: BrowserContext, lab: Lab) -> None:
     prompt = ask(
         ("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 2"}),
         ("edit_cell", {"id": "c2", "expected": "b = 1", "source": "b = 2"}),
@@ -74,7 +74,7 @@ def test_cells_are_put_back_and_what_the_user_changed_since_stays(context: Brows
     output = story.notebook.output(4)
     expect(output.get_by_text("it has changed since")).to_be_visible()
     output.get_by_role("button", name="Restore").click()
-    expect(story.notebook.output(5)).to_contain_text("Put back:")  # the deleted cell is above it again
+    expect(story.notebook.output(5)).to_contain_text("Restored:")  # the deleted cell is above it again
     sources = [source for source in story.sources() if not source.startswith("%copilot %undo")]
     assert sources == [LOAD, "a = 1", "b = 3", "c = 1", prompt]
 
@@ -90,18 +90,18 @@ def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: s
     if by == "%undo":
         undo.click()
         story.notebook.output(2).get_by_role("button", name="Restore").click()
-        expect(story.notebook.output(3)).to_contain_text("Put back: deleted cell.")
+        expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell.")
         story.notebook.run(3)
-        expect(story.notebook.output(3)).to_contain_text("Nothing is to be put back.")
+        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
     else:
         assert story.undo() == [LOAD, "a = 1", prompt]
         undo.click()
-        expect(story.notebook.output(3)).to_contain_text("Nothing is to be put back.")
+        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
     assert story.sources()[:3] == [LOAD, "a = 1", prompt]
     assert [source for source in story.sources() if source == "a = 1"] == ["a = 1"]
 
 
-def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_put_back(
+def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_restored(
     context: BrowserContext, lab: Lab
 ) -> None:
     (lab.root / "sub").mkdir()
@@ -127,7 +127,7 @@ def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_put_b
     expect(output.get_by_text("it is open beside the notebook")).to_be_visible()
     expect(output).not_to_contain_text("renamed.ipynb")
     output.get_by_role("button", name="Restore").click()
-    expect(output).to_contain_text("Put back: closed.txt.")
+    expect(output).to_contain_text("Restored: closed.txt.")
     texts = [(lab.root / name).read_text() for name in ("beside.txt", "closed.txt")]
     assert texts == ["second\n", "first\n"]
 
@@ -143,5 +143,5 @@ def test_a_document_that_is_open_beside_the_notebook_is_left_alone(context: Brow
     story.page.evaluate(OPEN_BESIDE, "/".join(filter(None, (lab.folder, file.name))))
     story.page.locator(".copilot-undo-button").click()
     expect(story.notebook.output(2).get_by_text("it is open beside the notebook")).to_be_visible()
-    expect(story.notebook.output(2)).to_contain_text("Nothing is to be put back.")
+    expect(story.notebook.output(2)).to_contain_text("There is nothing to restore.")
     assert file.read_text() == "second\n"

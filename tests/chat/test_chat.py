@@ -47,6 +47,15 @@ async def test_an_allowed_edit_changes_the_file_and_a_rejected_one_does_not(chat
     assert allowing.calls[-1][1].startswith("allowed ")
 
 
+async def test_only_the_user_can_read_what_is_saved(opened: Open, tmp_path: Path) -> None:
+    async with opened(cwd=str(tmp_path)) as chat:
+        await ask(chat, "demo: edit note.txt => new")
+        folder = tmp_path / "state"
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (folder, *folder.iterdir())}
+    assert len(modes) > 1
+    assert set(modes.values()) == {"0o700"}
+
+
 async def test_cancel_while_a_question_is_open_answers_it_with_cancelled(chat: Chat) -> None:
     person = Person(kind=None)
     turn = await cancelled(chat, "demo: ask", person, lambda: person.asked)

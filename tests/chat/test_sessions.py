@@ -22,7 +22,7 @@ from .people import LIMIT, Person, ask
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 BOOK = "/home/me/book.ipynb"
-CONTINUES = re.compile(r"Continues the conversation of \d{4}-\d\d-\d\d: Demo: demo: say one")
+CONTINUES = re.compile(r"Resumed the conversation from \d{4}-\d\d-\d\d: Demo: demo: say one")
 
 
 async def turns(chat: Chat) -> str:

@@ -1,4 +1,4 @@
-"""The agent learns what was put back with the next prompt, and again until a prompt that says so has been answered.
+"""The agent learns what was restored with the next prompt, and again until a prompt that says so has been answered.
 
 Another session, which has not seen what was changed, does not.
 """
@@ -50,7 +50,7 @@ async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(opened: Ope
         assert told(chat) == [UNDONE.format("a.txt")]
 
 
-async def test_what_is_put_back_meanwhile_is_said_with_the_prompt_after(opened: Open) -> None:
+async def test_what_is_restored_meanwhile_is_said_with_the_prompt_after(opened: Open) -> None:
     async with opened() as chat:
 
         class Restoring(Person):

@@ -217,8 +217,8 @@ def test_help_lists_the_commands_and_explains_one() -> None:
     listed = shown("%help")
     assert [name for name, spec in commands.TABLE.items() if spec.summary not in listed] == ["help"]
     assert [topic for topic in commands.TOPICS if f"{topic}\n%" not in listed] == []
-    assert "%permissions […] Show what" in listed
-    assert "The last LINES lines" in shown("%help %log")
+    assert "%permissions […] Show the permission mode" in listed
+    assert "LINES is how many" in shown("%help %log")
 
 
 @pytest.mark.parametrize(

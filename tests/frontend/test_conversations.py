@@ -315,9 +315,9 @@ def test_the_next_kernel_of_a_notebook_goes_on_but_not_in_batch(tmp_path: Path) 
     (book := tmp_path / "book.ipynb").write_text("{}")
     cells = ("demo: say one", "demo: remember")
     batch = lives(tmp_path, *cells, live=False, JPY_SESSION_NAME=str(book))[1]
-    assert ("Continues" in batch.text, (tmp_path / "state" / "sessions").exists()) == (False, False)
+    assert ("Resumed" in batch.text, (tmp_path / "state" / "sessions").exists()) == (False, False)
     watched = lives(tmp_path, *cells, JPY_SESSION_NAME=str(book))[1].text
-    assert ("Continues the conversation" in watched, "say one" in watched) == (True, True)
+    assert ("Resumed the conversation" in watched, "say one" in watched) == (True, True)
 
 
 def test_behind_a_gateway_an_agent_that_is_missing_is_explained(tmp_path: Path) -> None:
@@ -337,4 +337,4 @@ def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder_and_remembers_
         lives(tmp_path, cell, **gateway, KERNEL_USERNAME=user)[0].text for cell, user in zip(cells, users, strict=True)
     )
     assert (str(project) in mine, "The agent works in" in mine) == (True, False)
-    assert ["Continues the conversation" in text for text in (his, again)] == [False, True]
+    assert ["Resumed the conversation" in text for text in (his, again)] == [False, True]

@@ -52,7 +52,7 @@ def test_its_record_says_what_was_done(made: Session, end: str) -> None:
 def test_it_can_be_undone(made: Session, end: str) -> None:
     *_, (footer, _) = failed(made, end)
     [key] = re.findall(r"copilot-undo-([\w-]+)", footer["text/html"])
-    assert "Put back: one.txt" in made.run(f"%undo {key} restore").text
+    assert "Restored: one.txt" in made.run(f"%undo {key} restore").text
     assert (made.work / "one.txt").read_text() == "first\n"
 
 

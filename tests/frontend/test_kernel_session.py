@@ -83,22 +83,3 @@ async def test_a_run_without_a_person_says_nothing_of_the_machine_it_runs_on(lis
 async def test_an_agent_on_a_pipe_is_not_warned_about(listening: KernelSession, agent: str) -> None:
     listening.command_context.settings = replace(listening.command_context.settings, agent=agent)
     assert "Careful" not in await prompted(listening)
-
-
-def test_after_an_upgrade_rules_that_may_allow_more_are_named_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
-    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)", "Bash(npm test)", "Read", "Bash(pytest *)"]')
-    first, second = KernelSession(), KernelSession()
-    assert first.command_context.settings
-    assert "may now allow more: Bash(git *), Bash(pytest *). Review" in told(first, live=False)
-    assert second.command_context.settings
-    assert told(second, live=True) == ""
-
-
-def test_a_first_installation_is_no_upgrade(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path / "new"))
-    monkeypatch.setenv("COPILOT_KERNEL_ALLOW", '["Bash(git *)"]')
-    for _ in range(2):
-        kernel_session = KernelSession()
-        assert kernel_session.command_context.settings
-        assert told(kernel_session, live=True) == ""

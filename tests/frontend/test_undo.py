@@ -19,7 +19,7 @@ Turn  What       Change   By
 1     three.txt  changed  may not be the agent's
 1     two.txt    new      Create two.txt
 1                command  Run echo more >> three.txt
-%undo TURN puts files back as they were before that turn."""
+%undo TURN restores files to their state before that turn."""
 OFFERED = """\
 Undo turn 1
 What       How      Why
@@ -60,11 +60,11 @@ def test_changes_lists_files_and_commands_turn_by_turn(changed: Session):
 
 def test_undo_asks_and_restores_what_the_edits_changed(changed: Session, project: Path):
     shown = changed.run("%undo", "1").text
-    assert shown == f"{OFFERED}\nPut back as before turn 1?\n✓ Put back: two.txt, one.txt."
+    assert shown == f"{OFFERED}\nRestore the state before turn 1?\n✓ Restored: two.txt, one.txt."
     assert texts(project) == {"one.txt": "first\n", "three.txt": "3\nmore\n"}
-    assert changed.run("%undo 1", "1").text.endswith("✓ Put back: three.txt.")
+    assert changed.run("%undo 1", "1").text.endswith("✓ Restored: three.txt.")
     assert texts(project) == FILES
-    assert changed.run("%undo").text.endswith("Nothing is to be put back.")
+    assert changed.run("%undo").text.endswith("There is nothing to restore.")
 
 
 def test_an_empty_line_restores_nothing(changed: Session, project: Path):
@@ -97,7 +97,8 @@ def test_what_a_command_changed_is_told_beneath_the_answer(tmp_path, project: Pa
 def test_where_nobody_can_answer_nothing_is_restored(changed: Session, project: Path):
     shown = changed.run("%undo", live=False).text
     assert shown == (
-        f"{OFFERED}\nNothing was put back, since nobody can be asked here. %undo 1 restore does it without asking."
+        f"{OFFERED}\nNothing was restored, because nobody can be asked here. "
+        "To restore without asking, use %undo 1 restore."
     )
     assert texts(project) == CHANGED
 
@@ -105,7 +106,7 @@ def test_where_nobody_can_answer_nothing_is_restored(changed: Session, project: 
 def test_what_has_changed_since_is_skipped_and_named(changed: Session, project: Path):
     (project / "one.txt").write_text("the user's")
     assert "one.txt    skipped  it has changed since" in changed.run("%undo", "").text
-    assert changed.run("%undo restore").text == "✓ Put back: two.txt."
+    assert changed.run("%undo restore").text == "✓ Restored: two.txt."
     assert (project / "one.txt").read_text() == "the user's"
 
 

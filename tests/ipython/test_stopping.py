@@ -282,4 +282,4 @@ def test_a_notebooks_conversation_goes_on_after_a_restart(start_kernel: StartKer
     front_end.client.wait_for_ready(timeout=START_LIMIT)
     front_end.run("%load_ext copilot_kernel")
     outcome = front_end.run("%copilot demo: remember")
-    assert ("Continues the conversation" in outcome.text, "say one" in outcome.text) == (True, True)
+    assert ("Resumed the conversation" in outcome.text, "say one" in outcome.text) == (True, True)

@@ -59,7 +59,7 @@ def draws_again(text: str) -> bool:
 
 
 def _goes_on(seen: Json) -> str:
-    if "starting a new one" in seen["text"]:
+    if "A new conversation starts here" in seen["text"]:
         return LOST
     if not remembers(seen["text"]):
         return NO

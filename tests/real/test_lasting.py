@@ -33,12 +33,12 @@ def test_the_next_prompt_goes_on_when_the_agent_was_killed(findings: Json) -> No
 def test_the_next_prompt_goes_on_when_the_kernel_was_restarted(findings: Json) -> None:
     seen = findings["after-restart"]
     assert (seen["status"], remembers(seen["text"])) == ("ok", True)
-    assert "Continues the conversation of 20" in seen["text"].splitlines()[0]
+    assert "Resumed the conversation from 20" in seen["text"].splitlines()[0]
 
 
 def test_where_it_cannot_go_on_a_line_says_so(findings: Json) -> None:
     seen = findings["after-restart"]
-    line = "Could not resume the previous conversation; starting a new one"
+    line = "A new conversation starts here, because the previous one could not be resumed"
     assert (line in seen["text"].splitlines()[0]) is forgets(findings)
     assert seen["status"] == "ok"
 

@@ -1,4 +1,4 @@
-"""`/changes` and `/undo` in a chat: they show what would be put back, and `restore` does it."""
+"""`/changes` and `/undo` in a chat: they show what would be restored, and `restore` does it."""
 
 from pathlib import Path
 
@@ -24,8 +24,8 @@ async def test_a_chat_undoes_what_its_agent_changed(project: Path, endpoint: Cha
         assert (project / "new.txt").read_text() == "words"
         for command, words in (
             ("/changes", "Create new.txt"),
-            ("/undo", "/undo 1 restore does it without asking"),
-            ("/undo 1 restore", "Put back: new.txt."),
+            ("/undo", "To restore without asking, use /undo 1 restore."),
+            ("/undo 1 restore", "Restored: new.txt."),
         ):
             heard = await client.say(command)
             assert words in "".join(str(each) for each in heard), command

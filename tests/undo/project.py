@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -54,6 +55,13 @@ def files_in(root: Path) -> Tree:
             data = os.fsencode(os.readlink(path)) if is_link else Path(path).read_bytes()
             found[os.path.relpath(path, root)] = ("link", 0, data) if is_link else ("file", stat.S_IMODE(mode), data)
     return found
+
+
+def remove(path: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)
 
 
 NOBODY = 65534

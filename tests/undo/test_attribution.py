@@ -152,7 +152,7 @@ DIFF = Diff("a.txt", "two", "2")
 
 
 def seen(agent: Agent) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """By path: what would be put back into the files that are the agent's, and into those that may not be."""
+    """By path: what would be restored in the files that are the agent's, and in those that may not be."""
     plan = agent.plan()
 
     def contents(files):

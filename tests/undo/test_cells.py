@@ -1,4 +1,4 @@
-"""Cells that the agent changed are put back through the page, and nothing else is touched."""
+"""Cells that the agent changed are restored through the page, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():
 
 
 @pytest.mark.parametrize("book", [None, Book("a", saved=True)])
-async def test_without_a_page_nothing_is_put_back(book):
+async def test_without_a_page_nothing_is_restored(book):
     log = CellLog()
     log.edited("c0", "b", "a")
     assert (await plan_cells(book, log.changes)).skipped == (("1 cell", NO_PAGE),)

@@ -1,4 +1,4 @@
-"""What cannot be saved, read or put back: nothing is lost, and the user is told."""
+"""What cannot be saved, read or restored: nothing is lost, and the user is told."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_state_folder_that_cannot_be_made_loses_nothing(root, tmp_path):
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
-async def test_a_file_that_cannot_be_put_back_stays_whole_and_nothing_is_left_beside_it(root, agent, monkeypatch, call):
+async def test_a_file_that_cannot_be_restored_stays_whole_and_nothing_is_left_beside_it(root, agent, monkeypatch, call):
     async with agent:
         agent.write("a.txt", "edited\n")
         agent.write("b.txt", "edited\n")
@@ -58,7 +58,7 @@ async def test_a_file_that_cannot_be_put_back_stays_whole_and_nothing_is_left_be
     assert restore(agent).done == ("a.txt", "b.txt")
 
 
-async def test_what_was_saved_and_then_damaged_is_not_put_back(root, agent):
+async def test_what_was_saved_and_then_damaged_is_not_restored(root, agent):
     async with agent:
         agent.write("a.txt", "edited\n")
     for path in (agent.undo._store._folder).iterdir():
@@ -118,7 +118,7 @@ async def test_a_moved_file_that_holds_what_others_wrote_is_not_selected(root, a
     assert agent.plan().certain == ()
 
 
-async def test_the_files_of_a_moved_folder_are_put_back(root, agent):
+async def test_the_files_of_a_moved_folder_are_restored(root, agent):
     before = files_in(root)
     async with agent:
         agent.call("move", lambda: (root / "src").rename(root / "moved"), "src", "moved")

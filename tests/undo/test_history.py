@@ -1,4 +1,4 @@
-"""Undo, with real files: what a turn changed is put back, and nothing else is touched."""
+"""Undo, with real files: what a turn changed is restored, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.undo.history import NEEDED
 from copilot_kernel.undo.tree import ABSENT, FileState, digest_of
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
-from .project import Agent, Tree, commit, files_in, git, make, unprivileged
+from .project import Agent, Tree, commit, files_in, git, make, remove, unprivileged
 
 NAMES = ["a.txt", "b.txt", "src/c.py", "src/deep/d.py", "link", "new.txt", "src/new/e.py", "other"]
 
@@ -46,13 +46,6 @@ def put(path: Path, text: str) -> None:
         path.write_text(text)
     except (FileExistsError, NotADirectoryError, PermissionError):
         pass
-
-
-def remove(path: Path) -> None:
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.is_dir():
-        shutil.rmtree(path)
 
 
 def move(path: Path, to: Path) -> None:
@@ -197,6 +190,7 @@ def state_of(found: tuple[str, int, bytes] | None) -> FileState:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(done=steps, with_git=st.booleans())
+@example(done=[("late call", ("remove", "a.txt")), ("call", ("move", "src", "a.txt"))], with_git=True)
 def test_undo_restores_what_it_promised_and_touches_nothing_else(templates, done, with_git):
     note(repr((done, with_git)))
     with tempfile.TemporaryDirectory() as folder:

@@ -163,7 +163,7 @@ async def test_all_that_git_is_asked_for_a_snapshot_shares_its_second(root, agen
     assert [round(each, 3) for each in given] == [1.0, 0.3]
 
 
-async def test_what_git_could_not_save_in_time_is_put_back_from_the_repository(root, agent, monkeypatch):
+async def test_what_git_could_not_save_in_time_is_restored_from_the_repository(root, agent, monkeypatch):
     commit(root)
     monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: None)
     async with agent:

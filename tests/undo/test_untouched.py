@@ -1,9 +1,10 @@
-"""What is not put back unasked, or never, and what is never run."""
+"""What is not restored unasked, or never, and what is never run."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history, shadow
 
-from .project import FILES, Agent, commit, files_in, git, make, restore
+from .project import FILES, Agent, commit, files_in, git, make, remove, restore
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +81,23 @@ async def test_what_a_command_may_have_changed_is_listed_and_not_selected(root, 
     assert plan.turn.commands == ("execute ",)
 
 
+@pytest.mark.parametrize(("gone", "made"), [("a.txt", "a.txt"), ("src", "src/c.py")])
+async def test_a_file_that_a_folder_replaced_can_be_restored_after_what_is_in_the_folder(root, agent, gone, made):
+    commit(root)
+    before = files_in(root)
+
+    def write() -> None:
+        (root / made).mkdir(parents=True)
+        (root / made / "new").write_text("new\n")
+
+    async with agent:
+        agent.command(partial(remove, root / gone))
+        agent.call("edit", write, f"{made}/new", content=(Diff(f"{made}/new", None, "new\n"),))
+    assert restore(agent).done == (f"{made}/new",)
+    assert made in restore(agent, uncertain=True).done
+    assert files_in(root) == before
+
+
 async def test_a_file_that_something_else_changed_between_two_edits_is_not_selected(root, agent):
     async with agent:
         agent.write("a.txt", "1\n", "one\ntwo\n")
@@ -90,7 +108,7 @@ async def test_a_file_that_something_else_changed_between_two_edits_is_not_selec
     assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
 
 
-async def test_an_edit_that_was_quicker_than_its_report_is_put_back_if_git_has_the_file(root, agent, tmp_path):
+async def test_an_edit_that_was_quicker_than_its_report_is_restored_if_git_has_the_file(root, agent, tmp_path):
     elsewhere = tmp_path / "plain"
     elsewhere.mkdir()
     make(elsewhere)
@@ -133,7 +151,7 @@ async def test_ignored_files_are_not_looked_at_even_if_they_are_ignored_no_longe
     assert [file.path for file in agent.plan().uncertain] == [".gitignore"]
 
 
-async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_back(root, tmp_path):
+async def test_the_notebook_its_checkpoints_and_open_documents_are_never_restored(root, tmp_path):
     (root / "book.ipynb").write_text("{}")
     (root / ".ipynb_checkpoints").mkdir()
     agent = Agent(root, tmp_path / "state", str(root / "book.ipynb"))
@@ -146,7 +164,7 @@ async def test_the_notebook_its_checkpoints_and_open_documents_are_never_put_bac
 
 
 @pytest.mark.parametrize("is_told", ["before the turn", "after it"])
-async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_told):
+async def test_a_notebook_that_was_renamed_is_never_restored(root, tmp_path, is_told):
     commit(root)
     book, renamed = root / "book.ipynb", root / "src" / "renamed.ipynb"
     renamed.write_text("{}")
@@ -162,7 +180,7 @@ async def test_a_notebook_that_was_renamed_is_never_put_back(root, tmp_path, is_
     agent.undo.close()
 
 
-async def test_where_the_notebook_is_unknown_no_notebook_is_put_back(root, agent):
+async def test_where_the_notebook_is_unknown_no_notebook_is_restored(root, agent):
     async with agent:
         agent.write("other.ipynb", "{}")
         agent.write("a.txt", "x")

@@ -17,7 +17,7 @@ from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
-from ..config import SANDBOXED, Settings, state_folder
+from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
@@ -77,7 +77,8 @@ class Chat:
         # What went with the last prompt besides its text.
         self.sent: tuple[Block, ...] = ()
         self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
-        self.undo = Undo(settings, state_folder(settings), self._turns)
+        folder = made_state_folder(settings)
+        self.undo = Undo(settings, folder, self._turns)
         self._locator = DiffLocator(settings.folder)
         self._state = ConversationState(
             annotate=lambda before, after: self._monitor.annotate(before, after),
@@ -111,7 +112,6 @@ class Chat:
             if shared
             else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder), self._tools.ports)
         )
-        folder = state_folder(settings)
         # The session that the next prompt goes to; a later chat of this process can follow it.
         self.store = SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd)
         self._locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))

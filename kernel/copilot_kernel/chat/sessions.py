@@ -40,15 +40,16 @@ MAX_LOAD_ATTEMPTS = 3
 # Seconds that closing a session may take when the chat ends.
 CLOSE_SECONDS = 2.0
 
-FORGOTTEN = "The agent was restarted and doesn't know the conversation above."
+_REPEAT = "A new conversation starts here; repeat what the agent needs to know."
+FORGOTTEN = f"The agent was restarted and cannot resume the conversation. {_REPEAT}"
 RESTARTED = "The agent was restarted and continues the conversation."
-REOPENED = "The agent's session was opened again, and the conversation continues."
-CLOSED = "The agent's session has ended; a new one begins, without the conversation before this point."
-EXPIRED = "The agent's session has expired; a new one begins, without the conversation before this point."
-GONE = "The agent no longer has the conversation before this point; a new one begins."
-LOST = "Could not resume the previous conversation; starting a new one: {}"
-ELSEWHERE = "{} A new conversation starts here. When it is closed there, `%resume {}` returns to it."
-UNSHOWN = "The conversation continues; the agent cannot show what was said before."
+REOPENED = "The agent's session was reopened, and the conversation continues."
+CLOSED = f"The agent's session has ended and cannot be resumed. {_REPEAT}"
+EXPIRED = f"The agent's session has expired. {_REPEAT}"
+GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
+LOST = "A new conversation starts here, because the previous one could not be resumed: {}"
+ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
+UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 
 
 @dataclass(slots=True)
@@ -273,7 +274,7 @@ class SessionManager:
             open_saved = partial(self._opened, how, saved.id)
             session = await self._retry(open_saved, self._state.status, MAX_LOAD_ATTEMPTS)
             self._locks.hold(lock)
-        restarted = RESTARTED if self._store.session else _continues(info)
+        restarted = RESTARTED if self._store.session else _resumption(info)
         self._state.notify("info", REOPENED if is_same_agent else restarted)
         self._state.is_resumed = True
         self._adopt(session, saved, draws=False)
@@ -347,8 +348,8 @@ class SessionManager:
                 self._state.update(update)
 
 
-def _continues(info: SessionInfo) -> str:
+def _resumption(info: SessionInfo) -> str:
     day = re.match(r"\d{4}-\d\d-\d\d", info.updated_at)
-    of = f" of {day[0]}" if day else ""
+    dated = f" from {day[0]}" if day else ""
     about = f": {visible_line(info.title)}" if info.title else "."
-    return f"Continues the conversation{of}{about}"
+    return f"Resumed the conversation{dated}{about}"

@@ -1,4 +1,4 @@
-"""Undo in a conversation: each turn is recorded, and the agent learns with the next prompt what was put back.
+"""Undo in a conversation: each turn is recorded, and the agent learns with the next prompt what was restored.
 
 Only the session whose turn it was learns it: another one has not seen those changes.
 """
@@ -124,11 +124,11 @@ class Undo:
         return await to_thread.run_sync(self._recorded().plan, number, shown)
 
     def undone(self, number: int, names: Sequence[str]) -> None:
-        """The agent has to know that these were put back, which turn `number` had changed."""
+        """The agent has to know that these were restored, which turn `number` had changed."""
         self._undone.setdefault(self._session_of.get(number, ""), []).extend(names)
 
     async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
-        """Put `files` of `plan` back, between two turns."""
+        """Restore `files` of `plan`, between two turns."""
         async with self._turns:
             outcome = await to_thread.run_sync(partial(self._recorded().restore, plan, files))
         self.undone(plan.turn.number, outcome.done)

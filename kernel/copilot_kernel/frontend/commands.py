@@ -172,8 +172,8 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
     name = rest.lstrip("%/")
     if not name:
         note = (
-            "%help COMMAND explains one. Anything else is a prompt to the agent; "
-            "/NAME is a command of the agent's, if it has one of that name."
+            "%help COMMAND explains one. Any other text is a prompt to the agent; "
+            "/NAME runs the agent's own command if it has one with that name."
         )
         for report in overview(TABLE, note):
             output.show(report)
@@ -184,65 +184,67 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
         raise unknown(name)
 
 
-_PICK = "Without {}, it shows the choices; a click sets one, also when the cell has ended."
+_PICK = "Without {}, the command lists the choices; click one to set it, even after the cell has finished."
 
 _SPECS = (
     CommandSpec(
         "help",
         _help,
-        "List the commands, or explain one.",
+        "List the commands, or explain one of them.",
         "[COMMAND]",
         complete=_words(lambda now: [Choice(spec.name, spec.name, about=spec.summary) for spec in TABLE.values()]),
     ),
     CommandSpec(
         "status",
         agent_commands.status,
-        "Show the agent, its session, and what is set.",
-        details="Also the context in use, what may be done without asking, and what goes with the next prompt.",
+        "Show the agent, its session and its settings.",
+        details="It also shows the context in use, what may run without asking, and what the next prompt includes.",
     ),
     CommandSpec(
         "sessions",
         session_commands.sessions,
-        "List the conversations of this folder, and resume one.",
+        "List the conversations in this folder, and resume one.",
         "[all]",
-        "With all, those of other folders too. Needs an agent that lists its sessions.",
-        _words(lambda now: [Choice("all", "all", about="those of other folders, too")]),
+        "With all, the list includes other folders. The agent must be able to list its sessions.",
+        _words(lambda now: [Choice("all", "all", about="include other folders")]),
     ),
     CommandSpec(
         "resume",
         session_commands.resume,
         "Resume an earlier conversation.",
         "[ID | last]",
-        "The beginning of an ID is enough; last is the one used last. Without ID, it lists them with buttons.",
+        "The first characters of an ID are enough; last is the most recently used conversation. Without ID, the "
+        "command lists the conversations with buttons.",
         session_commands.resumable,
     ),
-    CommandSpec("new", session_commands.new, "Begin a new conversation with the next prompt."),
+    CommandSpec("new", session_commands.new, "Start a new conversation with the next prompt."),
     CommandSpec(
         "close",
         session_commands.close,
-        "Close the conversation at the agent; it can be resumed if the agent keeps it.",
+        "Close the conversation at the agent; you can resume it later if the agent keeps it.",
     ),
     CommandSpec(
         "delete",
         session_commands.delete,
-        "Delete a conversation at the agent, for good.",
+        "Permanently delete a conversation at the agent.",
         "ID",
-        "The beginning of an ID is enough.",
+        "The first characters of the ID are enough.",
         session_commands.session_ids,
     ),
     CommandSpec(
         "changes",
         undo_commands.changes,
-        "List the files that the agent changed, and the commands that it ran.",
-        details="Of this conversation, since it was opened here, turn by turn.",
+        "List the files that the agent changed and the commands that it ran.",
+        details="The list covers each turn since the conversation was opened here.",
     ),
     CommandSpec(
         "undo",
         undo_commands.undo,
-        "Put files back as they were before a turn.",
+        "Restore files to their state before a turn.",
         "[TURN] [restore]",
-        "Without TURN, of the last one. It shows what it would do and asks; with restore, it does not ask. Files that "
-        "have changed since are skipped, and commands are not undone. The agent is informed with the next prompt.",
+        "Without TURN, the command undoes the last turn. It shows what it would do and asks first; with restore, it "
+        "does not ask. It skips files that have changed since the turn, and does not undo commands. The next prompt "
+        "tells the agent what was restored.",
         undo_commands.turn_numbers,
     ),
     CommandSpec(
@@ -250,7 +252,7 @@ _SPECS = (
         agent_commands.mode,
         "Show or change the agent's mode.",
         "[NAME]",
-        f"What a mode means is up to the agent; %permissions is ours. {_PICK.format('NAME')}",
+        f"The agent defines its modes; use %permissions for the permission mode of this client. {_PICK.format('NAME')}",
         _words(lambda now: modes(now.state).choices),
     ),
     CommandSpec(
@@ -264,7 +266,7 @@ _SPECS = (
     CommandSpec(
         "options",
         agent_commands.options,
-        "Show or change what else the agent lets you set.",
+        "Show or change the agent's other options.",
         "[OPTION VALUE]",
         _PICK.format("OPTION"),
         agent_commands.option_values,
@@ -272,21 +274,22 @@ _SPECS = (
     CommandSpec(
         "permissions",
         permission_commands.permissions,
-        "Show what is allowed, asked about and denied, and what was decided; or change it.",
+        "Show the permission mode, rules and decisions, or change the mode and rules.",
         "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
-        "Changes are for this conversation. The modes are default, acceptEdits, bypassPermissions, plan and sandboxed; "
-        "a rule is, for example, Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) or "
-        "mcp__server__tool. Deny rules win over ask rules, and these over allow rules. With --save at the end, a rule "
-        "is also kept in your config file. GitHub Copilot CLI itself gets the deny rules when it starts: use %restart "
-        "after a change.",
+        "Changes apply to this conversation. The modes are default, acceptEdits, bypassPermissions, plan and "
+        "sandboxed. Examples of rules are Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) "
+        "and mcp__server__tool. Deny rules take precedence over ask rules, and ask rules over allow rules. With --save "
+        "at the end, the command also saves a rule in your config file. GitHub Copilot CLI receives the deny rules "
+        "when it starts: use %restart after a change.",
         permission_commands.complete,
     ),
     CommandSpec(
         "agent",
         agent_commands.agent,
-        "Show the agent's command line, or change to another agent.",
+        "Show the agent's command line, or switch to another agent.",
         "[COMMAND]",
-        "A command line, tcp://HOST:PORT, or demo; until this kernel ends. Ends the agent that is running.",
+        "COMMAND is a command line, tcp://HOST:PORT or demo. "
+        "The new agent replaces the running one until this kernel ends.",
         _words(lambda now: [Choice("demo", "demo", about="the demo agent: no account, no network")]),
     ),
     CommandSpec(
@@ -294,30 +297,32 @@ _SPECS = (
         agent_commands.attach,
         "Attach files to the next prompt.",
         "[FILE…]",
-        "Such lines may stand above a prompt. Quote names with blanks. Without FILE, it shows what is attached.",
+        "You can put %attach lines above a prompt. Quote file names that contain spaces. Without FILE, the command "
+        "lists the attached files.",
     ),
     CommandSpec(
         "context",
         agent_commands.context,
-        "Show what went with the last prompt besides its text.",
-        details="Attached and mentioned files, cells and variables, the last error, and what introduces the notebook.",
+        "Show what the last prompt included besides its text.",
+        details="It lists attached and mentioned files, cells and variables, the last error, and the text that "
+        "introduces the notebook.",
     ),
-    CommandSpec("mcp", agent_commands.mcp, "Show the MCP servers that the agent is given."),
+    CommandSpec("mcp", agent_commands.mcp, "Show the MCP servers that are passed to the agent."),
     CommandSpec(
         "login",
         agent_commands.login,
         "Sign in to the agent.",
         "[METHOD]",
-        "METHOD is one of the agent's; without it, the first.",
+        "METHOD is one of the agent's sign-in methods; the default is the first one.",
         agent_commands.logins,
     ),
     CommandSpec("logout", agent_commands.logout, "Sign out of the agent."),
     CommandSpec(
         "log",
         agent_commands.log,
-        "Show what went over the wire in the last turn, without secrets.",
+        "Show the messages exchanged with the agent in the last turn, without secrets.",
         "[LINES]",
-        "The last LINES lines; 100 without a number.",
+        "LINES is how many of the last lines to show; the default is 100.",
     ),
     CommandSpec("restart", agent_commands.restart, "End the agent; the next prompt starts it again."),
 )

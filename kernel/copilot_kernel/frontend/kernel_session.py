@@ -237,9 +237,7 @@ class KernelSession:
         return chat
 
     def _load_settings(self) -> Settings:
-        from ..config import state_folder
         from ..permissions.rulebook import Rulebook
-        from ..store.upgrade import upgrade_notice
         from . import gateway
 
         settings = gateway.load(os.environ)
@@ -247,6 +245,4 @@ class KernelSession:
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
-        notice = upgrade_notice(state_folder(settings), book)
-        self.notices += [notice] if notice else []
         return settings

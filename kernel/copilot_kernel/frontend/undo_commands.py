@@ -1,4 +1,4 @@
-"""Commands about what the agent changed: list it, and put it back."""
+"""Commands about what the agent changed: list it, and restore it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ RESTORE = "restore"
 MAX_ROWS = 50
 """Uncertain files with a button of their own."""
 NOTHING = "No turn has changed a file since the agent's conversation was opened here."
-UNASKED = "Nothing was put back, since nobody can be asked here. %undo {} restore does it without asking."
+UNASKED = "Nothing was restored, because nobody can be asked here. To restore without asking, use %undo {} restore."
 
 
 async def changes(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%changes`."""
     turns = await context.do(_turns)
     rows = [(str(each.turn), _name(each), each.what or each.kind, each.by) for each in listed(turns)]
-    note = "%undo TURN puts files back as they were before that turn." if rows else NOTHING
+    note = "%undo TURN restores files to their state before that turn." if rows else NOTHING
     output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
 
 
@@ -48,9 +48,9 @@ async def undo(context: CommandContext, output: CommandOutput, rest: str) -> Non
     plan, cells = await _plan(context, number)
     if at_once:
         done = await _restore(context, number, (plan.certain, [change for _, change in cells.possible]))
-        show_done(output, done or "Nothing is to be put back.")
+        show_done(output, done or "There is nothing to restore.")
     elif not (plan.certain or plan.uncertain or cells.possible):
-        output.show(_report(plan, cells, "Nothing is to be put back."))
+        output.show(_report(plan, cells, "There is nothing to restore."))
     else:
         await _choose(context, output, plan, cells)
 
@@ -98,7 +98,7 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, ce
     async def apply(_: int, index: int) -> str:
         return await _restore(context, number, choices[index][1])
 
-    names, asked = tuple(visible_text(name) for name, _ in choices), f"Put back as before turn {number}?"
+    names, asked = tuple(visible_text(name) for name, _ in choices), f"Restore the state before turn {number}?"
     output.show(_report(plan, cells))  # a picker hides what is shown in its place where there are no widgets
     static = Report(note=asked if output.live else UNASKED.format(number))
     field = PickerField(asked, names, action="Restore")
@@ -129,7 +129,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
         await context.do(lambda chat: _tell(chat, number, restored))
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)
-    words = (f"Put back: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
+    words = (f"Restored: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
     return " ".join(filter(None, words))
 
 

@@ -36,7 +36,6 @@ _NEEDED = (
     "frontend.display",
     "frontend.rerun",
     "rendering.failure",
-    "store.upgrade",
 )
 
 _log = logging.getLogger(__name__)

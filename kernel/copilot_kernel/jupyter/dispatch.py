@@ -1,8 +1,8 @@
 """Which message waits for which: only cells wait for one another, everything else is answered while a cell runs.
 
-ipykernel 7.4.0 lets comm messages pass a running cell, but publishes neither busy nor idle for them, and puts back a
+ipykernel 7.4.0 lets comm messages pass a running cell, but publishes neither busy nor idle for them, and restores a
 parent that may be the next cell's by then, whose idle then never comes. Here each such message is dispatched in a
-context of its own, with busy and idle, and nothing is put back. Leaves what a cell does to `kernel.py`.
+context of its own, with busy and idle, and nothing is restored. Leaves what a cell does to `kernel.py`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Reads what Copilot CLI keeps on disk of its sessions, and never writes it. `upgrade` is about our own state."""
+"""Reads what Copilot CLI keeps on disk of its sessions, and never writes it."""

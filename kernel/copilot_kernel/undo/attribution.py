@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What undoing puts back, and whether only the agent changed it."""
+    """What undoing restores, and whether only the agent changed it."""
 
     before: FileState
     is_certain: bool
@@ -72,7 +72,7 @@ def author_of(*, is_described: bool, was_asked: bool) -> Author:
 def verdict(changes: Sequence[Change]) -> Verdict:
     """About all changes of a file, oldest first; at least one.
 
-    What others did before anything else is kept. What is unknown may be a command's: it is put back, but only if the
+    What others did before anything else is kept. What is unknown may be a command's: it is restored, but only if the
     user chooses it.
     """
     rest = list(dropwhile(lambda change: change.author == "others", changes))

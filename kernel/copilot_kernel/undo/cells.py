@@ -1,4 +1,4 @@
-"""The cells of the notebook that a turn changed, and putting them back through the page that shows them."""
+"""The cells of the notebook that a turn changed, and how to restore them through the page that shows them."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class CellLog:
 
 
 class CellPlan(NamedTuple):
-    """The cells that can be put back, each with its name for the user, and the others with the reason."""
+    """The cells that can be restored, each with its name for the user, and the others with the reason."""
 
     possible: tuple[tuple[str, CellChange], ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
 
 
 async def plan_cells(notebook: LiveNotebook | None, changes: Sequence[CellChange]) -> CellPlan:
-    """What can be put back now. Cells are named by their place."""
+    """What can be restored now. Cells are named by their place."""
     if not changes:
         return CellPlan()
     try:
@@ -85,7 +85,7 @@ async def plan_cells(notebook: LiveNotebook | None, changes: Sequence[CellChange
 
 
 async def restore_cells(notebook: LiveNotebook, plan: CellPlan) -> tuple[list[str], list[tuple[str, str]]]:
-    """Put the cells of `plan` back; the names of those that were, and the others with the reason."""
+    """Restore the cells of `plan`; the names of those that were, and the others with the reason."""
     done, skipped = list[str](), list[tuple[str, str]]()
     for name, change in reversed(plan.possible):  # what was deleted first was above or below what was there then
         try:

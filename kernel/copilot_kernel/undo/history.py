@@ -1,6 +1,6 @@
-"""What each turn changed, and putting it back.
+"""What each turn changed, and how to restore it.
 
-Nothing here raises because something could not be saved: a turn goes on, and its record says what cannot be put back.
+Nothing here raises because something could not be saved: a turn goes on, and its record says what cannot be restored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HANGING = "the disk did not answer"
 LOST = f"Not everything was recorded: {HANGING}, or there was too much to look at."
 _MOST, _HALF = 0.9, 0.5
 """Of SECONDS, so that who does the work ends it before nobody waits for it any more."""
-NEEDED = "it may hold what could not be put back"
+NEEDED = "it may hold what could not be restored"
 _EMPTY = digest_of(b"")
 
 
@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The paths that were put back, and those that were not, with the reason."""
+    """The paths that were restored, and those that were not, with the reason."""
 
     done: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
@@ -222,23 +222,23 @@ class UndoHistory:
         return Plan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
 
     def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
-        """Put `files` of `plan` back, each wholly or not at all; never over something that has changed since.
+        """Restore `files` of `plan`, each wholly or not at all; never over something that has changed since.
 
         A new file goes only when nothing is left of the turn that it may be the last copy of.
         """
         new = [file for file in files if file.before == ABSENT]
         old = [file for file in files if file.before != ABSENT]
         skipped = dict.fromkeys((file.path for file in (*new, *old)), "")
-        skipped.update({file.path: self._put_back(file) for file in old})
+        skipped.update({file.path: self._restore_file(file) for file in old})
         missing = self._missing(plan.turn)
         for file in new:
             is_needed = file.source in missing or file.after.content in missing.values()
-            skipped[file.path] = NEEDED if is_needed else self._put_back(file)
+            skipped[file.path] = NEEDED if is_needed else self._restore_file(file)
         for folder in plan.turn.new_folders:
             self.tree.remove_empty(folder)
         for file in old:  # a new file may have been in the way
             if skipped[file.path]:
-                skipped[file.path] = self._put_back(file)
+                skipped[file.path] = self._restore_file(file)
         done = (path for path, problem in skipped.items() if not problem)
         return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
 
@@ -263,7 +263,7 @@ class UndoHistory:
             file.path: file.before.content for file, now in states if now is None or now.content != file.before.content
         }
 
-    def _put_back(self, file: ChangedFile) -> str:
+    def _restore_file(self, file: ChangedFile) -> str:
         """Why not; empty if it was done."""
         data = self._content(file.before.content) if file.before.kind == "file" else b""
         if data is None or not file.before.is_restorable:
@@ -299,7 +299,7 @@ class UndoHistory:
         turn = TurnFiles(
             number,
             self._checked(files),
-            recorder.new_folders(),
+            recorder.new_folders(files),
             commands,
             (*recorder.notes, *(_notes(start, end) if commands else ())),
         )
@@ -307,7 +307,7 @@ class UndoHistory:
         self._shadow.recover({file.before.content for file in files if file.before.kind == "file"}, _HALF * SECONDS)
 
     def _checked(self, files: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
-        """With the reasons why they cannot be put back."""
+        """With the reasons why they cannot be restored."""
         return tuple(replace(file, problem=file.problem or self._problem(file.before)) for file in files)
 
     def _problem(self, before: FileState) -> str:
@@ -317,7 +317,7 @@ class UndoHistory:
     def _lost(self, number: int, recorder: TurnRecorder) -> TurnFiles:
         """What is known without looking again."""
         files, commands = self._checked(recorder.finish(None, None)), _commands(recorder, self.tree.root)
-        return TurnFiles(number, files, recorder.new_folders(), commands, (LOST,))
+        return TurnFiles(number, files, recorder.new_folders(files), commands, (LOST,))
 
     def _keep(self, turn: TurnFiles) -> None:
         """Forget the oldest turns if there is too much."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -41,7 +41,7 @@ _WRITING = ("edit", "delete", "move")
 class ChangedFile:
     """A file that is different at the end of a turn; `calls` are the titles of those that name it.
 
-    `is_certain`: only these changed it. `problem` is why it cannot be put back, empty if it can. `source` is the file
+    `is_certain`: only these changed it. `problem` is why it cannot be restored, empty if it can. `source` is the file
     that a call has moved here: a new file is not deleted before that is back.
     """
 
@@ -133,7 +133,7 @@ class TurnRecorder:
     def close(self, deadline: float) -> None:
         """The turn is over: look at the files once more, until `deadline` (`time.monotonic()`).
 
-        What has changed since a file was looked at counts as changed after the turn, and is not put back.
+        What has changed since a file was looked at counts as changed after the turn, and is not restored.
         """
         self._name_moved()
         paths = list(self._named)
@@ -157,9 +157,13 @@ class TurnRecorder:
             if not self._is_excluded(path) and (changed := self._changed(path, start, end)):
                 yield changed
 
-    def new_folders(self) -> tuple[str, ...]:
-        """Those that were not there when a call named a file in them; the deepest first."""
-        return tuple(sorted(self._new_folders, key=len, reverse=True))
+    def new_folders(self, files: Iterable[ChangedFile]) -> tuple[str, ...]:
+        """Those that were not there when a call named a file in them; the deepest first.
+
+        What was one of the changed `files` before, or a folder with one, is not new: restoring the file needs it as is.
+        """
+        old = {each for file in files if file.before != ABSENT for each in (file.path, *_folders_of(file.path))}
+        return tuple(sorted(self._new_folders - old, key=len, reverse=True))
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -244,7 +248,7 @@ class TurnRecorder:
 
         def keep(digest: str, data: bytes) -> None:
             read.append(data)
-            with suppress(OSError):  # then it cannot be put back
+            with suppress(OSError):  # then it cannot be restored
                 self._store.put(digest, data)
 
         try:

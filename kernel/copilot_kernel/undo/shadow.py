@@ -201,7 +201,7 @@ class Shadow:
             if digest == blob:
                 self._in_git.add(digest)
             elif saves:
-                with suppress(OSError):  # then it cannot be put back
+                with suppress(OSError):  # then it cannot be restored
                     self._store.put(digest, data)
 
         state = state_in(folder, os.path.basename(path), keep)

@@ -46,7 +46,7 @@ class FileState:
 
     @property
     def is_restorable(self) -> bool:
-        """Whether it can be put back, if its content was saved."""
+        """Whether it can be restored, if its content was saved."""
         return self.kind in ("absent", "file", "link")
 
 

@@ -19,7 +19,7 @@ export function offerUndo(app, tracker) {
     if (!turn || element.firstElementChild?.className === BUTTON) return;
     const undo = button('Undo', () => void run());
     undo.className = BUTTON;
-    undo.title = 'Shows what would be put back, and asks';
+    undo.title = 'Shows what would be restored, and asks first';
     /** In a cell below the one that shows the change. */
     const run = async () => {
       const { content } = panel;
