@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain, dropwhile
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -34,7 +34,7 @@ _GIT_SETTINGS = re.compile(
     r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
 )
 
-_ASSIGNMENT = re.compile(r"\w+=")
+_ASSIGNMENTS = re.compile(r"^(?:\w+=\S*\s+)+")
 _CHANGES_ALL = frozenset({"chmod", "mv", "rm", "rmdir", "tee", "touch", "truncate"})
 _CHANGES_LAST = frozenset({"cp", "install", "ln"})
 
@@ -171,10 +171,9 @@ def refusal(call: ToolCall, sandbox: Sandbox) -> str:
 
 def _written(command: str) -> Iterator[str]:
     """Files that a command line writes, moves or deletes, as far as its words say so."""
-    line = parse_line(command)
+    line = parse_line(_ASSIGNMENTS.sub("", command))
     yield from (path for _, path in line.writes)
-    commands = (dropwhile(_ASSIGNMENT.match, command) for command in line.commands)
-    for program, *words in filter(None, map(list, commands)):
+    for program, *words in filter(None, line.commands):
         if program in _CHANGES_ALL:
             yield from words
         elif program in _CHANGES_LAST:
