@@ -15,7 +15,7 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.chat import Chat, sandboxing
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
-from copilot_kernel.sandbox import SOCKETS, WITHOUT, SandboxUnavailable, raise_sandbox
+from copilot_kernel.sandbox import SOCKETS, WITHOUT, Kind, SandboxUnavailable, raise_sandbox
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.people import Person, ask
@@ -74,13 +74,32 @@ async def test_what_git_would_follow_is_removed_during_the_turn_and_reported_eve
     command = "touch .git/config.worktree; rm .git/config.worktree; touch .git/commondir; until [ ! -e .git/commondir ]"
     async with open_chat() as chat:
         await run(chat, f"{command}; do :; done; echo gone", person := Person())
+        (aside,) = (project / ".git").glob("removed-*")
         assert sorted(person.notices) == [
-            ".git/config.worktree was created in the sandbox and deleted again: Git that ran outside meanwhile has "
-            "followed it. If you ran Git during this turn, look at what it did.",
-            "Removed .git/commondir, created in the sandbox: Git would run or follow it outside.",
+            ".git/config.worktree was created while the agent ran in its sandbox, and is gone again: Git that ran "
+            "outside meanwhile may have followed it. If you ran Git during this turn, look at what it did.",
+            f"Renamed .git/commondir to .git/{aside.name}: it was created while the agent ran in its sandbox, and Git "
+            "would run or follow it outside. If it is yours, rename it back.",
         ]
         await run(chat, "touch made", person := Person())
         assert person.notices == []
+
+
+async def test_a_folder_whose_name_is_no_text_ends_no_conversation(bubblewrap, open_chat, project):
+    async with open_chat() as chat:
+        await run(chat, "cd .git; mkdir -p modules/$(printf '\\377'); cp HEAD config modules/*; touch commondir")
+    async with open_chat() as chat:
+        await run(chat, "touch .git/commondir; until [ ! -e .git/commondir ]; do :; done", person := Person())
+        assert [line.partition(" to ")[0] for line in person.notices] == ["Renamed .git/commondir"]
+
+
+async def test_what_settings_name_in_git_is_watched_too(bubblewrap, open_chat, project):
+    for name in ("objects", "refs"):
+        (project / ".git" / name).mkdir()
+    (project / ".git/config").write_text("[include]\n\tpath = later\n")
+    async with open_chat() as chat:
+        await run(chat, "touch .git/later; until [ ! -e .git/later ]; do :; done", person := Person())
+        assert [line.partition(" to ")[0] for line in person.notices] == ["Renamed .git/later"]
 
 
 async def test_without_inotify_it_is_removed_at_the_end_of_the_turn(bubblewrap, open_chat, project, monkeypatch):
@@ -90,7 +109,10 @@ async def test_without_inotify_it_is_removed_at_the_end_of_the_turn(bubblewrap, 
     monkeypatch.setattr("watchfiles.watch", fail)
     async with open_chat() as chat:
         await run(chat, "touch .git/commondir", person := Person())
-        assert person.notices == ["Removed .git/commondir, created in the sandbox: Git would run or follow it outside."]
+        assert sorted(person.notices) == [
+            Kind.UNWATCHED.value.format("the project"),
+            "Removed .git/commondir, created in the sandbox: Git would run or follow it outside.",
+        ]
 
 
 async def test_many_such_files_are_named_in_a_few_lines_without_control_characters(bubblewrap, open_chat):
@@ -215,6 +237,11 @@ async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_ref
             ("echo x | tee -a AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
             ("cp sub AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
             ("cp AGENTS.md sub; cat AGENTS.md", ""),
+            (
+                "git -C sub remote add x y",
+                "The sandbox refuses changes of Git's settings (git config, git remote add). ",
+            ),
+            ("git commit -m 'Fix config parsing'; git add config/x; git config user.name; git remote -v", ""),
         ):
             await run(chat, command, person := Person())
             assert [(each.sandbox, each.refusal) for each in person.questions] == [
@@ -222,7 +249,9 @@ async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_ref
             ]
         assert chat.agent.sandbox.refuses("AGENTS.md") == "to change `AGENTS.md`: it instructs agents"
         assert chat.agent.sandbox.refuses(".git/hooks/new") == "to change `.git/hooks/new`: it says what Git runs"
-        assert [chat.agent.sandbox.refuses(path) for path in ("note.txt", ".git/index", "/etc/passwd")] == [""] * 3
+        assert [chat.agent.sandbox.refuses(path) for path in ("note.txt", ".git/index", "/etc/passwd", "\0")] == [
+            ""
+        ] * 4
 
 
 async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_chat):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -47,14 +48,17 @@ def append(settings: Path, text: str) -> None:
         ("[core]\n\tfsmonitor = sh tools/run.sh # all", {"tools/run.sh"}),
         ("[core]\n\tfsmonitor = .git/watch", {".git/watch"}),
         ("[filter \"f\"]\n\tclean = python3 --script=tools/run.sh", {"tools/run.sh"}),
-        ("[alias]\n\tci = checkout", {"checkout"}),
+        ("[alias]\n\tci = !sh checkout", {"checkout"}),
+        ("[alias]\n\tci = checkout", set()),
+        ("[branch \"main\"]\n\tdescription = Changes checkout", set()),
+        ("[branch \"main\"]\n\tmerge = tools/run.sh", set()),
         ("[core]\n\thooksPath = tools/my hooks", {"tools/my hooks"}),
         ("[core]\n\thooksPath = tools/later", {"tools/later"}),
         ("[init]\n\ttemplateDir = ~/tree/tools", {"tools"}),
         ("[include]\n\tpath = ../included", {"included"}),
         ("[includeIf \"onbranch:x\"]\n\tpath = ~/tree/included", {"included"}),
         ("[alias]\n\tx = !sh \\\"$(git rev-parse --show-toplevel)/tools/run.sh\\\"", {"tools/run.sh"}),
-        (f"[alias]\n\tx = !true /{'a' * 5000} tools/run.sh", {"tools/run.sh"}),
+        (f"[alias]\n\tx = !true /{'a' * 3000} tools/run.sh", {"tools/run.sh"}),
         ("[user]\n\tname = A B", set()),
         ("[core]\n\thooksPath = .", set()),
         ("[core]\n\thooksPath = .git", set()),
@@ -116,3 +120,24 @@ def test_nothing_that_settings_name_is_run(tree):
     assert (named(tree).unreadable, (tree.parent / "ran").exists()) == ([], False)
     subprocess.run(["git", "status"], cwd=tree, env={**os.environ, "HOME": str(tree.parent)}, timeout=20)
     assert (tree.parent / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[core]\n\tfsmonitor = {'a ' * 200_000}",
+        "[alias]\n" + "".join(f"\tx{number} = !tools/{number}\n" for number in range(2_000)),
+        "[core]\n\tfsmonitor = $y" + "/a" * 3_000,
+    ],
+)
+def test_settings_that_are_made_to_be_slow_take_little_time(tree, text):
+    append(tree / ".git/config", text)
+    before = time.monotonic()
+    named(tree)
+    assert time.monotonic() - before < 3.0
+
+
+def test_a_folder_that_is_no_repository_is_left_out(tree):
+    (tree / "sub/.git").mkdir(parents=True)
+    append(tree / "sub/.git/config", "[core\n")
+    assert named(tree, Repository(tree / "sub/.git", tree / "sub")).unreadable == []

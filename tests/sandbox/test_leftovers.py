@@ -32,7 +32,7 @@ project, state = sys.argv[1:]
 handover = Path(tempfile.mkdtemp(prefix="copilot-kernel-"))
 settings = Settings(cwd=project, state=state, sandbox="required")
 sandbox = raise_sandbox(settings, [("/bin/sh",)], handover)
-script = "mkdir -p sub/.git/hooks; echo > sub/.git/hooks/pre-commit; echo ../evil > .git/commondir; echo > CLAUDE.md"
+script = "mkdir new; cp -r sub/.git new/.git; echo > new/.git/hooks/x; echo ../evil > .git/commondir; echo > CLAUDE.md"
 command = sandbox.command(("/bin/sh", "-c", script), project)
 subprocess.run(command, env=sandbox.environment(), check=True)
 print(handover, flush=True)
@@ -58,7 +58,7 @@ def raised(bubblewrap, project, tmp_path):
 
 
 def records(tmp_path: Path) -> list[str]:
-    return [path.name for path in (tmp_path / "state/sandbox/running").iterdir()]
+    return [path.name for path in (tmp_path / "state/sandbox/running").glob("*.json")]
 
 
 def killed_kernel(project: Path, tmp_path: Path) -> Path:
@@ -79,17 +79,17 @@ def test_what_a_killed_kernel_has_left_is_renamed_and_reported_and_nothing_is_lo
     sandbox = raised()
     found = sandbox.sweep.findings()
     asides = [path for path in project.rglob("removed-*") if path.parent.name == ".git"]
-    moved = {f".git/commondir to {path.name}" for path in asides if path.parent == project / ".git"}
-    moved |= {f"sub/.git/hooks to {path.name}" for path in asides if path.parent == project / "sub/.git"}
+    places = {project / ".git": ".git/commondir", project / "new/.git": "new/.git/hooks"}
+    moved = {f"{places[path.parent]} to {path.relative_to(project)}" for path in asides}
     assert found[0] == Finding(leftovers.KERNEL, Kind.KILLED)
     assert {finding.name for finding in found if finding.kind is Kind.SET_ASIDE} == moved
     assert {finding.name for finding in found if finding.kind is Kind.CREATED} == {"CLAUDE.md", "GEMINI.md"}
-    assert (len(moved), (project / ".git/commondir").exists(), (project / "sub/.git/hooks").exists()) == (
+    assert (len(moved), (project / ".git/commondir").exists(), (project / "new/.git/hooks/x").exists()) == (
         2,
         False,
         False,
     )
-    assert {path.name for folder in asides if folder.is_dir() for path in folder.iterdir()} == {"pre-commit"}
+    assert {path.name for folder in asides if folder.is_dir() for path in folder.iterdir()} == {"x"}
     assert not handover.exists()
     assert len(records(tmp_path)) == 1
     assert raised().sweep.findings() == []
@@ -135,7 +135,7 @@ async def test_what_a_killed_broker_has_left_is_dealt_with_before_the_next_one_s
     monkeypatch.setattr(client, "IDLE_SECONDS", 1.0)
     async with open_chat(agent_sharing="user") as chat:
         await ask(chat, "demo: say hello")
-        (record,) = (tmp_path / "state/sandbox/running").iterdir()
+        (record,) = (tmp_path / "state/sandbox/running").glob("*.json")
         planted = project / "sub/.git/commondir"  # as if the agent had done it, where nobody watches
         planted.parent.mkdir()
         planted.write_text("../evil")

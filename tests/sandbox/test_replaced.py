@@ -82,7 +82,7 @@ async def test_a_file_that_was_removed_outside_and_created_inside_counts_as_crea
         await run(chat, "true")
         os.rename(project / ".git/hooks", project / "hooks")
         notices = await run(chat, "mkdir .git/hooks; touch .git/hooks/pre-commit")
-        assert notices == ["Removed .git/hooks, created in the sandbox: Git would run or follow it outside."]
+        assert [notice.partition(" to ")[0] for notice in notices] == ["Renamed .git/hooks"]  # it may be the user's
     assert not (project / ".git/hooks").exists()
 
 

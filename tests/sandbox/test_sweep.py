@@ -8,11 +8,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import Finding, Held, Kind, Sweep, protected, raise_sandbox
+from copilot_kernel.sandbox.held import looks_of
 from copilot_kernel.sandbox.protected import Search
 from copilot_kernel.sandbox.removal import remove
 
@@ -40,7 +42,16 @@ def project() -> Iterator[Path]:
 def begun(project: Path) -> Sweep:
     search = Search(project)
     paths = dict.fromkeys((*search.git, *search.others), "")
-    return Sweep(Held(project, None, paths, handover=project / "none", unsearched=tuple(search.unsearched)))
+    return Sweep(
+        Held(
+            project,
+            None,
+            paths,
+            handover=project / "none",
+            unsearched=tuple(search.unsearched),
+            git_folders=tuple(each.git_folder for each in search.repositories),
+        )
+    )
 
 
 def found(sweep: Sweep) -> list[tuple[str, Kind]]:
@@ -206,12 +217,12 @@ def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp
     deep = project / "a/b/c/d/e/f"
     repository(deep / ".git")
     for number in range(600):
-        (project / f"many/{number}").mkdir(parents=True)
-        (project / f"many/{number}/AGENTS.md").touch()
+        (project / f"many/1/2/3/4/5/6/{number}").mkdir(parents=True)
+        (project / f"many/1/2/3/4/5/6/{number}/AGENTS.md").touch()
     (tmp_path / "handover").mkdir()
     settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required")
     sandbox = raise_sandbox(settings, [("/bin/sh",)], tmp_path / "handover")
-    script = f"for file in many/*/AGENTS.md {deep}/.git/config; do echo x > $file; done"
+    script = f"for file in many/1/2/3/4/5/6/*/AGENTS.md {deep}/.git/config; do echo x > $file; done"
     words = sandbox.command(("/bin/sh", "-c", script), str(project))
     subprocess.run(words, env=sandbox.environment(), timeout=20, capture_output=True)
     written = {path for path in project.rglob("*") if path.is_file() and path.read_text() == "x\n"}
@@ -230,3 +241,34 @@ def test_a_work_tree_that_git_adds_inside_is_left_as_long_as_it_leads_to_its_own
     assert found(sweep) == []
     (own / "commondir").write_text("../../../sub/.git\n")
     assert found(sweep) == [(".git/worktrees/new/commondir", Kind.REMOVED)]
+
+
+def test_what_was_there_at_the_start_and_could_not_be_held_is_never_taken_away(project):
+    held = begun(project).held
+    hooks = hook(project / "sub/.git")
+    sweep = Sweep(replace(held, watched={hooks: looks_of(hooks)}))
+    (hooks / "new").touch()
+    sweep.react([hooks])
+    assert found(sweep) == [("sub/.git/hooks", Kind.CHANGED)]
+    assert (hooks / "new").exists()
+
+
+def test_a_folder_that_settings_name_hooks_does_not_make_the_project_a_folder_of_git(project):
+    (project / "hooks").mkdir()
+    (project / "hooks/pre-commit").touch()
+    held = begun(project).held
+    sweep = Sweep(replace(held, paths={**held.paths, project / "hooks": ""}, expected={project / "hooks": False}))
+    (project / "config.worktree").touch()
+    (project / "config").mkdir()
+    assert found(sweep) == []
+    assert (project / "config.worktree").exists()
+
+
+def test_what_is_created_and_gone_again_is_reported_unless_we_have_removed_it(project):
+    sweep = begun(project)
+    (project / ".git/commondir").touch()
+    assert found(sweep) == [(".git/commondir", Kind.REMOVED)]
+    sweep.react([project / ".git/commondir"])
+    assert found(sweep) == []
+    sweep.react([project / ".git/commondir"])
+    assert found(sweep) == [(".git/commondir", Kind.VANISHED)]

@@ -23,17 +23,18 @@ from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..permissions import inputs
 from ..permissions.request import CHANGING
-from ..permissions.shell import parse_line
+from ..permissions.shell import CommandLine, parse_line
 from ..rendering.plain import visible_line
 from ..sandbox import SOCKETS, WITHOUT, Sandbox, SandboxUnavailable, raise_sandbox, watch
 from .rules import protected
 
 _log = logging.getLogger(__name__)
 REFUSED = "The sandbox refuses "
-_GIT_SETTINGS = re.compile(
-    r"\bgit\b[^|;&\n]*?\s(?:config\b(?!\s+(?:-l|--list|--get))|remote\s+(?:add|set-url|rename|remove)\b)"
+_GIT_READERS = frozenset({"get", "list", "-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch"})
+_GIT_WRITERS = frozenset(
+    {"set", "unset", "edit", "--add", "--unset", "--unset-all", "--replace-all", "-e", "--edit"}
+    | {"rename-section", "remove-section", "--rename-section", "--remove-section"}
 )
-
 _ASSIGNMENTS = re.compile(r"^(?:\w+=\S*\s+)+")
 _CHANGES_ALL = frozenset({"chmod", "mv", "rm", "rmdir", "tee", "touch", "truncate"})
 _CHANGES_LAST = frozenset({"cp", "install", "ln"})
@@ -160,26 +161,45 @@ async def unheld(sandbox: Sandbox | None) -> str:
 def refusal(call: ToolCall, sandbox: Sandbox) -> str:
     """That the sandbox refuses what `call` would do, and how to do it without; empty as far as that can be seen."""
     given = inputs.read(call)
-    written = (*(given.paths if call.kind in CHANGING else ()), *chain.from_iterable(map(_written, given.commands)))
-    found = (sandbox.refuses(path) for path in written)
+    lines = list(chain.from_iterable(map(_lines, given.commands)))
+    edited = given.paths if call.kind in CHANGING else ()
+    found = map(sandbox.refuses, (*edited, *chain.from_iterable(map(_written, lines))))
     if why := next(filter(None, found), ""):
         return f"{REFUSED}{why}. {WITHOUT}"
-    if any(map(_GIT_SETTINGS.search, given.commands)):
+    if any(_changes_git_settings(words) for line in lines for words in line.commands):
         return f"{REFUSED}changes of Git's settings (git config, git remote add). {WITHOUT}"
     return ""
 
 
-def _written(command: str) -> Iterator[str]:
+def _lines(text: str) -> Iterator[CommandLine]:
+    """A command line, and those that it gives to a shell."""
+    yield (line := parse_line(_ASSIGNMENTS.sub("", text)))
+    for program, *words in filter(None, line.commands):
+        if program.endswith("sh") and words[:1] == ["-c"]:
+            yield from map(parse_line, words[1:2])
+
+
+def _written(line: CommandLine) -> Iterator[str]:
     """Files that a command line writes, moves or deletes, as far as its words say so."""
-    line = parse_line(_ASSIGNMENTS.sub("", command))
     yield from (path for _, path in line.writes)
     for program, *words in filter(None, line.commands):
         if program in _CHANGES_ALL:
             yield from words
         elif program in _CHANGES_LAST:
             yield from words[-1:]
-        elif program.endswith("sh") and words[:1] == ["-c"]:
-            yield from chain.from_iterable(map(_written, words[1:2]))
+
+
+def _changes_git_settings(words: Sequence[str]) -> bool:
+    """Whether a command is a `git config` or `git remote` that writes."""
+    program, *rest = words or ("",)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in ("-C", "-c") else 1]
+    if program != "git" or not rest:
+        return False
+    operands = [word for word in rest[1:] if not word.startswith("-")]
+    if rest[0] == "config":
+        return not _GIT_WRITERS.isdisjoint(rest) or (len(operands) > 1 and _GIT_READERS.isdisjoint(rest))
+    return rest[0] == "remote" and operands[:1] in (["add"], ["set-url"], ["rename"], ["remove"], ["rm"])
 
 
 def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +19,17 @@ from . import programs
 
 MAX_REPOSITORIES, MAX_INCLUDED = 100, 20
 """Git is run once for each, which takes 3 ms, and for each file that is included only on a condition."""
+MAX_BYTES, MAX_VALUE, MAX_FILES = 200_000, 4_000, 1_000
+"""Of a repository's own settings, of characters in one value, and of files that all settings together name."""
+MAX_PARTS = 20
+"""Of a path behind a variable."""
 SECONDS = 2.0
+"""For all repositories."""
+_HARMLESS = {
+    "advice", "author", "blame", "branch", "color", "commit", "committer", "fetch", "i18n", "mailmap", "pull", "push",
+    "safe", "url", "user",
+}  # fmt: skip
+"""Sections whose values Git neither runs nor includes: names of branches, addresses, words for people."""
 _LIST = ("config", "--null", "--show-origin", "--includes", "--list")
 _OF_FOLDERS = ("core.hookspath", "init.templatedir")
 """Settings, in lower case, that name folders: all in them may run. Others name files, or commands with arguments."""
@@ -77,13 +89,15 @@ class GitSettings:
         kept = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES")
         self._environ = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k.startswith(kept)}
         self._home = Path(environ.get("HOME") or os.path.expanduser("~"))
+        self._deadline = time.monotonic() + SECONDS
 
     def named(self, repositories: Sequence[Repository], folders: Sequence[Path]) -> Named:
         """What their settings name in these folders."""
         named = Named()
         git_folders = [repository.git_folder for repository in repositories]
         around = {folder for each in git_folders for folder in (each, *each.parents)}
-        for repository in repositories[:MAX_REPOSITORIES]:
+        used = [each for each in repositories if os.path.lexists(each.git_folder / "HEAD")]  # else Git does not
+        for repository in used[:MAX_REPOSITORIES]:
             try:
                 for file in self._named_files(repository):
                     is_folder = os.path.isdir(file.path) and not file.is_followed
@@ -91,14 +105,17 @@ class GitSettings:
                         is_removed = file.is_followed and not set(git_folders).isdisjoint(file.path.parents)
                         named.files[file.path] = is_removed or named.files.get(file.path, False)
                         named.links.update(_links_on_the_way(file.path, folders))
+                        if len(named.files) > MAX_FILES:
+                            raise GitSettingsUnreadable
             except GitSettingsUnreadable:
                 named.unreadable.append(repository.git_folder)
-        named.unreadable.extend(git_folders[MAX_REPOSITORIES:])
+        named.unreadable.extend(each.git_folder for each in used[MAX_REPOSITORIES:])
         return named
 
     def _named_files(self, repository: Repository) -> Iterator[_NamedFile]:
         """What the settings name, wherever it is. Raises GitSettingsUnreadable."""
         folder = repository.git_folder
+        _check_size(folder / "config")
         settings = self._list(folder)
         tree = _work_tree(folder, settings) or repository.tree
         files = {setting.origin for setting in settings}
@@ -113,14 +130,19 @@ class GitSettings:
                 yield from self._named_by(setting, tree)
 
     def _named_by(self, setting: _Setting, tree: Path) -> Iterator[_NamedFile]:
+        section, _, name = setting.name.partition(".")
+        is_plain_alias = section == "alias" and not setting.value.startswith("!")
+        if section in _HARMLESS or is_plain_alias or name.endswith(".description"):
+            return
         if setting.name in _OF_FOLDERS:
             yield _NamedFile(self._whole(setting.value, tree), is_followed=True)
             return
-        for text in (setting.value, *_words(setting.value)):
+        value = setting.value[:MAX_VALUE]
+        for text in (value, *_words(value)):
             path = self._whole(text, tree)
             if os.path.isfile(path) or "/" in text:  # a name without a slash is found on PATH, or is no file at all
                 yield _NamedFile(path, is_followed=False)
-        for path in _after_variables(setting.value, tree):
+        for path in _after_variables(value, tree):
             yield _NamedFile(path, is_followed=False)
 
     def _whole(self, text: str, folder: Path) -> Path:
@@ -134,8 +156,9 @@ class GitSettings:
         environ = {**self._environ, "GIT_DIR": str(git_folder), "GIT_WORK_TREE": str(git_folder)}
         try:
             done = subprocess.run(
-                command, env=environ, cwd=git_folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS
-            )
+                command, env=environ, cwd=git_folder, stdin=subprocess.DEVNULL, capture_output=True,
+                timeout=max(0.0, self._deadline - time.monotonic()),
+            )  # fmt: skip
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise GitSettingsUnreadable from error
         if done.returncode != 0:
@@ -149,6 +172,14 @@ def _setting(origin: str, text: str, git_folder: Path) -> _Setting:
     """Of two fields as Git writes them: `file:PATH` (or another kind of origin); `NAME`, a line break, the value."""
     name, _, value = text.partition("\n")
     return _Setting(name, value, Path(os.path.normpath(git_folder / origin.partition(":")[2])))
+
+
+def _check_size(settings: Path) -> None:
+    """Raises GitSettingsUnreadable for what takes Git, and us, too long; a pipe, for ever."""
+    with suppress(FileNotFoundError):
+        state = os.stat(settings)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES:
+            raise GitSettingsUnreadable
 
 
 def _links_on_the_way(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
@@ -182,4 +213,5 @@ def _after_variables(command: str, tree: Path) -> Iterator[Path]:
     """Files in `tree` at the end of words such as `$(git rev-parse --show-toplevel)/tools/x`."""
     if "$" in command or "`" in command:
         for _, *parts in (word.split("/") for word in _words(command)):
-            yield from (path for at in range(len(parts)) if os.path.isfile(path := tree.joinpath(*parts[at:])))
+            starts = range(max(0, len(parts) - MAX_PARTS), len(parts))
+            yield from (path for at in starts if os.path.isfile(path := tree.joinpath(*parts[at:])))

@@ -24,10 +24,13 @@ class Kind(Enum):
     """What happened, as a line for the user."""
 
     REMOVED = "Removed {}, created in the sandbox: Git would run or follow it outside."
-    SET_ASIDE = "Renamed {}: Git would run or follow it outside."
+    SET_ASIDE = (
+        "Renamed {}: it was created while the agent ran in its sandbox, and Git would run or follow it outside. "
+        "If it is yours, rename it back."
+    )
     VANISHED = (
-        "{} was created in the sandbox and deleted again: Git that ran outside meanwhile has followed it. "
-        "If you ran Git during this turn, look at what it did."
+        "{} was created while the agent ran in its sandbox, and is gone again: Git that ran outside meanwhile may have "
+        "followed it. If you ran Git during this turn, look at what it did."
     )
     UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
@@ -45,7 +48,8 @@ class Kind(Enum):
         "{} was killed while its agent ran in a sandbox. "
         "What follows was created or changed since that sandbox was started, by the agent or by others:"
     )
-    UNREAD = "The settings of {} were not listed by Git: files that they name are not protected."
+    UNREAD = "Git did not list the settings of {} soon enough, or at all: files that they name are not protected."
+    UNWATCHED = "Git's folders of {} cannot be watched: what Git would follow is removed at the end of each turn only."
     UNHELD = f"{{}} has more than {MAX_PROTECTED} protected files: the others are only reported when they change."
 
 
@@ -66,10 +70,10 @@ class Held:
 
     `paths` are the protected files that exist, with what a symbolic link names, which no mount can hold; else nothing.
     `points` are those of them, and of the folders above, that are mounts; `handover` is what names the sandbox (see
-    `live_mounts`). `git_folder` is Git's folder of this project, if that lies elsewhere. `unsearched` are folders that
-    could not be looked into. `watched` are protected files that no mount holds, with what they looked like. `expected`
-    are other paths that may be created: folders of PATH, and what Git's settings name; True: to be removed then.
-    `warnings` are for the user.
+    `live_mounts`). `git_folder` is Git's folder of this project, if that lies elsewhere, `git_folders` are all of the
+    repositories in it. `unsearched` are folders that could not be looked into. `watched` are protected files that no
+    mount holds, with what they looked like. `expected` are other paths that may be created: folders of PATH, and what
+    Git's settings name; True: to be removed then. `warnings` are for the user.
     """
 
     project: Path
@@ -77,6 +81,7 @@ class Held:
     paths: Mapping[Path, str]
     points: tuple[str, ...] = ()
     handover: Path = Path()
+    git_folders: tuple[Path, ...] = ()
     unsearched: tuple[Path, ...] = ()
     watched: Mapping[Path, str] = field(default_factory=dict)
     expected: Mapping[Path, bool] = field(default_factory=dict)

@@ -11,13 +11,17 @@ import json
 import os
 import secrets
 import shutil
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from .held import Finding, Held, Kind
 from .sweep import Sweep
 
+LOCK_SECONDS, POLL_SECONDS = 5.0, 0.005
 KERNEL = "A kernel in this project"
 
 
@@ -29,14 +33,15 @@ class Record:
 
     @classmethod
     def create(cls, folder: Path, held: Held) -> Record:
-        """Raises OSError."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """In `folder`, which `locked` has made. Raises OSError."""
         path = folder / f"{secrets.token_hex(8)}.json"
         new = path.with_suffix(".new")  # nobody finds it before it is locked
         descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode=0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            os.write(descriptor, json.dumps(held.to_builtins()).encode("ascii"))
+            text = json.dumps(replace(held, warnings=()).to_builtins()).encode("ascii")
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(text)
             new.rename(path)
         except BaseException:
             os.close(descriptor)
@@ -56,6 +61,20 @@ class Record:
         self.release()
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else takes what was left in the project for the user's, while it is being looked at. Raises OSError.
+
+    A process that hangs does not keep others from starting.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    deadline = time.monotonic() + LOCK_SECONDS
+    with (folder / "lock").open("wb") as file:
+        while not _is_ours(file) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        yield
+
+
 def sweep(folder: Path, project: Path) -> list[Finding]:
     """What was created in sandboxes of the project that nobody looks after any more, with a line that says so first.
 
@@ -71,9 +90,7 @@ def sweep(folder: Path, project: Path) -> list[Finding]:
 def _swept(path: Path, project: Path) -> list[Finding]:
     """Raises OSError."""
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _is_ours(file):
             return []
         try:
             held = Held.from_builtins(json.load(file))
@@ -82,10 +99,19 @@ def _swept(path: Path, project: Path) -> list[Finding]:
             return []
         if held.project != project:
             return []
-        findings = Sweep(replace(held, warnings=()), sets_aside=True).last_findings()
+        findings = Sweep(held, sets_aside=True).last_findings()
         _remove_handover(held.handover)
         path.unlink()
     return [finding for finding in findings if finding.kind is not Kind.CUT]  # which is said of the next one, too
+
+
+def _is_ours(file: IO[bytes]) -> bool:
+    """Lock it, unless somebody else has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _remove_handover(folder: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -82,7 +82,10 @@ class Sandbox:
 
     def refuses(self, path: str) -> str:
         """Why `path`, which may be relative to the project, is not written inside; empty if it is, or not in here."""
-        whole = programs.real(self.project / path)
+        try:
+            whole = programs.real(self.project / path)
+        except ValueError:  # no path at all
+            return ""
         parts = whole.relative_to(self.project).parts if whole.is_relative_to(self.project) else ()
         why = why_protected(parts) if parts else None
         is_held = any(held == whole or held in whole.parents for held in self.sweep.held.paths)
@@ -106,16 +109,16 @@ def raise_sandbox(
     """
     layout = Layout(settings, environ)
     records = state_folder(settings) / "sandbox" / "running"
-    left = leftovers.sweep(records, layout.project)
     tools = find_tools(settings.sandbox_hosts, environ, layout.writable)
-    with ThreadPoolExecutor(1) as pool:
+    with leftovers.locked(records), ThreadPoolExecutor(1) as pool:
+        left = leftovers.sweep(records, layout.project)
         trial = pool.submit(_try, tools, settings.sandbox_hosts)
         hosts = (*(settings.sandbox_hosts or ()), *(f"127.0.0.1:{port}" for port in ports))
         sandbox = _made(layout, tools, hosts, commands, handover, hidden)
         trial.result()
-    held = sandbox.sweep.held
-    held = replace(held, warnings=(*left, *held.warnings))
-    return replace(sandbox, sweep=Sweep(held), record=Record.create(records, held))
+        held = sandbox.sweep.held
+        held = replace(held, warnings=(*left, *held.warnings))
+        return replace(sandbox, sweep=Sweep(held), record=Record.create(records, held))
 
 
 def _made(
@@ -131,7 +134,6 @@ def _made(
     layout.add_agent_state(Path(commands[0][0]).name)
     layout.add(handover, Access.READ)
     git_folder = common_git_folder(layout.project)
-    _make_hooks(layout.project / ".git", git_folder)
     held = _held(layout, git_folder)
     layout.add_project(git_folder, held.paths)
     shown = summary(layout.settings)
@@ -152,20 +154,30 @@ def _held(layout: Layout, git_folder: Path | None) -> Held:
     project = layout.project
     search = Search(project, git_folder)
     named = _named_by_git(layout, search.repositories, git_folder)
-    exists = {path for path in named.files if os.path.lexists(path)}
-    paths = list(dict.fromkeys((*search.git, *sorted(exists), *search.others)))
+    found = dict.fromkeys((*search.git, *_make_hooks(search.repositories), *named.files, *search.others))
+    # What an agent has made deep in the project must not crowd out the user's own.
+    paths = sorted(filter(os.path.lexists, found), key=lambda path: (path not in named.files, _depth(path)))
     rest = paths[MAX_PROTECTED:]
     warnings = [Finding("The project", Kind.UNHELD)] if rest else []
     held = Held(
         project,
         git_folder,
         {path: link_target(path) for path in paths[:MAX_PROTECTED]},
+        git_folders=tuple(repository.git_folder for repository in search.repositories),
         unsearched=tuple(search.unsearched),
         watched={path: looks_of(path) for path in (*rest, *named.links)},
         expected={**named.files, **dict.fromkeys(layout.absent, False)},
     )
-    warnings += [Finding(held.name(folder), Kind.UNREAD) for folder in named.unreadable]
+    if named.unreadable:
+        names = [held.name(folder) for folder in named.unreadable[:MAX_NAMED]]
+        more = len(named.unreadable) - len(names)
+        warnings.append(Finding(", ".join(names) + (f" and {more} more" if more else ""), Kind.UNREAD))
     return replace(held, warnings=tuple(warnings))
+
+
+def _depth(path: Path) -> int:
+    """What `.git` holds counts as if it were beside it."""
+    return len(path.parts) - (".git" in path.parts)
 
 
 def _named_by_git(layout: Layout, repositories: Sequence[Repository], git_folder: Path | None) -> Named:
@@ -221,9 +233,10 @@ def _changes(outer: Mapping[str, str], inner: Mapping[str, str]) -> tuple[str, .
     return ("/usr/bin/env", *removed, *added, "/bin/sh", "-c", 'exec "$0" "$@"')
 
 
-def _make_hooks(*git_folders: Path | None) -> None:
-    """What does not exist cannot be held. `git init` makes the folder, too."""
-    for path in filter(None, git_folders):
-        with suppress(OSError), opened(path) as folder:
-            if stat.S_ISREG(os.stat("HEAD", dir_fd=folder).st_mode):
-                os.mkdir("hooks", dir_fd=folder)
+def _make_hooks(repositories: Iterable[Repository]) -> Iterator[Path]:
+    """What does not exist cannot be held. `git init` makes the folder, too; other work trees have none of their own."""
+    for folder in (each.git_folder for each in repositories if each.git_folder.parent.name != "worktrees"):
+        with suppress(OSError), opened(folder) as descriptor:
+            if stat.S_ISREG(os.stat("HEAD", dir_fd=descriptor).st_mode):
+                os.mkdir("hooks", dir_fd=descriptor)
+                yield folder / "hooks"

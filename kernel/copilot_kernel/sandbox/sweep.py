@@ -5,6 +5,7 @@ What Git would run or follow outside is removed if it was created inside; everyt
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -14,10 +15,12 @@ from threading import Lock
 from . import live_mounts
 from .held import Finding, Held, Kind, link_target, looks_of
 from .programs import real
-from .protected import GIT_FILES, GIT_REDIRECTIONS, Search, text_of
+from .protected import GIT_REDIRECTIONS, Search, text_of
 from .removal import remove, set_aside
 
 END_SECONDS, POLL_SECONDS = 2.0, 0.01
+EVENT_SECONDS = 1.0
+"""Until `react` has heard of what `findings` has removed."""
 
 
 class Sweep:
@@ -37,7 +40,7 @@ class Sweep:
         # What `react` has found, in order, to be reported by `findings`, which runs in another thread.
         self._news: dict[Finding, None] = {}
         # What `findings` has removed before `react` has heard that it was created.
-        self._removed: set[Path] = set()
+        self._removed: dict[Path, float] = {}
         self._lock = Lock()
 
     def replaced(self) -> list[Path]:
@@ -47,15 +50,23 @@ class Sweep:
         return [path for path in self.held.paths if os.path.realpath(path) in lost - self._gone]
 
     def react(self, created: Iterable[Path]) -> None:
-        """Remove what was created in Git's folders, and report it the next time, even if it is gone again."""
+        """Rename what was created in Git's folders, and report it the next time, even if it is gone again.
+
+        It is not deleted: between two turns, the user's own Git may have made it.
+        """
         with self._lock:
-            for path in created:
+            for path in filter(self.is_removed, created):
+                removed_before = time.monotonic() - self._removed.pop(path, -math.inf)
                 if os.path.lexists(path):
                     if not (self._is_held(path) or _is_harmless(path)):
-                        self._news[self._remove(path) or self._finding(path, Kind.UNREMOVED)] = None
-                elif path not in self._removed:
+                        self._news[self._set_aside(path) or self._finding(path, Kind.UNREMOVED)] = None
+                elif removed_before > EVENT_SECONDS:
                     self._news[self._finding(path, Kind.VANISHED)] = None
-                self._removed.discard(path)
+
+    def unwatched(self) -> None:
+        """Report that nobody calls `react`."""
+        with self._lock:
+            self._news[Finding("the project", Kind.UNWATCHED)] = None
 
     def findings(self) -> list[Finding]:
         """What is news since the last time, the worst first. Raises OSError."""
@@ -66,8 +77,7 @@ class Sweep:
 
     def _found(self) -> list[Finding]:
         held = self.held
-        known = {path.parent for path in held.paths if path.name in GIT_FILES}
-        search = Search(held.project, held.git_folder, sorted(known))
+        search = Search(held.project, held.git_folder, held.git_folders)
         warnings, self._warnings = self._warnings, []
         return [*self._replaced(), *self._created(search), *self._unsearched(search), *warnings]
 
@@ -90,10 +100,12 @@ class Sweep:
             looks = looks_of(path)
             if self._is_held(path) or self._told.get(path) == looks or _is_harmless(path):
                 continue
-            is_obeyed = self._is_removed(path, search)
-            if is_obeyed and (removed := self._remove(path)):
+            is_obeyed = (path in search.git or path in self.held.expected) and self.is_removed(path)
+            # What was there at the start and was removed outside may be back from outside, too.
+            get_rid = self._set_aside if path in self.held.paths else self._remove
+            if is_obeyed and (removed := get_rid(path)):
                 self._told.pop(path, None)
-                self._removed.add(path)
+                self._removed[path] = time.monotonic()
                 yield removed
             else:
                 again = Kind.CHANGED if path in self._told else Kind.CREATED
@@ -105,12 +117,12 @@ class Sweep:
 
     def _set_aside(self, path: Path) -> Finding | None:
         aside = set_aside(path)
-        return Finding(f"{self.held.name(path)} to {aside.name}", Kind.SET_ASIDE) if aside else None
+        return Finding(f"{self.held.name(path)} to {self.held.name(aside)}", Kind.SET_ASIDE) if aside else None
 
-    def _is_removed(self, path: Path, search: Search) -> bool:
-        """Whether Git would run or follow it, and what was there before is none of the user's."""
-        is_of_git = path in search.git and path.name in GIT_REDIRECTIONS
-        return (is_of_git or self.held.expected.get(path, False)) and path not in self.held.watched
+    def is_removed(self, path: Path) -> bool:
+        """Whether Git would run or follow what is created there; not for what was there and could not be held."""
+        is_obeyed = path.name in GIT_REDIRECTIONS or self.held.expected.get(path, False)
+        return is_obeyed and path not in self.held.watched
 
     def _unsearched(self, search: Search) -> Iterator[Finding]:
         for folder in search.unsearched:

@@ -3,32 +3,62 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
-from .protected import GIT_FILES, GIT_REDIRECTIONS
+from .held import Held
+from .protected import GIT_REDIRECTIONS
 from .sweep import Sweep
 
 STEP_MS, DEBOUNCE_MS = 10, 50
 """Changes are gathered until one step brings no more, and no longer than the second."""
+FIRST_MS = 100
+"""After this, at the latest, it is known that changes are seen."""
 _log = logging.getLogger(__name__)
 
 
 def watch(sweep: Sweep, stop: Event) -> None:
-    """Remove at once what Git would follow, and have it reported, until `stop` is set.
+    """Rename at once what Git would follow, and have it reported, until `stop` is set.
 
-    Without inotify it returns at once. Blocks: it is for a thread of its own.
+    Without inotify it returns at once, which is reported. Blocks: it is for a thread of its own.
     """
     import watchfiles
 
-    def is_obeyed(change: watchfiles.Change, path: str) -> bool:
-        return change is watchfiles.Change.added and Path(path).name in GIT_REDIRECTIONS
+    def is_created(change: watchfiles.Change, path: str) -> bool:
+        return change is watchfiles.Change.added and sweep.is_removed(Path(path))
 
-    folders = {path.parent for path in sweep.held.paths if path.name in GIT_FILES}
+    folders, at_first = sorted(_folders(sweep.held)), True
+    if not folders:
+        return
     try:
         for changes in watchfiles.watch(
-            *folders, watch_filter=is_obeyed, recursive=False, step=STEP_MS, debounce=DEBOUNCE_MS, stop_event=stop
-        ):
-            sweep.react(sorted({Path(path) for _, path in changes}))
-    except (OSError, RuntimeError) as error:  # the latter by the library's compiled part
-        _log.warning("New files in .git are looked for at the end of each turn only: %s", error)
+            *folders, watch_filter=is_created, recursive=False, step=STEP_MS, debounce=DEBOUNCE_MS, stop_event=stop,
+            rust_timeout=FIRST_MS, yield_on_timeout=True,
+        ):  # fmt: skip
+            created = {Path(path) for _, path in changes}
+            if at_first:
+                created.update(_existing(sweep.held))
+                at_first = False
+            sweep.react(sorted(created))
+    except (OSError, RuntimeError, ValueError) as error:  # also of the library's compiled part
+        _log.warning("Git's folders cannot be watched: %s", error)
+        sweep.unwatched()
+
+
+def _folders(held: Held) -> Iterator[Path]:
+    """That exist, can be read, and have names that the library takes."""
+    for folder in {*held.git_folders, *(path.parent for path, is_removed in held.expected.items() if is_removed)}:
+        if os.path.isdir(folder) and os.access(folder, os.R_OK) and not _is_undecodable(folder):
+            yield folder
+
+
+def _existing(held: Held) -> Iterator[Path]:
+    """What may have been created between the start of the agent and that of the watch."""
+    paths = (folder / name for folder in held.git_folders for name in GIT_REDIRECTIONS)
+    return (path for path in (*paths, *held.expected) if os.path.lexists(path))
+
+
+def _is_undecodable(path: Path) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in str(path))
