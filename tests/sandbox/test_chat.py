@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 from anyio import to_thread
@@ -102,11 +103,14 @@ async def test_what_settings_name_in_git_is_watched_too(bubblewrap, open_chat, p
         assert [line.partition(" to ")[0] for line in person.notices] == ["Renamed .git/later"]
 
 
-async def test_without_inotify_it_is_removed_at_the_end_of_the_turn(bubblewrap, open_chat, project, monkeypatch):
-    def fail(*_, **__):
+@pytest.mark.parametrize("is_installed", [False, True])
+async def test_where_folders_cannot_be_watched_it_is_removed_at_the_end_of_the_turn(
+    bubblewrap, open_chat, project, monkeypatch, is_installed
+):
+    def watch(*_, **__):
         raise OSError("no space left on device (inotify watches)")
 
-    monkeypatch.setattr("watchfiles.watch", fail)
+    monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=watch, Change=None) if is_installed else None)
     async with open_chat() as chat:
         await run(chat, "touch .git/commondir", person := Person())
         assert sorted(person.notices) == [

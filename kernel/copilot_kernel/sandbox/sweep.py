@@ -78,8 +78,9 @@ class Sweep:
     def _found(self) -> list[Finding]:
         held = self.held
         search = Search(held.project, held.git_folder, held.git_folders)
-        warnings, self._warnings = self._warnings, []
-        return [*self._replaced(), *self._created(search), *self._unsearched(search), *warnings]
+        found = [*self._replaced(), *self._created(search), *self._unsearched(search), *self._warnings]
+        self._warnings.clear()
+        return found
 
     def last_findings(self) -> list[Finding]:
         """`findings`, once nothing runs inside: what bubblewrap has left ends a moment after it. Raises OSError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
 
@@ -22,29 +22,31 @@ _log = logging.getLogger(__name__)
 def watch(sweep: Sweep, stop: Event) -> None:
     """Rename at once what Git would follow, and have it reported, until `stop` is set.
 
-    Without inotify it returns at once, which is reported. Blocks: it is for a thread of its own.
+    Where that cannot be, it returns at once, and the sweep reports it. Blocks: it is for a thread of its own.
     """
-    import watchfiles
+    folders = sorted(_folders(sweep.held))
+    if not folders:
+        return
+    try:
+        _react(sweep, folders, stop)
+    except (ImportError, OSError, RuntimeError, ValueError) as error:  # also of the library's compiled part
+        _log.warning("Git's folders cannot be watched: %s", error)
+        sweep.unwatched()
+
+
+def _react(sweep: Sweep, folders: Sequence[Path], stop: Event) -> None:
+    import watchfiles  # on Linux only
 
     def is_created(change: watchfiles.Change, path: str) -> bool:
         return change is watchfiles.Change.added and sweep.is_removed(Path(path))
 
-    folders, at_first = sorted(_folders(sweep.held)), True
-    if not folders:
-        return
-    try:
-        for changes in watchfiles.watch(
-            *folders, watch_filter=is_created, recursive=False, step=STEP_MS, debounce=DEBOUNCE_MS, stop_event=stop,
-            rust_timeout=FIRST_MS, yield_on_timeout=True,
-        ):  # fmt: skip
-            created = {Path(path) for _, path in changes}
-            if at_first:
-                created.update(_existing(sweep.held))
-                at_first = False
-            sweep.react(sorted(created))
-    except (OSError, RuntimeError, ValueError) as error:  # also of the library's compiled part
-        _log.warning("Git's folders cannot be watched: %s", error)
-        sweep.unwatched()
+    missed: Iterable[Path] = _existing(sweep.held)  # since the agent was started
+    for changes in watchfiles.watch(
+        *folders, watch_filter=is_created, recursive=False, step=STEP_MS, debounce=DEBOUNCE_MS, stop_event=stop,
+        rust_timeout=FIRST_MS, yield_on_timeout=True,
+    ):  # fmt: skip
+        sweep.react(sorted({*(Path(path) for _, path in changes), *missed}))
+        missed = ()
 
 
 def _folders(held: Held) -> Iterator[Path]:
@@ -55,7 +57,6 @@ def _folders(held: Held) -> Iterator[Path]:
 
 
 def _existing(held: Held) -> Iterator[Path]:
-    """What may have been created between the start of the agent and that of the watch."""
     paths = (folder / name for folder in held.git_folders for name in GIT_REDIRECTIONS)
     return (path for path in (*paths, *held.expected) if os.path.lexists(path))
 
