@@ -92,13 +92,21 @@ def test_relative_names_of_a_submodule_and_another_work_tree_begin_in_their_own_
     assert paths == {"watch", "other/watch", "inner/watch"}
 
 
+def test_a_work_tree_whose_place_is_a_pipe_holds_nothing_up(tree):
+    (tree / ".git/worktrees/x").mkdir(parents=True)
+    (tree / ".git/worktrees/x/HEAD").touch()
+    os.mkfifo(tree / ".git/worktrees/x/gitdir")
+    append(tree / ".git/config", "[core]\n\tfsmonitor = ./watch\n")
+    assert set(named(tree, Repository(tree / ".git/worktrees/x", tree)).files) == {tree / "watch"}
+
+
 def test_links_on_the_way_are_known(tree):
     (tree / "link").symlink_to("tools")
     append(tree / ".git/config", "[core]\n\tfsmonitor = link/run.sh\n")
     assert named(tree).links == {tree / "link"}
 
 
-@pytest.mark.parametrize("fault", ["settings", "pipe", "many"])
+@pytest.mark.parametrize("fault", ["settings", "pipe", "loop", "many"])
 def test_what_cannot_be_read_is_known(tree, fault, monkeypatch):
     monkeypatch.setattr(git_settings, "SECONDS", 0.2)
     match fault:
@@ -107,6 +115,9 @@ def test_what_cannot_be_read_is_known(tree, fault, monkeypatch):
         case "pipe":
             os.mkfifo(tree / "pipe")
             append(tree / ".git/config", "[include]\n\tpath = ../pipe\n")
+        case "loop":
+            (tree / ".git/config").unlink()
+            (tree / ".git/config").symlink_to("config")
         case "many":
             monkeypatch.setattr(git_settings, "MAX_REPOSITORIES", 0)
     assert named(tree).unreadable == [tree / ".git"]

@@ -19,7 +19,7 @@ from . import programs
 
 MAX_REPOSITORIES, MAX_INCLUDED = 100, 20
 """Git is run once for each, which takes 3 ms, and for each file that is included only on a condition."""
-MAX_BYTES, MAX_VALUE, MAX_FILES = 200_000, 4_000, 1_000
+MAX_BYTES, MAX_VALUE, MAX_FILES = 200_000, 4_000, 200
 """Of a repository's own settings, of characters in one value, and of files that all settings together name."""
 MAX_PARTS = 20
 """Of a path behind a variable."""
@@ -176,10 +176,14 @@ def _setting(origin: str, text: str, git_folder: Path) -> _Setting:
 
 def _check_size(settings: Path) -> None:
     """Raises GitSettingsUnreadable for what takes Git, and us, too long; a pipe, for ever."""
-    with suppress(FileNotFoundError):
+    try:
         state = os.stat(settings)
-        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES:
-            raise GitSettingsUnreadable
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise GitSettingsUnreadable from error
+    if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES:
+        raise GitSettingsUnreadable
 
 
 def _links_on_the_way(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
@@ -193,7 +197,7 @@ def _work_tree(git_folder: Path, settings: list[_Setting]) -> Path | None:
     """Of a submodule, or another work tree of the same repository."""
     with suppress(OSError, ValueError):
         if git_folder.parent.name == "worktrees":
-            return Path((git_folder / "gitdir").read_text("utf-8").strip()).parent
+            return Path(text_of(git_folder / "gitdir").strip()).parent
     named = next((setting.value for setting in settings if setting.name == "core.worktree"), "")
     return Path(os.path.normpath(git_folder / named)) if named else None
 
@@ -215,3 +219,12 @@ def _after_variables(command: str, tree: Path) -> Iterator[Path]:
         for _, *parts in (word.split("/") for word in _words(command)):
             starts = range(max(0, len(parts) - MAX_PARTS), len(parts))
             yield from (path for at in starts if os.path.isfile(path := tree.joinpath(*parts[at:])))
+
+
+def text_of(path: Path) -> str:
+    """The beginning of a file that the agent may have made; does not wait for what is no file. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..permissions.paths import may_be_protected, protection
-from .git_settings import Repository
+from .git_settings import Repository, text_of
 from .programs import real
 
 MAX_FOLDERS, MAX_ENTRIES = 4_000, 200_000
@@ -26,7 +26,7 @@ _HARMLESS = ("may hold secrets", "belongs to Git")
 GIT_FILES = ("config", "config.worktree", "commondir", "gitdir", "hooks")
 GIT_REDIRECTIONS = ("hooks", "commondir", "config.worktree")
 """What Git would run or follow, and would not have had there before."""
-MAX_BYTES, MAX_MODULE_DEPTH = 100_000, 8
+MAX_MODULE_DEPTH = 8
 _WORK_TREE = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*\"?([^\"\n;#]+)", re.MULTILINE | re.IGNORECASE)
 
 
@@ -168,12 +168,3 @@ def _is_bare(folder: str, names: Collection[str]) -> bool:
 
 def _is_searched(entry: os.DirEntry[str]) -> bool:
     return entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
-
-
-def text_of(path: Path) -> str:
-    """The beginning of a file that the agent may have made; does not wait for what is no file. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace")
-    finally:
-        os.close(descriptor)

@@ -13,9 +13,10 @@ from pathlib import Path
 from threading import Lock
 
 from . import live_mounts
+from .git_settings import text_of
 from .held import Finding, Held, Kind, link_target, looks_of
 from .programs import real
-from .protected import GIT_REDIRECTIONS, Search, text_of
+from .protected import GIT_REDIRECTIONS, Search
 from .removal import remove, set_aside
 
 END_SECONDS, POLL_SECONDS = 2.0, 0.01

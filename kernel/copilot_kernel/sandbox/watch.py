@@ -12,7 +12,7 @@ from .held import Held
 from .protected import GIT_REDIRECTIONS
 from .sweep import Sweep
 
-STEP_MS, DEBOUNCE_MS = 10, 50
+STEP_MS, DEBOUNCE_MS = 20, 60
 """Changes are gathered until one step brings no more, and no longer than the second."""
 FIRST_MS = 100
 """After this, at the latest, it is known that changes are seen."""
