@@ -18,6 +18,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
 from copilot_kernel.sandbox import SOCKETS, WITHOUT, Kind, SandboxUnavailable, raise_sandbox
 from copilot_kernel.sandbox.sandbox import SUMMARY
+from copilot_kernel.sandbox.sweep import MAX_SET_ASIDE
 
 from ..chat.people import Person, ask
 from ..jupyter.front_end import until
@@ -55,33 +56,36 @@ async def test_the_agent_and_commands_that_it_runs_through_us_are_inside(bubblew
 
 async def test_what_was_created_although_programs_outside_obey_it_is_reported_once(bubblewrap, open_chat, project):
     async with open_chat() as chat:
-        command = "git init -q sub; echo x > sub/.git/hooks/y; echo ../e > .git/commondir; touch CLAUDE.md"
+        command = "git init -q sub; echo x > sub/.git/hooks/y; echo ../e > sub/.git/commondir; touch CLAUDE.md"
         await run(chat, command, person := Person())
         assert person.notices == [
-            "Removed .git/commondir, created in the sandbox: Git would run or follow it outside.",
             "sub/.git/config was created in the sandbox. Look at it: programs or agents outside obey it.",
+            "Removed sub/.git/commondir, created in the sandbox: Git would run or follow it outside.",
             "Removed sub/.git/hooks, created in the sandbox: Git would run or follow it outside.",
             "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
         ]
         await run(chat, "true", again := Person())
         assert again.notices == []
-    left = [(project / name).exists() for name in ("CLAUDE.md", "sub/.git/config", ".git/commondir", "sub/.git/hooks")]
+    left = [
+        (project / name).exists() for name in ("CLAUDE.md", "sub/.git/config", "sub/.git/commondir", "sub/.git/hooks")
+    ]
     assert left == [True, True, False, False]
 
 
 async def test_what_git_would_follow_is_removed_during_the_turn_and_reported_even_if_it_is_gone(
     bubblewrap, open_chat, project
 ):
-    command = "touch .git/config.worktree; rm .git/config.worktree; touch .git/commondir; until [ ! -e .git/commondir ]"
+    command = (
+        "touch .git/config.worktree; rm -f .git/config.worktree; touch .git/commondir; until [ ! -e .git/commondir ]"
+    )
     async with open_chat() as chat:
         await run(chat, f"{command}; do :; done; echo gone", person := Person())
-        (aside,) = (project / ".git").glob("removed-*")
-        assert sorted(person.notices) == [
-            ".git/config.worktree was created while the agent ran in its sandbox, and is gone again: Git that ran "
-            "outside meanwhile may have followed it. If you ran Git during this turn, look at what it did.",
-            f"Renamed .git/commondir to .git/{aside.name}: it was created while the agent ran in its sandbox, and Git "
-            "would run or follow it outside. If it is yours, rename it back.",
-        ]
+        gone, renamed = sorted(person.notices, key=lambda line: "commondir" in line)
+        asides = {f".git/{path.name}" for path in (project / ".git").glob("removed-*")}
+        assert renamed.startswith("Renamed .git/commondir to ")
+        assert renamed.split()[3].rstrip(":") in asides
+        # Unless it was renamed before the agent deleted it.
+        assert gone.startswith((".git/config.worktree was created", "Renamed .git/config.worktree to "))
         await run(chat, "touch made", person := Person())
         assert person.notices == []
 
@@ -194,6 +198,7 @@ async def test_what_a_process_creates_again_and_again_is_gone_when_the_agent_has
     async with open_chat() as chat:
         await ask(chat, f"demo: shell setsid sh -c '{again}' >&- 2>&- & until [ -e .git/commondir ]; do :; done")
     assert not (project / ".git/commondir").exists()
+    assert len(list((project / ".git").glob("removed-*"))) <= MAX_SET_ASIDE
 
 
 async def test_what_a_process_creates_that_ends_later_than_the_agent_is_gone_too(bubblewrap, project, tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Lock
@@ -20,6 +21,8 @@ from .protected import GIT_REDIRECTIONS, Search
 from .removal import remove, set_aside
 
 END_SECONDS, POLL_SECONDS = 2.0, 0.01
+MAX_SET_ASIDE = 3
+"""Files that had one name: an agent may create it again and again, the user does not."""
 EVENT_SECONDS = 1.0
 """Until `react` has heard of what `findings` has removed."""
 
@@ -40,6 +43,7 @@ class Sweep:
         self._is_cut_told = False
         # What `react` has found, in order, to be reported by `findings`, which runs in another thread.
         self._news: dict[Finding, None] = {}
+        self._set_aside_before: Counter[Path] = Counter()
         # What `findings` has removed before `react` has heard that it was created.
         self._removed: dict[Path, float] = {}
         self._lock = Lock()
@@ -60,7 +64,9 @@ class Sweep:
                 removed_before = time.monotonic() - self._removed.pop(path, -math.inf)
                 if os.path.lexists(path):
                     if not (self._is_held(path) or _is_harmless(path)):
-                        self._news[self._set_aside(path) or self._finding(path, Kind.UNREMOVED)] = None
+                        self._set_aside_before[path] += 1
+                        get_rid = self._set_aside if self._set_aside_before[path] <= MAX_SET_ASIDE else self._delete
+                        self._news[get_rid(path) or self._finding(path, Kind.UNREMOVED)] = None
                 elif removed_before > EVENT_SECONDS:
                     self._news[self._finding(path, Kind.VANISHED)] = None
 
