@@ -21,6 +21,7 @@ def _run(descriptor: int) -> None:
     import shutil
     import signal
     import socket
+    from contextlib import suppress
     from pathlib import Path
 
     import anyio
@@ -40,8 +41,9 @@ def _run(descriptor: int) -> None:
         sys.exit(f"{error} {error.hint}".strip())
     finally:
         if spec.welcome.sandbox:
-            for line in spec.welcome.sandbox.close():
-                logging.warning("%s", line)
+            with suppress(OSError):  # the next sandbox in this project looks again, by the record that is left
+                for line in spec.welcome.sandbox.close():
+                    logging.warning("%s", line)
         shutil.rmtree(spec.folder, ignore_errors=True)
     if not os.fstat(2).st_size:
         Path(spec.socket).with_suffix(".log").unlink(missing_ok=True)

@@ -29,8 +29,8 @@ class Kind(Enum):
         "If it is yours, rename it back."
     )
     VANISHED = (
-        "{} was created while the agent ran in its sandbox, and is gone again: Git that ran outside meanwhile may have "
-        "followed it. If you ran Git during this turn, look at what it did."
+        "{} was created while the agent ran in its sandbox, and has been deleted again. If Git ran outside the sandbox "
+        "in the meantime, it may have followed that file: check what it did."
     )
     UNREMOVED = "{} was created in the sandbox and could not be removed. Remove it: Git would run or follow it outside."
     CREATED = "{} was created in the sandbox. Look at it: programs or agents outside obey it."
@@ -46,11 +46,13 @@ class Kind(Enum):
     )
     KILLED = (
         "{} was killed while its agent ran in a sandbox. "
-        "What follows was created or changed since that sandbox was started, by the agent or by others:"
+        "These files have been created or changed since that sandbox started, by the agent or by someone else:"
     )
-    UNREAD = "Git did not list the settings of {} soon enough, or at all: files that they name are not protected."
-    UNWATCHED = "Git's folders of {} cannot be watched: what Git would follow is removed at the end of each turn only."
-    UNHELD = f"{{}} has more than {MAX_PROTECTED} protected files: the others are only reported when they change."
+    UNREAD = "Git could not list the settings of {} in time: files that they name are not protected."
+    UNWATCHED = "The Git folders of {} cannot be watched: files that Git would follow are only removed after each turn."
+    UNHELD = (
+        f"{{}} has more than {MAX_PROTECTED} protected files: the rest are writable, and reported when they change."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,15 +35,15 @@ class Record:
     def create(cls, folder: Path, held: Held) -> Record:
         """In `folder`, which `locked` has made. Raises OSError."""
         path = folder / f"{secrets.token_hex(8)}.json"
+        text = json.dumps(replace(held, warnings=()).to_builtins()).encode("ascii")
         new = path.with_suffix(".new")  # nobody finds it before it is locked
         descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, mode=0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            text = json.dumps(replace(held, warnings=()).to_builtins()).encode("ascii")
             with open(descriptor, "wb", closefd=False) as file:
                 file.write(text)
             new.rename(path)
-        except BaseException:
+        except OSError:
             os.close(descriptor)
             new.unlink(missing_ok=True)
             raise
@@ -71,7 +71,7 @@ def locked(folder: Path) -> Iterator[None]:
     deadline = time.monotonic() + LOCK_SECONDS
     with (folder / "lock").open("wb") as file:
         while not _is_ours(file) and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)  # `flock` itself waits without a limit
         yield
 
 
