@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
 PLAYED = "tests/real/"
+LONG_FIRST = (PLAYED, "tests/test_chaos.py", "tests/jupyter/", "tests/ipython/", "tests/server/")
+"""Files that start kernels, servers and agents come first: the quick ones then fill both workers to the end."""
 
 # A busy machine is no fault of what is tested.
 settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,6 +22,10 @@ settings.load_profile("calm")
 # `demo` is the test agent (`agent/command.py`), which streams without pauses.
 os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join([sys.executable, "-P", str(Path(__file__).with_name("agent"))])
 os.environ["COPILOT_DEMO_PACE"] = "0"
+
+# Kernels, servers and agents that tests start would compile all that they import, each time anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The options of this run of pytest are not meant for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)
@@ -44,19 +50,22 @@ def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[No
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--all`, which lifts the selection by markers in `pyproject.toml`."""
+    """Add `--all` and `--long`, which replace the selection by markers in `pyproject.toml`."""
     parser.addoption("--all", action="store_true", help="also run tests with a browser, real agents or engines")
+    parser.addoption("--long", action="store_true", help="run only long and random variants of tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Apply `--all`."""
+    """Apply `--all` and `--long`."""
     if config.option.all:
-        config.option.markexpr = ""
+        config.option.markexpr = "not long"
+    if config.option.long:
+        config.option.markexpr = "long"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, not item.nodeid.startswith(LONG_FIRST)))
 
 
 @pytest.hookimpl(optionalhook=True)

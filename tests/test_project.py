@@ -164,7 +164,7 @@ def test_that_needs_an_agent():
 def test_that_needs_an_engine():
     pytest.skip("install one")
 
-@pytest.mark.soak
+@pytest.mark.long
 def test_that_needs_nothing():
     pytest.skip("another reason")
 
@@ -173,7 +173,12 @@ def test_quick(): ...
 
 
 @pytest.mark.parametrize(
-    ("options", "outcome"), [([], "1 passed, 4 deselected"), (["--all"], "2 failed, 1 passed, 1 skipped, 1 error")]
+    ("options", "outcome"),
+    [
+        ([], "1 passed, 4 deselected"),
+        (["--all"], "2 failed, 1 passed, 1 deselected, 1 error"),
+        (["--long"], "1 skipped, 4 deselected"),
+    ],
 )
 def test_in_ci_all_tests_run_and_those_for_browsers_agents_and_engines_are_not_skipped(tmp_path, options, outcome):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
