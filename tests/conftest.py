@@ -65,7 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, not item.nodeid.startswith(LONG_FIRST)))
+    items.sort(
+        key=lambda item: (item.get_closest_marker("browser") is not None, not item.nodeid.startswith(LONG_FIRST))
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

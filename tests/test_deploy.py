@@ -18,6 +18,8 @@ import yaml
 from copilot_kernel.cli.kernelspec import KERNEL_CLASS, remote_spec
 from jupyter_client.kernelspec import KernelSpec
 
+from .limits import LIMIT
+
 ROOT = Path(__file__).parents[1]
 DEPLOY, BINDER = ROOT / "deploy", ROOT / "binder"
 DOCKERFILES = [DEPLOY / "hub/Dockerfile", DEPLOY / "enterprise-gateway/Dockerfile"]
@@ -46,7 +48,7 @@ def test_each_file_says_at_its_top_that_it_was_only_checked():
 def findings(dockerfile: str) -> list[str]:
     """The rules of hadolint that a Dockerfile breaks."""
     program = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([program, "-f", "json", "-"], input=dockerfile, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "-f", "json", "-"], input=dockerfile, capture_output=True, text=True, timeout=LIMIT)
     return [each["code"] for each in json.loads(done.stdout)]
 
 
@@ -159,5 +161,5 @@ def test_binder_installs_this_checkout_with_jupyterlab_on_a_python_that_we_suppo
 def test_on_binder_the_agent_is_the_demo_agent_unless_somebody_chose_another(environ, agent):
     command = [BINDER / "start", "printenv", "COPILOT_KERNEL_AGENT"]
     environ = {"PATH": os.environ["PATH"], **environ}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=LIMIT)
     assert (done.stdout, done.stderr) == (f"{agent}\n", "")

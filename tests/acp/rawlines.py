@@ -7,6 +7,7 @@ import anyio
 from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import RequestFailed, method_not_found
 
+from ..limits import LIMIT
 from .memory import memory_pair
 
 
@@ -21,7 +22,7 @@ class Raw:
         await self.transport.send(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
     async def hear(self):
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             while not self._lines:
                 self._lines += (await self.transport.receive()).splitlines()
         return json.loads(self._lines.pop(0))
@@ -81,7 +82,7 @@ async def connected(pieces=16, **more):
 
 
 async def until(condition):
-    with anyio.fail_after(5):
+    with anyio.fail_after(LIMIT):
         while not condition():
             await anyio.lowlevel.checkpoint()
 

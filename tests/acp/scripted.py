@@ -13,6 +13,8 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import Chunk, TextBlock
 from copilot_kernel.acp.transport import PipeTransport
 
+from ..limits import LIMIT
+
 OPTIONS = [
     {"optionId": "yes-1", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no-1", "name": "Reject", "kind": "reject_once"},
@@ -113,7 +115,7 @@ class Client:
 
 
 @asynccontextmanager
-async def linked(launch, client=None, timeout=5.0, cwd="/", option_member="configId", **more):
+async def linked(launch, client=None, timeout=LIMIT, cwd="/", option_member="configId", **more):
     client = client or Client()
     handlers = ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append, **more)
     async with connect_agent(launch, cwd, handlers, start_timeout=timeout, option_member=option_member) as link:
@@ -121,7 +123,7 @@ async def linked(launch, client=None, timeout=5.0, cwd="/", option_member="confi
 
 
 @asynccontextmanager
-async def opened(launch, client=None, timeout=5.0, cwd="/"):
+async def opened(launch, client=None, timeout=LIMIT, cwd="/"):
     """A new session, and the client."""
     async with linked(launch, client, timeout, cwd) as (link, client):
         yield await link.new(cwd), client
@@ -133,7 +135,7 @@ async def refused(launch, **more):
 
 
 @asynccontextmanager
-async def met(client=None, timeout=5.0, more=None, **answers):
+async def met(client=None, timeout=LIMIT, more=None, **answers):
     """The script, a link to it, and the client."""
     async with (
         listening(**answers) as (script, launch),

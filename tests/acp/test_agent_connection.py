@@ -12,7 +12,7 @@ from copilot_kernel.errors import AgentRefused, AgentStartFailed, AuthRequired, 
 from .scripted import OPTIONS as CHOICES
 from .scripted import Client, agent_text, linked, listening, met
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = pytest.mark.anyio
 
 
 def able(load=True, logout=False, **session):

@@ -13,6 +13,8 @@ from copilot_kernel.acp.child_processes import guarded, without_proxy_to_us
 from copilot_kernel.acp.posix_session import kill_at_eof
 from copilot_kernel.host.command import CommandSpec, environment
 
+from ..limits import LIMIT
+
 KEY, VALUE = "GIT_CONFIG_KEY_{}", "GIT_CONFIG_VALUE_{}"
 
 
@@ -59,7 +61,7 @@ def _runs(folder: Path, environ: dict[str, str]) -> bool:
         "fsmonitor = touch ../ran; false",
     )
     (folder / "config").write_text("\n".join(lines) + "\n")
-    subprocess.run(["git", "status"], cwd=folder, env=environ, capture_output=True, check=False, timeout=20)
+    subprocess.run(["git", "status"], cwd=folder, env=environ, capture_output=True, check=False, timeout=LIMIT)
     return any(path.name == "ran" for path in (*folder.parent.iterdir(), *folder.iterdir()))
 
 

@@ -7,10 +7,11 @@ import pytest
 from copilot_kernel.acp.connection import MAX_OPEN, RpcConnection, WireLog
 from copilot_kernel.errors import AgentExited
 
+from ..limits import LIMIT
 from .memory import memory_pair
 from .rawlines import Raw, connected, failure, notification, request, result, until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
+pytestmark = pytest.mark.anyio
 
 
 # -- our requests -------------------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ async def test_one_who_asks_without_end_and_reads_no_answer_is_not_read_for_ever
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask_without_end)
-            with anyio.fail_after(60):
+            with anyio.fail_after(LIMIT):
                 while len(record.events) < MAX_OPEN:
                     await anyio.sleep(0)
             for _ in range(1000):

@@ -27,7 +27,9 @@ from copilot_kernel.acp.messages import (
 )
 from copilot_kernel.errors import AgentRefused
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+from ..limits import LIMIT
+
+pytestmark = pytest.mark.anyio
 
 AGENTS = Path(__file__).parent / "agents"
 START = ["initialize", "session/new"]
@@ -78,7 +80,7 @@ class Client:
         return next((option for option in request.options if option.id == self.answer), None)
 
     async def until(self, event):
-        with anyio.fail_after(10):
+        with anyio.fail_after(LIMIT):
             while event not in self.events:
                 await anyio.sleep(0.01)
 

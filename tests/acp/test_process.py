@@ -13,7 +13,9 @@ from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
+from ..limits import LIMIT
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"
 LEAVE_BEHIND = """
@@ -23,7 +25,7 @@ print(subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)")).pi
 
 
 async def gone(pid):
-    with anyio.fail_after(5), suppress(psutil.NoSuchProcess):
+    with anyio.fail_after(LIMIT), suppress(psutil.NoSuchProcess):
         while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             await anyio.sleep(0.01)
 
@@ -34,7 +36,7 @@ def python(source, *arguments):
 
 async def lines(transport, count):
     data = b""
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         while data.count(b"\n") < count and (piece := await transport.receive()):
             data += piece
     return data.splitlines()
@@ -43,7 +45,7 @@ async def lines(transport, count):
 async def end(transport):
     """All that still comes."""
     data = b""
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         while piece := await transport.receive():
             data += piece
     return data
@@ -166,7 +168,7 @@ loop.run_until_complete(main())
 sys.stderr.close()
 sys.exit(0)
 """
-    ended = subprocess.run(python(source, STUBBORN), stdout=subprocess.PIPE, timeout=20, cwd=tmp_path)
+    ended = subprocess.run(python(source, STUBBORN), stdout=subprocess.PIPE, timeout=LIMIT, cwd=tmp_path)
     pid, word = ended.stdout.split()
     assert word == b"up"
     anyio.run(gone, int(pid))

@@ -19,9 +19,10 @@ from copilot_kernel.errors import (
     ProtocolUnsupported,
 )
 
+from ..limits import LIMIT
 from .scripted import agent_text, listening, opened, refused
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ async def until_cancelled(script, params):
 
 async def working(client):
     """Wait for the first update."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(LIMIT):
         while not client.events:
             await anyio.lowlevel.checkpoint()
 
@@ -173,7 +174,7 @@ async def test_a_prompt_that_is_not_awaited_any_more_is_cancelled_at_the_agent_t
             tasks.start_soon(session.prompt, [TextBlock("hello")])
             await working(client)
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             await script.cancelled.wait()
         assert script.heard[3:] == [("session/cancel", {"sessionId": "s1"})]
 
@@ -215,7 +216,7 @@ async def test_one_that_exits_at_the_start_reports_its_code_and_last_words():
 
 async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_shown():
     speaks = Launch(("sh", "-c", "seq -f 'line %g' 0 29 >&2; exec sleep 60"), label="the agent")
-    with pytest.raises(AgentStartFailed) as caught, anyio.fail_after(20):
+    with pytest.raises(AgentStartFailed) as caught, anyio.fail_after(LIMIT):
         await refused(speaks, timeout=1.0)
     last = "\n".join(f"line {n}" for n in range(20, 30))
     assert str(caught.value) == f"the agent was not ready within 1 s\n{last}"
@@ -225,7 +226,7 @@ async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_sho
 async def test_death_in_a_turn_ends_the_prompt_with_its_reason():
     turn = "print('a log line', flush=True); err('out of memory'); os.kill(os.getpid(), 9)"
     async with opened(process(turn=turn)) as (session, client):
-        with anyio.fail_after(5), pytest.raises(AgentExited) as caught:
+        with anyio.fail_after(LIMIT), pytest.raises(AgentExited) as caught:
             await session.prompt([TextBlock("hello")])
         words = "the agent stopped: it was ended by SIGKILL"
         assert (str(caught.value), caught.value.stderr, session.closed.is_set()) == (words, "out of memory", True)

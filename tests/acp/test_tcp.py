@@ -14,7 +14,9 @@ from copilot_kernel.acp import tcp
 from copilot_kernel.acp.tcp import MIN_PERSON_UID, agent_at, exposed_to, other_users
 from copilot_kernel.errors import AgentExited, AgentNotFound
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
+from ..limits import LIMIT
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ async def test_the_other_side_may_end_it(listener):
         client, _ = listener.accept()
         client.sendall(b"last")
         client.close()
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             assert [await agent.receive(), await agent.receive()] == [b"last", b""]
         assert (agent.ending(), agent.last_words()) == ("it closed the connection", "")
 
@@ -43,7 +45,7 @@ async def test_a_reset_is_an_end_and_writing_then_says_so(listener):
         client, _ = listener.accept()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             assert await agent.receive() == b""
             with pytest.raises(AgentExited):
                 await agent.send(b"x")

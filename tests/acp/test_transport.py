@@ -8,7 +8,9 @@ import pytest
 from copilot_kernel.acp.transport import PipeTransport, single_error
 from copilot_kernel.errors import AgentExited
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
+from ..limits import LIMIT
+
+pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
@@ -24,7 +26,7 @@ async def connected():
 
 async def read(transport, length):
     data = b""
-    with anyio.fail_after(5):
+    with anyio.fail_after(LIMIT):
         while len(data) < length and (piece := await transport.receive()):
             data += piece
     return data

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import psutil
 
-LIMIT = 20.0
+from ..limits import LIMIT
 
 
 def brokers(runtime: Path) -> list[psutil.Process]:
@@ -28,7 +28,7 @@ def end_brokers(runtime: Path) -> None:
     for process in left:
         with suppress(psutil.Error):
             process.terminate()
-    psutil.wait_procs(left, timeout=10)
+    psutil.wait_procs(left, timeout=LIMIT)
 
 
 async def until(condition: Callable[[], object]) -> None:

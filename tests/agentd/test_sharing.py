@@ -27,7 +27,7 @@ from ..chat.people import Person, ask, cancelled
 from .brokers import LIMIT, agents, brokers, until
 from .conftest import Open
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.anyio
 
 
 @contextmanager

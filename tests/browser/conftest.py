@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Request, expect
 
-from .lab import LIMIT, NOTIFICATIONS, Lab, empty, find_chromium, running_lab, running_profile
+from .lab import LIMIT_MS, NOTIFICATIONS, Lab, empty, find_chromium, running_lab, running_profile
 
-expect.set_options(timeout=LIMIT)
+expect.set_options(timeout=LIMIT_MS)
 
 
 @pytest.fixture(scope="session")

@@ -20,9 +20,10 @@ from typing import Any
 import nbformat
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
+from ..limits import LIMIT
 from ..ports import free_port
 
-LIMIT = 30_000
+LIMIT_MS = 1000 * LIMIT
 """Milliseconds that any wait in the page may take."""
 
 QUIET = (
@@ -227,7 +228,7 @@ class Notebook:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        page.set_default_timeout(LIMIT)
+        page.set_default_timeout(LIMIT_MS)
 
     @classmethod
     def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> Notebook:
@@ -298,7 +299,7 @@ class Notebook:
 
     def wait_saved(self) -> None:
         """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""
-        deadline = time.monotonic() + LIMIT / 1000
+        deadline = time.monotonic() + LIMIT
         while not self.page.evaluate(SAVED):  # `wait_for_function` does not wait for promises
             assert time.monotonic() < deadline, "the notebook was not saved"
             self.page.wait_for_timeout(50)

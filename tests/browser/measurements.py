@@ -1,17 +1,15 @@
-"""`python -m tests.browser.measurements`: measure and picture the main scenes anew; look at the differences.
+"""`python -m tests.browser.measurements`: record the main scenes anew; look at the differences.
 
-`golden/measurements.json` has, for each scene and width, the boxes in view from top to bottom: row, kind, text, pixels.
-Pixels and pictures hold where Chromium, JupyterLab and the fonts are those that it names.
+`scenes.jsonl` has, for each scene and width, the boxes in view from top to bottom: row, kind and text. Pixels depend on
+fonts and versions, and are not recorded.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,12 +22,9 @@ from .pictures import asked
 from .serving import Server, running_server
 from .test_long_turn import prompt
 
-GOLDEN = Path(__file__).with_name("golden")
-FILE = GOLDEN / "measurements.json"
+FILE = Path(__file__).with_name("scenes.jsonl")
 WIDTHS = (1400, 700)
 THEMES = ("Light", "Dark")
-TOLERANCE = 0.001
-"""The part of a picture that may differ."""
 OPTIONS = (("allow_once", "Allow once"), ("allow_always", "Always allow"), ("reject_once", "Deny"))
 ANSWER = r"""demo: plan Read the tests;Fix the client / 1
 say # What I found\n\nThe client never *retries*: see `client.py` and [the manual](https://example.org/retry).\n\n
@@ -51,7 +46,7 @@ STILL = r"""output => {
 }"""
 """A copy that nothing changes, in the place of the output; without times, which differ from run to run."""
 BOXES = r"""output => {
-  const origin = output.getBoundingClientRect(), boxes = new Map(), walker = document.createTreeWalker(output, 4);
+  const boxes = new Map(), walker = document.createTreeWalker(output, 4);
   const isBox = each => each.tagName === 'BUTTON' || !/^(inline|contents)/.test(getComputedStyle(each).display);
   for (let node; (node = walker.nextNode());) {
     let parent = node.parentElement;
@@ -61,12 +56,17 @@ BOXES = r"""output => {
   }
   let row = 0, bottom = 0;
   return [...boxes].map(([box, text]) => {
-    const {x, y, width, height} = box.getBoundingClientRect();
+    const {y, width, height} = box.getBoundingClientRect();
     if (y >= bottom) { row += 1; bottom = y + height; }
-    const pixels = [x - origin.x, y - origin.y, width, height].map(Math.round);
-    return [row, box.tagName.toLowerCase(), text.trim().replace(/[^\S\n]+/g, ' '), pixels];
-  }).filter(([, , , [, , width, height]]) => width > 1 && height > 1);
+    return [[row, box.tagName.toLowerCase(), text.trim().replace(/[^\S\n]+/g, ' ')], width > 1 && height > 1];
+  }).filter(([, isSeen]) => isSeen).map(([box]) => box);
 }"""
+ALL_IN_VIEW = """() => {
+  const style = new CSSStyleSheet();
+  style.replaceSync('* { content-visibility: visible !important }');
+  document.adoptedStyleSheets.push(style);
+}"""
+"""Count what is scrolled out of view as seen."""
 HIDDEN = r"""output => {
   const edge = output.getBoundingClientRect().right + 1, folds = [...output.querySelectorAll('details:not([open])')];
   const isCut = (each, style) =>
@@ -83,59 +83,19 @@ HIDDEN = r"""output => {
   return [...folded, ...unfolded];
 }"""
 """What is cut off, or has to be scrolled, without saying so."""
-FONTS = """() => {
-  const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(document.body);
-  const fonts = ['--jp-ui-font-family', '--jp-content-font-family', '--jp-code-font-family'].map(
-    name => style.getPropertyValue(name));
-  return [...fonts, 'Menlo, Consolas, monospace', 'system-ui, sans-serif'].flatMap(family => {
-    pen.font = `100px ${family}`;
-    const words = ['The quick brown fox jumps', '0123456789', ...'✓✗◐■▸▾⚠❯✎⇢·…“−'];
-    return words.map(each => pen.measureText(each)).map(size => [size.width, size.actualBoundingBoxAscent]);
-  });
-}"""
-UNLIKE = """async pictures => {
-  const [one, other] = await Promise.all(pictures.map(async picture => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${picture}`)).blob());
-    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d');
-    pen.drawImage(image, 0, 0);
-    return pen.getImageData(0, 0, image.width, image.height);
-  }));
-  if (one.width !== other.width || one.height !== other.height) return 1;
-  let unlike = 0;
-  const end = one.data.length - 4 * one.width;  // the last line may show what lies behind
-  for (let at = 0; at < end; at += 4)
-    unlike += [0, 1, 2].some(part => Math.abs(one.data[at + part] - other.data[at + part]) > 32);
-  return unlike / (one.width * one.height);
-}"""
-"""The part of all pixels that differs visibly; 1 if the sizes differ."""
+Boxes = dict[str, dict[str, list[Any]]]
+"""By scene and width."""
 
 
 @dataclass
 class Look:
-    """What the scenes look like: `boxes` by scene and width, `pictures` by scene, width and theme."""
+    """What the scenes look like."""
 
-    environment: dict[str, str]
-    boxes: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    pictures: dict[str, bytes] = field(default_factory=dict)
+    boxes: Boxes = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     """What cannot be seen, and does not say so."""
     unlike_light: list[str] = field(default_factory=list)
     """Scenes of which a dark page shows other boxes."""
-
-    def write(self) -> None:
-        """As golden files."""
-        GOLDEN.mkdir(exist_ok=True)
-        scenes = {name: {width: "BOXES" for width in widths} for name, widths in self.boxes.items()}
-        text = json.dumps({"environment": self.environment, "scenes": scenes}, indent=1)
-        for widths in self.boxes.values():
-            for boxes in widths.values():
-                lines = ",\n".join(f"    {json.dumps(box, ensure_ascii=False)}" for box in boxes)
-                text = text.replace('"BOXES"', f"[\n{lines}\n   ]", 1)
-        FILE.write_text(f"{text}\n", "utf-8")
-        for old in GOLDEN.glob("*.png"):
-            old.unlink()
-        for name, picture in self.pictures.items():
-            (GOLDEN / f"{name}.png").write_bytes(picture)
 
 
 def request(about: dict[str, Any]) -> str:
@@ -204,16 +164,15 @@ def stopped(notebook: Notebook, index: int) -> None:
 
 def look(context: BrowserContext, lab: Lab, server: Server) -> Look:
     """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page."""
-    everything = scenes(lab)
+    everything, found = scenes(lab), Look()
     with lab.setting("@jupyterlab/notebook-extension:tracker", windowingMode="none"):  # all cells are in the page
         notebook = play(context, lab, everything)
-        found = Look(environment(notebook.page))
         measure(found, stills(notebook, everything), lambda theme: notebook.theme(f"JupyterLab {theme}"))
         notebook.theme("JupyterLab Light")
         some = {name: everything[name] for name in CLASSIC}
         classic = play(context, lab, some, classic=True)
-        pictures = {f"classic-{name}": still for name, still in stills(classic, some).items()}
-        measure(found, pictures, lambda theme: classic.theme(f"JupyterLab {theme}"))
+        shown = {f"classic-{name}": still for name, still in stills(classic, some).items()}
+        measure(found, shown, lambda theme: classic.theme(f"JupyterLab {theme}"))
         classic.theme("JupyterLab Light")
     page = context.new_page()
     log = still(asking_chat(page, server))
@@ -264,47 +223,38 @@ def asking_chat(page: Page, server: Server) -> Locator:
 def measure(found: Look, shown: dict[str, ElementHandle], set_theme: Callable[[str], None]) -> None:
     """Scenes of one page."""
     page = next(page for each in shown.values() if (frame := each.owner_frame()) and (page := frame.page))
+    page.evaluate(ALL_IN_VIEW)
     for theme in THEMES:
         set_theme(theme)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
             for name, each in shown.items():
-                found.pictures[f"{name}-{width}-{theme.lower()}"] = each.screenshot(animations="disabled")
                 boxes = each.evaluate(BOXES)
                 if found.boxes.setdefault(name, {}).setdefault(str(width), boxes) != boxes:
                     found.unlike_light.append(f"{name}-{width}")
                 found.hidden += each.evaluate(HIDDEN)
 
 
-def environment(page: Page) -> dict[str, str]:
-    """What pixels depend on: versions, and a digest of how wide and high letters are."""
-    browser = page.context.browser
-    assert browser is not None
-    fonts = hashlib.sha256(json.dumps(page.evaluate(FONTS)).encode()).hexdigest()
-    version = page.evaluate("() => window.jupyterapp.version")
-    return {"Chromium": browser.version, "JupyterLab": version, "fonts": fonts[:16]}
-
-
-def unlike(page: Page, one: bytes, other: bytes) -> float:
-    """The part of two pictures that differs."""
-    return float(page.evaluate(UNLIKE, [base64.b64encode(each).decode() for each in (one, other)]))
+def lines(boxes: Boxes) -> Iterator[str]:
+    """A line for each box, as it is recorded."""
+    return (
+        json.dumps([name, width, *box], ensure_ascii=False)
+        for name, widths in boxes.items()
+        for width, found in widths.items()
+        for box in found
+    )
 
 
 def main() -> None:
-    """Write the golden files."""
+    """Write the file."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_lab(Path(folder) / "lab") as lab,
         running_server(Path(folder) / "server") as server,
         running_browser() as browser,
     ):
-        context = browser.new_context()
-        found = look(context, lab.of_test("scenes"), server)
-        for name, picture in found.pictures.items():
-            old = GOLDEN / f"{name}.png"
-            if old.is_file() and unlike(context.pages[0], old.read_bytes(), picture) <= TOLERANCE:
-                found.pictures[name] = old.read_bytes()
-    found.write()
+        found = look(browser.new_context(), lab.of_test("scenes"), server)
+    FILE.write_text("".join(f"{line}\n" for line in lines(found.boxes)), "utf-8")
     print(f"{len(found.boxes)} scenes, {len(found.hidden)} boxes that hide something", *found.hidden, sep="\n")
 
 

@@ -12,7 +12,7 @@ from copilot_kernel.rendering.markup import file_link
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from .axe import findings
-from .lab import LIMIT, exactly
+from .lab import LIMIT_MS, exactly
 from .serving import Server, running_server
 
 pytestmark = pytest.mark.browser
@@ -41,7 +41,7 @@ class Chat:
 
     def __init__(self, context: BrowserContext, server: Server | None = None) -> None:
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(LIMIT)
+        self.page.set_default_timeout(LIMIT_MS)
         self.faults: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)

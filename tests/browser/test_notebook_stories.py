@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import nbformat
 import pytest
@@ -159,11 +158,9 @@ def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
     notebook.run(1, wait=False)
     story.allow(1, "Insert a code cell and run it")
     expect(notebook.output(2)).to_contain_text("begun")
-    pressed = time.monotonic()
     story.page.locator(INTERRUPT).first.click()
     expect(notebook.output(2)).to_contain_text("KeyboardInterrupt")
     expect(notebook.output(1)).to_contain_text("■ Stopped by you after")
-    assert time.monotonic() - pressed < 5
     story.rests()
     notebook.run(3)
     expect(notebook.output(3)).to_contain_text("still here")

@@ -12,6 +12,7 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
 
 from ..acp.scripted import OPTIONS, Script, listening
+from ..limits import LIMIT
 from ..notebook_tools.fakes import FakeNotebook
 from .loopback import address
 
@@ -35,7 +36,7 @@ class Agent:
         server = server or self.server()
         headers = {each["name"]: each["value"] for each in server["headers"]}
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        async with httpx2.AsyncClient(headers=headers, timeout=20, verify=False) as client:
+        async with httpx2.AsyncClient(headers=headers, timeout=LIMIT, verify=False) as client:
             return await client.post(server["url"], json=message)
 
     async def call(self, tool: str, /, **arguments: Any) -> str:

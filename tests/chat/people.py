@@ -11,7 +11,7 @@ from copilot_kernel.chat import Chat, Turn
 from copilot_kernel.conversation.model import Entry, Message, Notice, ToolCall
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
-LIMIT = 10.0
+from ..limits import LIMIT
 
 
 class Person:

@@ -70,7 +70,6 @@ def outside(path: Path) -> None:
     lambda path: path.write_text("two\ntwo\n"),
     lambda path: path.write_text("other\n"),
 ])  # fmt: skip
-@pytest.mark.timeout(10)
 def test_without_one_such_place_in_a_small_text_there_is_none(folder: Path, make: Callable[[Path], object]) -> None:
     make(folder / "b.py")
     assert found(folder, edit("b.py")) is None

@@ -15,7 +15,7 @@ from .conftest import Open
 from .loopback import met, playing
 from .people import Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 KEY = "Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN."
 RETRIED = (

@@ -16,7 +16,7 @@ from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Acting, Agent, in_notebook
 from .people import Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 CODE = {"code": "df.describe()"}
 RUN = "notebook-run_python"

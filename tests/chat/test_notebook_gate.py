@@ -17,7 +17,7 @@ from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Agent, in_notebook
 from .people import Person, ask, cancelled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 

@@ -26,7 +26,7 @@ from .in_notebook import INFO, Agent, in_notebook
 from .loopback import address
 from .people import Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 RESUMES = {"mcpCapabilities": {"http": True}, "loadSession": True, "sessionCapabilities": {"close": {}, "resume": {}}}

@@ -18,7 +18,7 @@ from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 EVERYTHING = {"fs": True, "terminal": True, "permission_mode": "bypassPermissions"}

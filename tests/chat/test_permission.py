@@ -20,7 +20,7 @@ from .conftest import Open
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 
 class Saver(Person):

@@ -22,6 +22,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
+from ..limits import LIMIT
 from .people import Person
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +63,7 @@ class RunningTurn:
         self.state.update(ToolCallUpdate("1", **members))
 
     async def ask(self, call: ToolCallUpdate = ONE) -> PermissionOption | None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             return await self.permissions.ask(PermissionRequest("s", call, OPTIONS))
 
     @property
@@ -204,7 +205,7 @@ async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
     theirs = update_of_agent(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"))
     turn = RunningTurn(lambda question: turn.state.update(theirs) or True)
     ours = ToolCallUpdate(f"{OUR_PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
-    with anyio.fail_after(5):
+    with anyio.fail_after(LIMIT):
         assert await turn.permissions.ask_for_us(ours, by_rule=True)
     (question,) = turn.view.questions
     assert (question.call.title, question.call.raw_input) == ("Run rm", {"command": "rm"})

@@ -17,6 +17,8 @@ from copilot_kernel.chat.rules import save_rule
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 
+from ..limits import LIMIT
+
 pytestmark = pytest.mark.anyio
 
 FILE = "copilot_kernel.json"
@@ -124,7 +126,7 @@ async def test_a_disk_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(rules, "PATH_SECONDS", 0.05)
     monkeypatch.setattr(rules, "resolve", lambda paths: release.wait(10) or {})
     try:
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             assert await rules.resolve_in_time(["/a"]) == {}
     finally:
         release.set()

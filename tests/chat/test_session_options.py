@@ -16,7 +16,7 @@ from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = pytest.mark.anyio
 
 PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
 

@@ -18,7 +18,7 @@ from .conftest import Open
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 RAN = "not asked"
 Call = dict[str, Any]

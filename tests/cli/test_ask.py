@@ -20,6 +20,7 @@ from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.config import Settings
 
 from ..jupyter.terminals import in_terminal
+from ..limits import LIMIT
 from .conftest import PROGRAM
 
 FOOTER = r"demo agent, scripted · \d+\.\d s\n"
@@ -218,7 +219,7 @@ def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
     code, rest = ended(child)
     assert code == 130
     assert re.search(r"■ Stopped by you after \d+\.\d s\n", rest)
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=LIMIT)[1] == []
 
 
 def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path):

@@ -25,6 +25,8 @@ from copilot_kernel.cli.demo import environment, free_port, fresh_copy
 from copilot_kernel.cli.tour import execute
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from ..limits import LIMIT
+
 MAY_FAIL = {"tags": ["raises-exception"]}
 
 
@@ -120,9 +122,9 @@ def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path):
         seen = "".join(iter(process.stdout.readline, "First\n"))
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, "Last" in seen + out, err) == (130, False, "")
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=LIMIT)[1] == []
 
 
 # -- JupyterLab -----------------------------------------------------------------------------------------------------
@@ -157,10 +159,10 @@ sys.exit(demo.open_lab(demo.fresh_copy(Path(sys.argv[1])), demo.free_port(), bro
 
 async def fetch(address: str) -> bytes:
     """The answer of a server that may be starting."""
-    with anyio.fail_after(40):
+    with anyio.fail_after(LIMIT):
         while True:
             try:
-                return await anyio.to_thread.run_sync(lambda: urllib.request.urlopen(address, timeout=5).read())
+                return await anyio.to_thread.run_sync(lambda: urllib.request.urlopen(address, timeout=LIMIT).read())
             except (ConnectionError, urllib.error.URLError):
                 await anyio.sleep(0.1)
 
@@ -178,7 +180,7 @@ async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tm
         listed = json.loads(await fetch(f"{match[1]}/api/kernelspecs?{match[2]}"))
         contents = json.loads(await fetch(f"{match[1]}/api/contents?{match[2]}"))
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=LIMIT)
     assert listed["kernelspecs"]["copilot"]["spec"]["argv"][0] == sys.executable
     assert [each["name"] for each in contents["content"]] == ["01.ipynb"]
     assert copy.startswith("Your copy of the tour: ")

@@ -1,6 +1,5 @@
 """What was said, from what agents send: in any order, incomplete, repeated and late."""
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from copilot_kernel.conversation.reduce import KEPT_TURNS, begin_turn, changed, 
 from copilot_kernel.conversation.text import GrowingText
 from msgspec.structs import replace
 
+from ..growth import FACTOR, is_linear
 from .playing import play, turn
 
 
@@ -294,25 +294,20 @@ def test_only_what_changed_is_drawn_again() -> None:
 # -- cost ----------------------------------------------------------------------------------------------------
 
 
-def seconds_for(chunks: int, before: Conversation) -> float:
-    update, best = say("x" * 100), 1e9
-    for _ in range(3):
-        start = time.process_time()
-        after = before
-        for _ in range(chunks):
-            now = reduce(after, update)
-            assert len(changed(after, now)) == 1
-            after = now
-        best = min(best, time.process_time() - start)
-    return best
+def grow(chunks: int, before: Conversation) -> None:
+    update = say("x" * 100)
+    for _ in range(chunks):
+        after = reduce(before, update)
+        assert len(changed(before, after)) == 1
+        before = after
 
 
-def test_a_ten_times_longer_answer_costs_ten_times_as_much() -> None:
-    """Copying the text so far would make it a hundred times as much."""
-    assert seconds_for(50_000, turn()) < 30 * seconds_for(5_000, turn())
+def test_an_answer_costs_as_much_as_it_is_long() -> None:
+    """Copying the text so far would cost the square of it."""
+    assert is_linear(lambda chunks: grow(chunks, turn()), 2_000)
 
 
 def test_a_long_conversation_does_not_make_a_chunk_slow() -> None:
-    """A thousand entries cost a copy of a thousand pointers, not a loop over them in Python."""
-    long = play(*(ToolCallUpdate(str(n), begins=True) for n in range(1000)))
-    assert seconds_for(2_000, long) < 30 * seconds_for(2_000, turn())
+    """Entries cost a copy of their pointers, not a loop over them in Python."""
+    long = {size: play(*(ToolCallUpdate(str(n), begins=True) for n in range(size))) for size in (125, 125 * FACTOR)}
+    assert is_linear(lambda size: grow(1_000, long[size]), 125)

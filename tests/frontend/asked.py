@@ -14,6 +14,7 @@ from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.slots import OpenQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
+from ..limits import LIMIT
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell, call, question
 
@@ -41,7 +42,7 @@ class Models(FrontEnd):
 
     async def probed(self, count: int = 1) -> None:
         """Until so many are there."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             while len(self.probes()) < count:
                 await asyncio.sleep(0)
 
@@ -55,7 +56,7 @@ class Models(FrontEnd):
 
     async def released(self) -> None:
         """Until every button can be pressed."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             while self.disabled():
                 await asyncio.sleep(0)
 
@@ -92,7 +93,7 @@ class Asked:
         self.task = asyncio.create_task(asked)
 
     async def wait(self) -> PermissionAnswer:
-        return await asyncio.wait_for(self.task, 5)
+        return await asyncio.wait_for(self.task, LIMIT)
 
 
 async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:

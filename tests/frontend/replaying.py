@@ -26,6 +26,7 @@ from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.rendering.plain import visible_text
 from copilot_widgets.base import WIDGET_VIEW, shortened
 
+from ..limits import LIMIT
 from ..real.replay import Gone, Replay
 from ..real.scenes import NOTES
 from ..real.turns import Turn, is_method, last_words, turns
@@ -37,7 +38,6 @@ from .recording import Bundle, RecordingCell
 Json = dict[str, Any]
 Records = list[Json]
 PROJECT = "/project"
-LIMIT = 20.0
 _ONCE = re.compile(r"(copilot-undo-\d+)-[0-9a-f]+")
 """What names a turn beside those of other conversations."""
 

@@ -12,6 +12,7 @@ import pytest
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend.kernel_session import KernelSession
 
+from ..limits import LIMIT
 from .recording import Bundle, RecordingCell
 
 
@@ -34,7 +35,7 @@ class Session:
 
     def run(self, code: str, *typed: str, live: bool = True) -> Outcome:
         """Run one cell to its end; where `typed` lines are given, it is one of a console, in which they are typed."""
-        return self._runner.run(asyncio.wait_for(self._run(code, typed, live), 20))
+        return self._runner.run(asyncio.wait_for(self._run(code, typed, live), LIMIT))
 
     async def _run(self, code: str, typed: tuple[str, ...], live: bool) -> Outcome:
         cell = RecordingCell(live, None if typed else "cell")

@@ -13,6 +13,7 @@ from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
+from ..limits import LIMIT
 from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
@@ -86,7 +87,7 @@ async def test_what_changes_above_guards_less_and_less_often(models: Models, mon
 async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
     both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         while len(place.shown) < len(both):
             await asyncio.sleep(0)
     await models.released()
@@ -106,7 +107,7 @@ async def test_several_questions_are_numbered_until_one_is_left(models: Models) 
 
     asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
     both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         while len(place.shown) < len(both):
             await asyncio.sleep(0)
     assert numbers() == ["1 of 2", "2 of 2"]

@@ -14,6 +14,8 @@ from copilot_kernel.frontend.cell import Cell, Clients, Request, clean
 from copilot_kernel.jupyter.comms import KernelComm
 from jupyter_client.session import Session
 
+from ..limits import LIMIT
+
 pytestmark = pytest.mark.anyio
 
 
@@ -73,7 +75,7 @@ def wire() -> Iterator[Wire]:
 
 
 async def within(answer: Any) -> Any:
-    return await asyncio.wait_for(answer, 5)
+    return await asyncio.wait_for(answer, LIMIT)
 
 
 async def test_an_answer_is_taken_whether_or_not_it_says_what_it_answers(wire: Wire) -> None:

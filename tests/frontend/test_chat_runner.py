@@ -10,6 +10,8 @@ from typing import Any, Self
 import pytest
 from copilot_kernel.frontend.chat_runner import ChatRunner
 
+from ..limits import LIMIT
+
 cell: ContextVar[str] = ContextVar("cell", default="none")
 
 
@@ -89,7 +91,7 @@ async def test_one_chat_serves_all_turns_and_knows_no_cell() -> None:
 async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new_one() -> None:
     place, made = home(breaks, works)
     with pytest.raises(ZeroDivisionError):
-        await asyncio.wait_for(place.ask([], Any), 5)
+        await asyncio.wait_for(place.ask([], Any), LIMIT)
 
     assert await place.ask([], Any) == "done"
     assert len(made) == 2
@@ -105,7 +107,7 @@ async def test_cancel_reaches_the_turn_and_says_so() -> None:
     while not place.cancel():
         await asyncio.sleep(0)
 
-    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
     assert place.cancel() is False
     await place.close(1)
 
@@ -115,7 +117,7 @@ async def test_closing_ends_a_turn_that_waits() -> None:
     place, made = home(waits)
     turn = asyncio.create_task(place.ask([], Any))
     await begun(made)
-    await asyncio.wait_for(place.close(1), 5)
+    await asyncio.wait_for(place.close(1), LIMIT)
 
     with pytest.raises(asyncio.CancelledError):
         await turn
@@ -124,7 +126,7 @@ async def test_closing_ends_a_turn_that_waits() -> None:
 @pytest.mark.anyio
 async def test_it_is_idle_when_the_turn_has_ended() -> None:
     place, made = home(waits)
-    await asyncio.wait_for(place.idle(), 5)
+    await asyncio.wait_for(place.idle(), LIMIT)
     turn = asyncio.create_task(place.ask([], Any))
     await begun(made)
     idle = asyncio.create_task(place.idle())
@@ -132,6 +134,6 @@ async def test_it_is_idle_when_the_turn_has_ended() -> None:
     assert not idle.done()
     while not place.cancel():
         await asyncio.sleep(0)
-    await asyncio.wait_for(idle, 5)
-    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    await asyncio.wait_for(idle, LIMIT)
+    assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
     await place.close(1)

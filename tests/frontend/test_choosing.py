@@ -11,6 +11,7 @@ from copilot_kernel.frontend.command_output import UNCHANGED, Menu
 from copilot_kernel.rendering.report import Report, render_report
 from copilot_widgets.field import PickerField
 
+from ..limits import LIMIT
 from .recording import RecordingCell
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +35,7 @@ async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -
         applied.append((field, choice))
         return f"Set: {choice}"
 
-    await asyncio.wait_for(choose_typed(cell, Menu("mode", fields, REPORT, object), apply), 5)  # type: ignore[arg-type]
+    await asyncio.wait_for(choose_typed(cell, Menu("mode", fields, REPORT, object), apply), LIMIT)  # type: ignore[arg-type]
     return applied, cell
 
 

@@ -18,6 +18,7 @@ from copilot_kernel.server.chat.html import HtmlBatcher
 from copilot_kernel.server.chat.wire import EntryHtml
 from msgspec.structs import replace
 
+from ..limits import LIMIT
 from .recording import RecordingCell, call
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +56,7 @@ async def test_the_chat_page_draws_it_once_the_lexer_is_there(monkeypatch: pytes
     assert [each.entry for each in sent] == [2]
     released.set()
     thread.join(20)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         while len(sent) < 2:
             await asyncio.sleep(0)
     assert (sent[1].entry, COLOUR in sent[1].html) == (1, True)

@@ -13,6 +13,7 @@ from copilot_kernel.frontend.display import Display
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
+from ..limits import LIMIT
 from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
@@ -43,7 +44,7 @@ class Asked:
         self.display, self.task = display, task
 
     async def end(self) -> ElicitationAnswer:
-        answer = await asyncio.wait_for(self.task, 5)
+        answer = await asyncio.wait_for(self.task, LIMIT)
         self.display.close()
         return answer
 

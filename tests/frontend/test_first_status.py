@@ -10,6 +10,7 @@ from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.first_status import first_status
 from copilot_kernel.rendering.status import STARTING, render_status
 
+from ..limits import LIMIT
 from .recording import Loop, RecordingCell, said
 from .test_display import turn
 
@@ -29,7 +30,7 @@ def test_what_draws_questions_and_answers_is_imported_after_it() -> None:
     code = (
         f"import sys, copilot_kernel.frontend.kernel_session; print([each for each in {late} if each in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout == "[]\n"
 
 

@@ -17,6 +17,7 @@ from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import question_html
 from msgspec import to_builtins
 
+from ..limits import LIMIT
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
@@ -97,7 +98,7 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
     scene = Scene()
     asking = scene.ask()
     await scene.cell.typed.put("1")
-    assert await asyncio.wait_for(asking, 5) == PermissionAnswer(ALLOW, "you")
+    assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(ALLOW, "you")
     opened, closed = scene.page.posted
     assert opened["waiting"] == [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]
     assert closed["waiting"] == []
@@ -110,7 +111,7 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     while not scene.lists():
         await asyncio.sleep(0)
     scene.blocked.set()
-    await asyncio.wait_for(scene.page.asked.wait(), 5)
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert scene.page.shown == {
         "key": "7",
         "options": 3,
@@ -120,7 +121,7 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     }
     assert scene.lists() == [["7"], []]
     scene.page.answer.set_result(PageAnswer(2, "Not so.", rule="Edit"))
-    assert await asyncio.wait_for(asking, 5) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
+    assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
     assert scene.lists() == [["7"], []]
 
 
@@ -129,7 +130,7 @@ async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     command = call(1, "waiting", "List", kind="execute", raw_input={"command": "ls -l"})
     asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
     scene.blocked.set()
-    await asyncio.wait_for(scene.page.asked.wait(), 5)
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert scene.page.shown["answers"]["rule"]["value"] == "Bash(ls -l)"
     rules = ("", "Bash(ls *)", "Bash(", "Bash(cat *)", "Bash(cat *)")
     complaints = [scene.page.complaint(PageAnswer(0, rule=rule)) for rule in rules]
@@ -138,16 +139,16 @@ async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     assert "does not allow this call" in complaints[3]
     scene.page.answer.set_result(PageAnswer(0, "ignored with a yes", "Bash(ls *)", "settings"))
     answer = PermissionAnswer(ALLOW, "you", rule="Bash(ls *)", keep="settings")
-    assert await asyncio.wait_for(asking, 5) == answer
+    assert await asyncio.wait_for(asking, LIMIT) == answer
 
 
 async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     scene = Scene()
     scene.page.has_widgets = False
     asking = scene.ask()
-    await asyncio.wait_for(scene.page.asked.wait(), 5)
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     scene.page.answer.set_result(PageAnswer(0, "ignored with a yes"))
-    assert (await asyncio.wait_for(asking, 5)).allows
+    assert (await asyncio.wait_for(asking, LIMIT)).allows
     assert scene.lists() == []
 
 
@@ -155,9 +156,9 @@ async def test_an_answer_in_the_cell_withdraws_the_question_of_the_page() -> Non
     scene = Scene()
     asking = scene.ask()
     scene.blocked.set()
-    await asyncio.wait_for(scene.page.asked.wait(), 5)
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     await scene.cell.typed.put("1")
-    assert (await asyncio.wait_for(asking, 5)).allows
+    assert (await asyncio.wait_for(asking, LIMIT)).allows
     assert scene.page.withdrawn == 1
 
 
@@ -166,5 +167,5 @@ async def test_without_a_page_only_the_cell_asks() -> None:
     scene.blocked.set()
     asking = scene.ask()
     await scene.cell.typed.put("1")
-    assert (await asyncio.wait_for(asking, 5)).allows
+    assert (await asyncio.wait_for(asking, LIMIT)).allows
     assert not scene.page.asked.is_set()

@@ -13,6 +13,7 @@ from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
 
+from ..limits import LIMIT
 from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
@@ -58,14 +59,14 @@ def line(front_end: FrontEnd) -> str:
 
 async def reported(front_end: FrontEnd, words: str) -> None:
     """Until the picker reports this."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         while words not in line(front_end):
             await asyncio.sleep(0)
 
 
 async def settled() -> None:
     """Until everything was done that can be done now."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         for _ in range(20):
             await asyncio.sleep(0)
 
@@ -132,7 +133,7 @@ async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: Front
     while errors:
         left = len(errors)
         front_end.set(mode, index=1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             while len(errors) == left:
                 await asyncio.sleep(0)
         await reported(front_end, FAILED)

@@ -16,6 +16,7 @@ from copilot_kernel.frontend.eliciting import elicit
 from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
 from copilot_kernel.permissions.question import PermissionAnswer
 
+from ..limits import LIMIT
 from .asked import QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
 
@@ -56,7 +57,7 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
 async def test_a_form_that_no_page_draws_is_cancelled() -> None:
     cell = RecordingCell()
     cell.clients.connected("a page loaded later")
-    answer = await asyncio.wait_for(elicit(cell, Elicitation("Who are you?"), Place().show), 5)  # type: ignore[arg-type]
+    answer = await asyncio.wait_for(elicit(cell, Elicitation("Who are you?"), Place().show), LIMIT)  # type: ignore[arg-type]
     assert answer == ElicitationAnswer("cancel", reason=answering.UNSEEN)
 
 
@@ -109,8 +110,8 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
 
     monkeypatch.setattr(answering, "_is_saved", is_saved)
     cell.clients.connected("a page loaded later")
-    await asyncio.wait_for(looked.wait(), 5)
-    async with asyncio.timeout(5):
+    await asyncio.wait_for(looked.wait(), LIMIT)
+    async with asyncio.timeout(LIMIT):
         while not (asked.task.done() or cell.clients._waiting):
             await asyncio.sleep(0)
     assert not asked.task.done()
@@ -147,7 +148,7 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
 
     async def prompt(_: object, view: View) -> Turn:
         lost.clients.connected("a page loaded later")
-        assert (await asyncio.wait_for(view.ask(QUESTION), 5)).option is None
+        assert (await asyncio.wait_for(view.ask(QUESTION), LIMIT)).option is None
         return Turn(1, "end_turn", "", (), "session", "agent")
 
     monkeypatch.setattr(kernel_session.chat_runner, "ask", prompt)

@@ -21,6 +21,7 @@ from copilot_kernel.rendering.rerun import render_saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import LIMIT
 from .asked import Models
 from .recording import Bundle, RecordingCell, call, said
 
@@ -249,7 +250,7 @@ async def test_a_button_says_whether_the_prompt_is_sent(
     first, cell = await kernel.run("change"), again()
     cell.widgets = True
     running = asyncio.create_task(kernel.run("change", cell))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         while not models.buttons(click):
             await asyncio.sleep(0)
         models.click(models.buttons(click)[0])
@@ -275,7 +276,7 @@ async def test_the_answer_may_be_typed(kernel: Kernel, typed: list[str | None], 
     cell = again()
     for each in typed:
         cell.typed.put_nowait(each)
-    await asyncio.wait_for(kernel.run("change", cell), 5)
+    await asyncio.wait_for(kernel.run("change", cell), LIMIT)
     assert (len(kernel.prompts), cell.plain[0]) == (1 + is_sent, f"ℹ {FILES}. Run it again? → {line}")
     assert cell.prompts == ["1) Run again  2) Keep the answer: "] * len(typed)
 

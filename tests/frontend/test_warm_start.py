@@ -16,6 +16,7 @@ from copilot_kernel.errors import AgentStartFailed
 from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.frontend.warm_start import IDLE_SECONDS, UNUSED_SECONDS, WarmStart
 
+from ..limits import LIMIT
 from .recording import RecordingCell
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +86,7 @@ class Kernel:
         async def work(chat: Any) -> StandIn:
             return chat  # type: ignore[no-any-return]
 
-        return await asyncio.wait_for(self.session.chat_runner.do(work), 5)
+        return await asyncio.wait_for(self.session.chat_runner.do(work), LIMIT)
 
 
 @pytest.fixture
@@ -253,5 +254,5 @@ with session(Path(sys.argv[1])) as kernel:
 def test_the_first_prompt_imports_nothing_more_before_it_is_sent(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     root = Path(__file__).parents[2]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout.split() == []

@@ -6,6 +6,8 @@ import anyio
 import psutil
 from copilot_kernel.host import prepare
 
+from ..limits import LIMIT
+
 
 class Heard:
     """What the terminals reported, by id; `until` waits for it."""
@@ -22,7 +24,7 @@ class Heard:
         self._news = anyio.Event()
 
     async def until(self, id, words):
-        with anyio.fail_after(10):
+        with anyio.fail_after(LIMIT):
             while words not in self.text.get(id, ""):
                 await self._news.wait()
         return self.text[id]
@@ -37,7 +39,7 @@ def shell(line, **more):
 
 
 async def done(own, id):
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         return await own.wait_for_exit(id)
 
 
@@ -49,6 +51,6 @@ def is_alive(pid):
 
 
 async def gone(*pids):
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         while any(map(is_alive, pids)):
             await anyio.sleep(0.01)

@@ -15,9 +15,10 @@ from copilot_kernel.errors import HostMissing, HostRefused
 from copilot_kernel.host import ExitStatus, Terminals
 from copilot_kernel.host.terminals import TerminalOutput
 
+from ..limits import LIMIT
 from .small_commands import done, gone, is_alive, python, shell
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30), pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
 
 
 # -- killing --------------------------------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ FAMILIES = [
 @pytest.mark.parametrize("way", ["kill", "release"])
 async def test_the_whole_family_ends(own, heard, line, count, reason, way):
     id = await own.create(shell(f"{line}; echo ready"))
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         while heard.text.get(id, "").count("\n") < count:
             await checkpoint()
     pids = [int(word) for word in heard.text[id].split()]
@@ -168,7 +169,7 @@ async def test_a_kernel_that_exits_without_closing_leaves_nothing(ending, reason
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     ) as run:
-        with anyio.fail_after(10):
+        with anyio.fail_after(LIMIT):
             printed = await anyio.to_thread.run_sync(run.stdout.read, abandon_on_cancel=True)
         pids = [int(word) for word in printed.split()]
         assert len(pids) == 2, reason

@@ -14,6 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from ..jupyter.front_end import no_settings
+from ..limits import LIMIT
 from .conftest import ARGV, LOAD
 
 
@@ -37,7 +38,7 @@ def notebook(kernelspec: str, *cells: str) -> Any:
 
 
 def executed(book: Any, folder: Path) -> Any:
-    return NotebookClient(book, timeout=60, resources={"metadata": {"path": str(folder)}}).execute()
+    return NotebookClient(book, timeout=LIMIT, resources={"metadata": {"path": str(folder)}}).execute()
 
 
 def shown(cell: Any) -> str:

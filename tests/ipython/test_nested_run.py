@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
+from ..limits import LIMIT
 from .conftest import ARGV, LOAD
 from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, prepare, value
 
@@ -278,7 +279,7 @@ def test_the_end_of_the_turn_ends_a_run_that_nobody_cancels(agent: FrontEnd, cel
 
 def test_input_of_a_run_is_asked_in_the_cell(agent: FrontEnd) -> None:
     request = begin(agent, "return await notebook.run_python('name = input(\"Who? \")')")
-    asked = agent.client.get_stdin_msg(timeout=10)
+    asked = agent.client.get_stdin_msg(timeout=LIMIT)
     assert (asked["content"]["prompt"], asked["parent_header"]["msg_id"]) == ("Who? ", request)
     agent.client.input("Ada")
     assert agent.finish(request).status == "ok"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ..agent.command import COMMAND
-from ..jupyter.front_end import SLOW_DRAWING, START_LIMIT, FrontEnd, gone, until
+from ..jupyter.front_end import LIMIT, SLOW_DRAWING, FrontEnd, gone, until
 from .conftest import StartKernel
 from .playing import WAIT
 
@@ -279,7 +279,7 @@ def test_a_notebooks_conversation_goes_on_after_a_restart(start_kernel: StartKer
     front_end = start_kernel(JPY_SESSION_NAME=str(book), COPILOT_KERNEL_STATE=str(tmp_path / "state"))
     front_end.run("%copilot demo: say one")
     front_end.manager.restart_kernel(now=True)
-    front_end.client.wait_for_ready(timeout=START_LIMIT)
+    front_end.client.wait_for_ready(timeout=LIMIT)
     front_end.run("%load_ext copilot_kernel")
     outcome = front_end.run("%copilot demo: remember")
     assert ("Resumed the conversation" in outcome.text, "say one" in outcome.text) == (True, True)

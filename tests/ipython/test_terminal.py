@@ -17,8 +17,9 @@ import pytest
 from copilot_kernel.ipython.cell import ShellCell
 
 from ..agent.command import COMMAND
-from ..jupyter.front_end import LIMIT, gone, no_settings, until
-from ..jupyter.terminals import START_LIMIT, in_terminal, interrupt
+from ..jupyter.front_end import gone, no_settings, until
+from ..jupyter.terminals import in_terminal, interrupt
+from ..limits import LIMIT
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
 BLOCKING = "import time; [time.sleep(0.1) for _ in range(600)]"
@@ -34,7 +35,7 @@ def environment(folder: Path) -> dict[str, str]:
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
     argv = (sys.executable, *IPYTHON, "--ext=copilot_kernel")
     with in_terminal(argv, tmp_path, environment(tmp_path)) as child:
-        child.expect(r"In \[1\]:", timeout=START_LIMIT)
+        child.expect(r"In \[1\]:", timeout=LIMIT)
         yield child
 
 
@@ -147,7 +148,7 @@ for cell in ("%load_ext copilot_kernel\\n%copilot demo: say Only once", "_copilo
 def test_in_the_cell_that_loads_it_an_answer_is_shown_once(tmp_path: Path) -> None:
     options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
     command = [sys.executable, "-P", "-c", LOADING]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, **options)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True, **options)
     first, _, second = run.stdout.partition("Out[1]: <Turn end_turn, 9 characters>\n")
     assert (first.count("Only once"), second.count("Only once"), run.stderr) == (1, 1, "")
 
@@ -156,6 +157,6 @@ def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c"]
     command += ["get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"]
     options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, **options)
     assert ("denied" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
     assert not (tmp_path / "a.txt").exists()

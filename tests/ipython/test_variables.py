@@ -108,21 +108,15 @@ HUGE: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", HUGE)
-def test_whatever_is_huge_is_described_briefly_and_soon(kind: str) -> None:
+def test_whatever_is_huge_is_described_briefly(kind: str) -> None:
     value = HUGE[kind]()
-    began = time.process_time()
     assert len(inspected(value, rows=1000)) <= MAX_CHARS + 1
     assert len(listed(x=value)["x"][2]) < 400
-    assert time.process_time() - began < 1.0
 
 
-def test_ten_million_rows_take_a_moment() -> None:
+def test_the_nulls_of_ten_million_rows_are_not_counted() -> None:
     frame = pandas.DataFrame({"a": numpy.arange(10_000_000), "b": numpy.zeros(10_000_000)})
-    inspected(frame.head())
-    began = time.process_time()
-    text = inspected(frame)
-    assert time.process_time() - began < 0.1
-    assert "nulls are not counted" in text
+    assert "nulls are not counted" in inspected(frame)
 
 
 # -- one described --------------------------------------------------------------------------------------------------

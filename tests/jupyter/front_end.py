@@ -20,8 +20,8 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
-LIMIT = 10.0
-START_LIMIT = 30.0
+from ..limits import LIMIT
+
 OPTIONS = ("-f", "{connection_file}", "--CopilotKernel.guard_seconds=0")
 ARGV = (sys.executable, "-P", "-m", "copilot_kernel", *OPTIONS)
 """A kernel in which a click counts at once."""
@@ -272,7 +272,7 @@ def connected(manager: KernelManager, log: Path) -> Iterator[FrontEnd]:
     client.session.session = uuid4().hex
     try:
         client.start_channels()
-        client.wait_for_ready(timeout=START_LIMIT)
+        client.wait_for_ready(timeout=LIMIT)
         yield FrontEnd(manager, log, client)
     finally:
         client.stop_channels()

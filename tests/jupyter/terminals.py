@@ -11,11 +11,8 @@ from pathlib import Path
 import pexpect
 import psutil
 
+from ..limits import LIMIT
 from .front_end import until
-
-START_LIMIT = 60.0
-"""Seconds in which a program has shown its first prompt."""
-LIMIT = 30.0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from copilot_kernel.jupyter.dispatch import changed_internals
 from ipykernel.kernelbase import Kernel
 
+from ..limits import LIMIT
 from .conftest import StartKernel
 from .front_end import FrontEnd, is_status, parent
 
@@ -88,7 +89,7 @@ def test_a_front_end_that_loads_its_page_again_gets_the_open_question_back(start
     front_end = start_kernel()
     asking = front_end.execute("demo: ask")
     button = front_end.button("Allow once")
-    in_words = front_end.client.get_stdin_msg(timeout=10)
+    in_words = front_end.client.get_stdin_msg(timeout=LIMIT)
     opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
     front_end.idle(front_end.send("comm_open", opening, {"version": "1.0.0"}))
     asked = front_end.comm("control", {"method": "request_states"})
@@ -138,7 +139,7 @@ main()
 def test_with_changed_internals_a_question_is_asked_as_text(start_kernel: StartKernel) -> None:
     front_end = start_kernel(argv=(sys.executable, "-P", "-c", CHANGED, "-f", "{connection_file}"))
     cell = front_end.execute("demo: ask")
-    question = front_end.client.get_stdin_msg(timeout=10)
+    question = front_end.client.get_stdin_msg(timeout=LIMIT)
     front_end.client.input("1")
     outcome = front_end.finish(cell)
 

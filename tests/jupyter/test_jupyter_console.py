@@ -10,14 +10,14 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from .terminals import START_LIMIT, in_terminal, interrupt
+from .terminals import LIMIT, in_terminal, interrupt
 
 
 @pytest.fixture
 def terminal(kernelspec: str, tmp_path: Path) -> Iterator[pexpect.spawn]:
     argv = [sys.executable, "-P", "-m", "jupyter_console", "--kernel", kernelspec, "--simple-prompt"]
     with in_terminal(argv, tmp_path, {**os.environ, "TERM": "dumb"}) as child:
-        child.expect(r"In \[1\]:", timeout=START_LIMIT)
+        child.expect(r"In \[1\]:", timeout=LIMIT)
         yield child
 
 

@@ -20,6 +20,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from ..agent.command import COMMAND
+from ..limits import LIMIT
 from .conftest import StartKernel
 from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, no_settings, parent, until
 
@@ -322,7 +323,7 @@ def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None
     with started_by(STARTER, tmp_path) as (starter, client):
         kernel = kernel_of(starter)
         client.start_channels()
-        client.wait_for_ready(timeout=30)
+        client.wait_for_ready(timeout=LIMIT)
         client.execute("demo: wait")
         agent = until(kernel.children, "the agent is started")[0]
         starter.kill()
@@ -338,8 +339,10 @@ def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_g
         leaver.stdin.flush()
         client.start_channels()
         try:
-            client.wait_for_ready(timeout=30)
-            reply = client.execute_interactive("demo: slow 15 0.1", timeout=30, output_hook=id)  # longer than two looks
+            client.wait_for_ready(timeout=LIMIT)
+            reply = client.execute_interactive(
+                "demo: slow 15 0.1", timeout=LIMIT, output_hook=id
+            )  # longer than two looks
             assert reply["content"]["status"] == "ok"
         finally:
             client.shutdown()
@@ -351,7 +354,7 @@ def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_g
 
 def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
     program = "import sys; from copilot_kernel.jupyter import app; print(*sys.modules)"
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT)
     heavy = {"anyio", "ipywidgets", "markdown_it", "nh3", "debugpy", "copilot_widgets", "copilot_kernel.chat"}
 
     assert heavy & set(found.stdout.split()) == set()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from copilot_kernel.jupyter import lifetime
 
+from ..limits import LIMIT
 from .front_end import until
 
 
@@ -38,7 +39,7 @@ async def test_the_kernel_ends_when_its_parent_changes(monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "getppid", parent := Parent(4711, 4711, adopted_by))
     ended = asyncio.Event()
     lifetime.watch_parent(4711, asyncio.get_running_loop(), ended.set)
-    await asyncio.wait_for(ended.wait(), 5)
+    await asyncio.wait_for(ended.wait(), LIMIT)
     assert parent.asked == 3
 
 

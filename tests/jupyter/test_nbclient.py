@@ -11,6 +11,8 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from ..limits import LIMIT
+
 
 def notebook(kernelspec: str, *cells: str) -> Any:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
@@ -19,7 +21,7 @@ def notebook(kernelspec: str, *cells: str) -> Any:
 
 
 def executed(book: Any, folder: Path, **options: Any) -> Any:
-    return NotebookClient(book, timeout=20, resources={"metadata": {"path": str(folder)}}, **options).execute()
+    return NotebookClient(book, timeout=LIMIT, resources={"metadata": {"path": str(folder)}}, **options).execute()
 
 
 def shown(cell: Any) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
 from .conftest import StartKernel
-from .front_end import START_LIMIT, FrontEnd, gone, is_output, until
+from .front_end import LIMIT, FrontEnd, gone, is_output, until
 
 QUESTION = "Not answered."
 
@@ -80,7 +80,7 @@ def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
     assert (asked.standing(), text.count("not run ("), "Before." in text) == ([], 2, True)
     assert QUESTION not in text
     if end is by_restart:
-        notebook.client.wait_for_ready(timeout=START_LIMIT)
+        notebook.client.wait_for_ready(timeout=LIMIT)
         notebook.open_control()
         notebook.idle(notebook.press(asked.button(ALLOW)))
         again = Asked(notebook, "demo: ask")

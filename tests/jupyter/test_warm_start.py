@@ -20,7 +20,7 @@ from jupyter_client.manager import AsyncKernelManager
 from ..agent.command import COMMAND
 from ..agentd.brokers import agents, brokers, end_brokers
 from .conftest import StartKernel
-from .front_end import ARGV, LIMIT, OPTIONS, QUIET, START_LIMIT, gone, is_status, no_settings, parent, until
+from .front_end import ARGV, LIMIT, OPTIONS, QUIET, gone, is_status, no_settings, parent, until
 from .test_nbclient import executed, notebook, shown
 
 KERNELS, AT_ONCE = 20, 4
@@ -58,7 +58,7 @@ def command_line(process: psutil.Process) -> list[str]:
 
 def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: StartKernel) -> None:
     front_end = start_kernel(**ON)
-    (agent,) = until(lambda: agents_of(front_end.process), "the agent is started", START_LIMIT)
+    (agent,) = until(lambda: agents_of(front_end.process), "the agent is started", LIMIT)
     cell = front_end.execute("demo: say Hello")
     assert front_end.finish(cell).status == "ok"
     assert agents_of(front_end.process) == [agent]
@@ -75,7 +75,7 @@ def test_the_agent_gets_nothing_that_costs_a_model_call_before_the_first_prompt(
     more = {"COPILOT_KERNEL_AGENT_SHARING": sharing, "JUPYTER_RUNTIME_DIR": str(runtime)}
     front_end = start_kernel(**ON, **more, COPILOT_KERNEL_DEMO_COMMAND=command)
     journal = tmp_path / "journal.jsonl"
-    until(lambda: journal.exists() and "agentInfo" in journal.read_text(), "the agent is started", START_LIMIT)
+    until(lambda: journal.exists() and "agentInfo" in journal.read_text(), "the agent is started", LIMIT)
     assert front_end.run("say hello 1").status == "ok"
     notes = [json.loads(line) for line in journal.read_text().splitlines()]
     assert len({note["pid"] for note in notes}) == 1
@@ -100,7 +100,7 @@ def files_below(folder: Path) -> set[str]:
     return {os.path.relpath(os.path.join(top, name), folder) for top, _, names in os.walk(folder) for name in names}
 
 
-async def eventually(condition: Callable[[], object], seconds: float = START_LIMIT) -> None:
+async def eventually(condition: Callable[[], object], seconds: float = LIMIT) -> None:
     """Poll something that no event tells about."""
     async with asyncio.timeout(seconds):
         while not condition():
@@ -127,7 +127,7 @@ async def open_and_close(
         client = manager.client()
         client.start_channels()
         try:
-            await client.wait_for_ready(timeout=START_LIMIT)
+            await client.wait_for_ready(timeout=LIMIT)
             if warmed:
                 await eventually(lambda: agents(runtime) if runtime else agents_of(kernel))
             processes += kernel.children(recursive=True)
@@ -138,7 +138,6 @@ async def open_and_close(
 
 
 @pytest.mark.anyio
-@pytest.mark.timeout(300)
 async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(tmp_path: Path) -> None:
     """Closed at once, closed while the agent starts, or killed then."""
     shared = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
@@ -157,7 +156,6 @@ async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(tmp_path
 
 
 @pytest.mark.anyio
-@pytest.mark.timeout(300)
 async def test_opening_and_closing_many_notebooks_that_share_an_agent_leaves_nothing_behind(
     tmp_path: Path, runtime: Path
 ) -> None:

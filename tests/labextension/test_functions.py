@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from jupyter_core.paths import jupyter_path
 
+from ..limits import LIMIT
+
 HERE = Path(__file__).parent
 
 
@@ -17,7 +19,7 @@ def test_in_node(topic: str) -> None:
     if node is None:
         pytest.skip("no Node: install it")
     command = [node, "--test", "--test-reporter=tap", str(HERE / f"{topic}.test.mjs")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 0, done.stdout
 
 

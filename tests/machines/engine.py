@@ -12,8 +12,7 @@ import psutil
 
 from ..browser.lab import wait_for
 from ..jupyter.front_end import until
-
-END_LIMIT = 30.0
+from ..limits import LIMIT
 
 
 def belonging_to(root: Path) -> list[psutil.Process]:
@@ -33,7 +32,7 @@ def _belongs(process: psutil.Process, root: str) -> bool:
 
 def await_none_of(root: Path) -> None:
     """Wait until no process belongs to `root`."""
-    until(lambda: belonging_to(root) == [], f"the end of all of {root}", END_LIMIT)
+    until(lambda: belonging_to(root) == [], f"the end of all of {root}", LIMIT)
 
 
 @contextmanager
@@ -50,5 +49,5 @@ def running(
             yield process
         finally:
             process.terminate()
-            process.wait(END_LIMIT)
+            process.wait(LIMIT)
     await_none_of(root)

@@ -16,7 +16,7 @@ from jupyter_client.jsonutil import json_default
 from jupyter_client.session import Session
 from websockets.sync.client import connect
 
-from ..jupyter.front_end import START_LIMIT, FrontEnd, Message
+from ..jupyter.front_end import LIMIT, FrontEnd, Message
 
 
 class Channel:
@@ -67,7 +67,7 @@ class Remote:
         """The answer, from JSON."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}/{path}", method=method, headers=self._headers, data=data)
-        with urlopen(request, timeout=START_LIMIT) as answer:
+        with urlopen(request, timeout=LIMIT) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -92,7 +92,7 @@ class Remote:
     def channels(self, kernel_id: str) -> Iterator[SocketClient]:
         session = Session()
         url = f"{self.url.replace('http', 'ws', 1)}/api/kernels/{kernel_id}/channels?session_id={session.session}"
-        limits: dict[str, Any] = {"open_timeout": START_LIMIT, "close_timeout": 2, "max_size": None}
+        limits: dict[str, Any] = {"open_timeout": LIMIT, "close_timeout": 2, "max_size": None}
         with connect(url, additional_headers=self._headers, proxy=None, **limits) as socket:
             yield SocketClient(socket, session)
 
@@ -120,5 +120,5 @@ class RemoteNotebook(FrontEnd):
         return self._sockets.enter_context(self._remote.channels(self._kernel_id))
 
     def _begin(self) -> None:
-        self.reply(self.send("kernel_info_request"), START_LIMIT)
+        self.reply(self.send("kernel_info_request"), LIMIT)
         self.open_control()

@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from ..browser.hub import OTHER, USER, Hub, require_proxy, running_hub
 from ..jupyter.asked import Asked
-from ..jupyter.front_end import LIMIT, START_LIMIT, until
+from ..jupyter.front_end import LIMIT, until
 from .engine import await_none_of, belonging_to
 from .remote import Remote
 
@@ -57,7 +57,7 @@ def own(hub: Hub, user: str) -> str:
 
 @contextmanager
 def client(hub: Hub, token: str, user: str = USER) -> Iterator[openai.OpenAI]:
-    with httpx.Client(trust_env=False, timeout=START_LIMIT) as web:
+    with httpx.Client(trust_env=False, timeout=LIMIT) as web:
         yield openai.OpenAI(base_url=f"{hub.server(user)}/v1", api_key=token, http_client=web, max_retries=0)
 
 
@@ -71,7 +71,7 @@ def chat(hub: Hub, user: str) -> Iterator[ClientConnection]:
     """A session of the chat."""
     url = f"{hub.server(user).replace('http', 'ws', 1)}/copilot/chat/ws"
     headers = {"Authorization": f"token {own(hub, user)}"}
-    with connect(url, additional_headers=headers, proxy=None, open_timeout=START_LIMIT) as socket:
+    with connect(url, additional_headers=headers, proxy=None, open_timeout=LIMIT) as socket:
         socket.send(json.dumps({"action": "new_session"}))
         yield socket
 

@@ -14,6 +14,7 @@ from copilot_kernel.notebook import bridge, server
 from copilot_kernel.notebook.server import Endpoint, NotebookServer
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 
+from ..limits import LIMIT
 from .test_server import IMAGE, FakeTools
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +34,7 @@ async def test_the_official_client_lists_calls_and_cancels_over_pipes(
     running, tools = NotebookServer(), FakeTools()
     parameters = written(tmp_path, await running.register(tools))
     late: list[Any] = []
-    with anyio.fail_after(30):
+    with anyio.fail_after(LIMIT):
         async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
             await client.initialize()
             assert [tool.name for tool in (await client.list_tools()).tools] == ["say", "wait", "break"]
@@ -61,7 +62,7 @@ async def test_the_official_client_lists_calls_and_cancels_over_pipes(
 async def test_large_images_arrive_and_arguments_that_are_too_large_fail(tmp_path: Path) -> None:
     running = NotebookServer()
     parameters = written(tmp_path, await running.register(FakeTools("a figure", IMAGE)))
-    with anyio.fail_after(30):
+    with anyio.fail_after(LIMIT):
         async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
             await client.initialize()
             with pytest.raises(MCPError, match="the message is too long"):
@@ -74,13 +75,13 @@ async def test_large_images_arrive_and_arguments_that_are_too_large_fail(tmp_pat
 @pytest.mark.parametrize("mode", [0o644, 0o640])
 async def test_a_token_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
     parameters = written(tmp_path, Endpoint("http://127.0.0.1:1/mcp", "token"), mode)
-    with anyio.fail_after(30):
+    with anyio.fail_after(LIMIT):
         done = await anyio.run_process([parameters.command, *parameters.args], input=b"{}\n", check=False)
     assert (done.returncode, done.stdout, b"others can read" in done.stderr) == (1, b"", True)
 
 
 async def test_it_needs_nothing_but_the_standard_library() -> None:
     code = f"import runpy, sys; runpy.run_path({bridge.__file__!r}); print([n for n in sys.modules if 'copilot' in n])"
-    with anyio.fail_after(30):
+    with anyio.fail_after(LIMIT):
         done = await anyio.run_process([sys.executable, "-I", "-S", "-c", code], env=dict(os.environ))
     assert done.stdout == b"[]\n"

@@ -14,6 +14,7 @@ from copilot_kernel.notebook.content import MAX_CHARS
 from copilot_kernel.notebook.live import RunResult
 from copilot_kernel.notebook.tools import tools_for
 
+from ..limits import LIMIT
 from .fakes import PNG, FakeGate, FakeNotebook, raised, stream, value
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +50,7 @@ class Desk:
 
     async def call(self, name: str, /, **arguments: Any) -> str:
         """The text of the result, after `failed: ` if it failed."""
-        with anyio.fail_after(5):
+        with anyio.fail_after(LIMIT):
             result = await self.calls.call(name, arguments)
         return ("failed: " if result["isError"] else "") + str(result["content"][0]["text"])
 

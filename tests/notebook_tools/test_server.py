@@ -17,6 +17,8 @@ from copilot_kernel.notebook.server import Endpoint, NotebookServer
 from mcp import ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
+from ..limits import LIMIT
+
 pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
@@ -53,7 +55,7 @@ class FakeTools:
 @pytest.fixture
 async def served() -> AsyncIterator[NotebookServer]:
     running = NotebookServer()
-    with anyio.fail_after(20):
+    with anyio.fail_after(LIMIT):
         yield running
         await running.close()
 
@@ -359,7 +361,7 @@ async def test_one_connection_carries_many_requests(served: NotebookServer) -> N
 async def test_after_the_end_nobody_listens_and_no_call_runs() -> None:
     running, tools = NotebookServer(), FakeTools()
     endpoint = await running.register(tools)
-    with anyio.fail_after(10):
+    with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
 
             async def call() -> None:

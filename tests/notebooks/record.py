@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from ..limits import LIMIT
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
@@ -18,7 +20,7 @@ def record(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         env = {**os.environ, "COPILOT_KERNEL_DEMO_HOME": f"{folder}/.demo"}
-        NotebookClient(notebook, timeout=60, record_timing=False, resources=resources).execute(env=env)
+        NotebookClient(notebook, timeout=LIMIT, record_timing=False, resources=resources).execute(env=env)
     notebook.metadata["language_info"] = {"name": notebook.metadata["kernelspec"]["language"]}
     nbformat.write(notebook, path)
 

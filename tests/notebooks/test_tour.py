@@ -20,7 +20,6 @@ HEADLESS = {
 }
 
 
-@pytest.mark.timeout(300)
 def test_nbval_finds_the_recorded_outputs_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     command += ["-W", "default", "--nbval-cell-timeout", "60"]

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LIMIT = 10
-"""Seconds that one command may take."""
+from ..limits import LIMIT
 
 FILES = {
     **dict.fromkeys(("train.py", "src/a.py", "src/b.py", "data/c.csv", ".env", "-rf", "--evil", "-exec"), ""),
@@ -86,7 +85,7 @@ def _walls(folder: str) -> list[str]:
     enter = ["unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c"]
     if not shutil.which("unshare"):
         return []
-    tried = subprocess.run([*enter, _BUILD, "sh", folder], capture_output=True, timeout=30)
+    tried = subprocess.run([*enter, _BUILD, "sh", folder], capture_output=True, timeout=LIMIT)
     return [*enter, _BUILD + 'CLOSED=1 exec "$@"', "sh", folder] if tried.returncode == 0 else []
 
 

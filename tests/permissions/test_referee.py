@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.permissions.programs import table
 
+from ..limits import LIMIT
 from .making import judged, run, split
 
 # Each line runs in a folder with a repository, some files and `./evil`, which writes the file `PROOF`. Where the line
@@ -95,7 +96,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _bash(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **_ENVIRONMENT, "HOME": str(folder), "PROOF": str(folder / "PROOF")}
     return subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, input="x\n"
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT, input="x\n"
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import openai
 
 from ..jupyter.front_end import until
+from ..limits import LIMIT
 from . import model
 from .agents import AGENTS, Agent
 from .chapters import told
@@ -25,7 +26,6 @@ from .listening import _free_port
 from .model import Model
 
 Json = dict[str, Any]
-START_LIMIT = 40.0
 TOKEN = "secret"
 
 
@@ -44,7 +44,7 @@ def _serving(agent: Agent, port: int, scripted: Model) -> Iterator[None]:
         process = subprocess.Popen(command, env=env, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True)  # fmt: skip
     try:
-        until(lambda: _is_well(port), "the server answers", START_LIMIT)
+        until(lambda: _is_well(port), "the server answers", LIMIT)
         yield
     finally:
         os.kill(process.pid, signal.SIGTERM)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process, until
+from ..limits import LIMIT
 from ..rendering.allowed import text_of
 from . import model
 from .agents import Agent
@@ -18,7 +19,6 @@ from .processes import kill_below
 from .scenes import NOTES
 
 Json = dict[str, Any]
-TURN_LIMIT = 40.0
 ARGV = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
 
 
@@ -53,12 +53,12 @@ class Notebook:
 
     def end(self, cell: str) -> Json:
         """Wait for a cell's end; what was seen in it."""
-        return self.seen(self.front_end.finish(cell, TURN_LIMIT))
+        return self.seen(self.front_end.finish(cell, LIMIT))
 
     def run(self, code: str, live: bool = True) -> Json:
         """Run any other cell, for somebody who has no widgets, or (not `live`) for nobody."""
         self._begun = len(self.scripted.requests)
-        return self.seen(self.front_end.run(code, TURN_LIMIT, cell_id=None, live=live))
+        return self.seen(self.front_end.run(code, LIMIT, cell_id=None, live=live))
 
     def told(self, words: str) -> bool:
         """Did the model hear these words since the last cell began?"""
@@ -78,7 +78,7 @@ class Notebook:
     def restart_kernel(self) -> None:
         """As its button in JupyterLab does."""
         self.front_end.manager.restart_kernel()
-        self.front_end.client.wait_for_ready(timeout=TURN_LIMIT)
+        self.front_end.client.wait_for_ready(timeout=LIMIT)
 
     def seen(self, outcome: Outcome) -> Json:
         """What a reader of the cell saw."""

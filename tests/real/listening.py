@@ -15,13 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from ..jupyter.front_end import until
+from ..limits import LIMIT
 from . import model
 from .agents import AGENTS, Agent
 from .book import Json, Notebook, reading
 from .chapters import told
 from .model import Model
-
-START_LIMIT = 20.0
 
 
 def perform(agent: Agent, home: Path, cache: Path) -> Json:
@@ -51,7 +50,7 @@ def _server(agent: Agent, port: int, scripted: Model) -> Iterator[None]:
         process = subprocess.Popen(command, env=env, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    start_new_session=True)  # fmt: skip
     try:
-        until(lambda: _listens(port), "the agent listens", START_LIMIT)
+        until(lambda: _listens(port), "the agent listens", LIMIT)
         yield
     finally:
         os.killpg(process.pid, signal.SIGKILL)

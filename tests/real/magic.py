@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ipython.fake_page import FakePage
 from .agents import AGENTS, Agent
-from .book import TURN_LIMIT, Json, Notebook, opened
+from .book import LIMIT, Json, Notebook, opened
 from .chapters import told
 from .model import prompt
 from .processes import running_here
@@ -36,7 +36,7 @@ def _stream(book: Notebook) -> Json:
     book.front_end.shows("This answer has", cell)
     replied = cell in book.front_end.replies
     book.front_end.control("interrupt_request")
-    return {**book.seen(book.front_end.finish(cell, TURN_LIMIT)), "replied": replied}
+    return {**book.seen(book.front_end.finish(cell, LIMIT)), "replied": replied}
 
 
 def _edit(book: Notebook) -> Json:
@@ -46,7 +46,7 @@ def _edit(book: Notebook) -> Json:
     button = book.front_end.button(book.agent.allow, since)
     before, replied = book.notes.read_text(), cell in book.front_end.replies
     book.front_end.click(button)
-    return {**book.seen(book.front_end.finish(cell, TURN_LIMIT)), "before": before, "replied": replied}
+    return {**book.seen(book.front_end.finish(cell, LIMIT)), "before": before, "replied": replied}
 
 
 def _insert(book: Notebook) -> Json:
@@ -60,7 +60,7 @@ def _insert(book: Notebook) -> Json:
     page.until(lambda message: _button(message) == book.agent.allow)
     book.front_end.click(book.front_end.button(book.agent.allow, since))
     page.play(cell)
-    seen = book.seen(book.front_end.finish(cell, TURN_LIMIT))
+    seen = book.seen(book.front_end.finish(cell, LIMIT))
     buttons = [_button(message) for message in book.front_end.published[since:]]
     return {
         **seen,
@@ -84,12 +84,12 @@ def main() -> None:
         assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
         findings["insert"] = _insert(book)
         cell = _ask(book, {"say": "There are **three lines**."})
-        findings["text"] = book.seen(book.front_end.finish(cell, TURN_LIMIT))
+        findings["text"] = book.seen(book.front_end.finish(cell, LIMIT))
         findings["edit"] = _edit(book)
         shown = book.front_end.run("[len(_copilot.diffs), _copilot.text]").outputs[0]["content"]["data"]
         findings["value"] = shown["text/plain"]
         cell = _ask(book, {"say": "I look.", "call": [book.agent.read(book.notes)]}, {"refuse": 402})
-        findings["refused"] = book.seen(book.front_end.finish(cell, TURN_LIMIT))
+        findings["refused"] = book.seen(book.front_end.finish(cell, LIMIT))
         findings["stream"] = _stream(book)
         book.front_end.manager.shutdown_kernel()
         findings["programs after"] = sorted(process.name for process in running_here())

@@ -13,14 +13,12 @@ from pathlib import Path
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+from ..limits import LIMIT
 from . import model
 from .agents import AGENTS, Agent
 from .api import TOKEN, Json, _serving
 from .chapters import told
 from .listening import _free_port
-
-FRAME_LIMIT = 40.0
-"""Seconds until the next frame."""
 
 
 def perform(agent: Agent, home: Path, cache: Path) -> Json:
@@ -32,7 +30,7 @@ async def _heard(socket: WebSocketClientConnection, last: str) -> list[Json]:
     """The frames up to one of the type `last`. A question that comes is answered with yes."""
     frames: list[Json] = []
     while not frames or frames[-1]["type"] != last:
-        text = await asyncio.wait_for(socket.read_message(), FRAME_LIMIT)
+        text = await asyncio.wait_for(socket.read_message(), LIMIT)
         assert text is not None, f"the server hung up after {frames}"
         frames.append(json.loads(text))
         if frames[-1].get("event") == "tool_approval_request":

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import time
-from collections.abc import Callable
 from dataclasses import replace
-from html import escape
 
 import pytest
 from copilot_kernel.conversation.excerpt import Excerpt
@@ -31,6 +27,7 @@ from copilot_kernel.rendering.markup import ADDED, ADDED_WORDS, REMOVED, REMOVED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..growth import is_linear
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
@@ -162,31 +159,15 @@ def test_the_first_changes_are_in_view_and_the_fold_says_how_many_follow(change,
         assert len(re.findall("<(?:ins|del) ", html)) == change.count("+") + change.count("-")
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """CPU time of the process, the better of two."""
-    taken = []
-    for _ in range(2):
-        began = time.process_time()
-        assert work()
-        taken.append(time.process_time() - began)
-    return min(taken)
+def test_time_grows_with_the_length_where_few_lines_differ():
+    """What is too long to compare is shown line by line, as removed and added."""
 
+    def show(count: int) -> None:
+        old = [f"line {n}\n" for n in range(count)]
+        new = [line if n % 50 else f"changed {line}" for n, line in enumerate(old)]
+        assert "<ins" in change_html(compared("".join(old), "".join(new)))
 
-def matched(old: list[str], new: list[str]) -> object:
-    return difflib.SequenceMatcher(None, old, new).get_opcodes()
-
-
-def escaped(old: list[str], new: list[str]) -> object:
-    return "".join(f"<pre>{number} {escape(line)}</pre>" for number, line in enumerate((*old, *new)))
-
-
-@pytest.mark.parametrize(("step", "count", "floor", "bound"), [(2, 2_000, matched, 3), (50, 100_000, escaped, 50)])
-def test_time_is_bounded(step, count, floor, bound):
-    """What is compared costs little more than `difflib`; what is too long for that, as much for each line."""
-    old = [f"line {n}\n" for n in range(count)]
-    new = [line if n % step else f"changed {line}" for n, line in enumerate(old)]
-    texts = "".join(old), "".join(new)
-    assert seconds(lambda: "<ins" in change_html(compared(*texts))) < bound * seconds(lambda: floor(old, new))
+    assert is_linear(show, 800)
 
 
 def test_what_is_too_long_to_compare_says_so():

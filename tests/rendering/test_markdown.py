@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 from copilot_kernel.rendering.markdown import to_html
@@ -13,6 +12,7 @@ from copilot_kernel.rendering.markup import BLUE, CODE_BLOCK, pre, text_colour
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import LIMIT
 from .allowed import problems, text_of
 
 LINK = 'style="text-decoration:underline" target="_blank" rel="noopener noreferrer nofollow"'
@@ -102,10 +102,8 @@ def test_what_is_no_formula_is_hidden_from_mathjax(text):
     "\t", "\n", "a  \n", "![a](b", "- [ ] ", "*a_ ", "**a *b ",
 ])  # fmt: skip
 def test_a_text_made_to_be_slow_is_not(piece):
-    source = (piece * 20_000)[:20_000]
-    began = time.process_time()
-    assert problems(to_html(source)) == []
-    assert time.process_time() - began < 3
+    """If it were, this would not end."""
+    assert problems(to_html((piece * 20_000)[:20_000])) == []
 
 
 @settings(max_examples=200, deadline=None)
@@ -123,7 +121,7 @@ def test_importing_the_package_imports_no_renderer():
     names = ("attachment", "blocks", "entry", "failure", "markdown", "question", "report")
     code = f"import sys; {'; '.join(f'import copilot_kernel.rendering.{name}' for name in names)}"
     code += "; print([m for m in ('markdown_it', 'nh3', 'pygments') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=True)
     assert done.stdout == "[]\n"
 
 

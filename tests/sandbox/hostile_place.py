@@ -22,6 +22,7 @@ import pytest
 from copilot_kernel.sandbox import programs
 
 from ..agent.attempts import ATTEMPTS, Place
+from ..limits import LIMIT
 from ..real.agents import PEERS
 
 IPC_CREAT, IPC_EXCL, IPC_RMID = 0o1000, 0o2000, 0
@@ -208,7 +209,7 @@ def _make_project(place: Place) -> None:
 def _git(tree: Path, *words: str) -> None:
     identity = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     env = {**os.environ, **identity, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.defpath}
-    subprocess.run(["git", "-C", str(tree), *words], env=env, capture_output=True, timeout=20)
+    subprocess.run(["git", "-C", str(tree), *words], env=env, capture_output=True, timeout=LIMIT)
 
 
 def _repository(tree: Path) -> None:

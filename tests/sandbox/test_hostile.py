@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 60
 Results = dict[str, str]
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ from copilot_kernel.sandbox import SandboxUnavailable, raise_sandbox, srt, summa
 from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
 from copilot_kernel.sandbox.probe import Tools
 
+from ..limits import LIMIT
 from .hostile_place import answering
 
 READ, WRITE, HIDDEN = Access.READ, Access.WRITE, Access.HIDDEN
 LINUX = Tools("/bin", "/bin/bwrap", "/bin/srt", "/bin/so cat")
 MACOS = Tools("/bin", srt="/bin/srt")
-FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=10).read().decode())"
-pytestmark = pytest.mark.timeout(60)
+FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=120).read().decode())"
 
 # -- what srt is given ----------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def test_on_macos_the_command_takes_what_bubblewrap_would_take(tmp_path):
     assert words == ("/bin/srt", "--settings", f"{tmp_path}/srt.json", "--", "/bin/sh", f"{tmp_path}/start")
     told = (*words[-2:], "--chdir", str(tmp_path), "--", "/bin/sh", "-c", 'pwd; echo "$NO_PROXY."')
     environ = {"NO_PROXY": "127.0.0.1"}
-    done = subprocess.run(told, env=environ, capture_output=True, text=True, check=True, timeout=10)
+    done = subprocess.run(told, env=environ, capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout == f"{tmp_path}\n.\n"
     assert srt.environment(MACOS, tmp_path, {"TMPDIR": "/var/x"})["CLAUDE_CODE_TMPDIR"] == f"{tmp_path}/tmp"
 
@@ -132,7 +132,7 @@ def raised(bubblewrap, srt_path, tmp_path, monkeypatch):
 
 def run(sandbox, *argv, around=(), **environ):
     words = sandbox.command(argv, str(sandbox.project), {**os.environ, **environ})
-    return subprocess.run((*around, *words), env=sandbox.environment(), capture_output=True, text=True, timeout=40)
+    return subprocess.run((*around, *words), env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
 
 
 @pytest.mark.sandbox
@@ -171,7 +171,7 @@ def test_a_secret_that_the_command_must_not_see_is_not_there(raised, monkeypatch
     monkeypatch.setenv("OUR_TOKEN", "x")
     sandbox = raised()
     words = sandbox.command(("sh", "-c", "echo ${OUR_TOKEN-none}; cat /proc/1/environ"), str(sandbox.project), {})
-    done = subprocess.run(words, env=sandbox.environment(), capture_output=True, text=True, timeout=40)
+    done = subprocess.run(words, env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
     assert (done.stdout, "Permission denied" in done.stderr) == ("none\n", True)
 
 

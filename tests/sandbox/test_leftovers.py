@@ -18,9 +18,10 @@ from copilot_kernel.sandbox import Finding, Kind, Sandbox, leftovers, raise_sand
 from ..agentd.brokers import until
 from ..agentd.conftest import runtime
 from ..chat.people import Person, ask
+from ..limits import LIMIT
 
 __all__ = ["runtime"]
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
 
 KILLED_KERNEL = """
 import os, signal, subprocess, sys, tempfile
@@ -64,7 +65,7 @@ def records(tmp_path: Path) -> list[str]:
 def killed_kernel(project: Path, tmp_path: Path) -> Path:
     """The folder that it has handed over."""
     words = [sys.executable, "-c", KILLED_KERNEL, str(project), str(tmp_path / "state")]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=30)
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=LIMIT)
     assert done.returncode == -signal.SIGKILL
     return Path(done.stdout.strip())
 

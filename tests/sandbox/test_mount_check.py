@@ -12,7 +12,9 @@ from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import Sandbox, mount_check, mountinfo, raise_sandbox
 from copilot_kernel.sandbox.mounts import Access, Mount, placed
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(60)]
+from ..limits import LIMIT
+
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def test_mounts_that_were_in_the_project_before_are_there_inside_too(raised, pro
         f"command = s.command(('sh', '-c', 'echo entered'), {str(project)!r});"
         "sys.exit(subprocess.run(command, env=s.environment()).returncode)"
     )
-    done = subprocess.run((*around, sys.executable, "-c", code), capture_output=True, text=True, timeout=20)
+    done = subprocess.run((*around, sys.executable, "-c", code), capture_output=True, text=True, timeout=LIMIT)
     assert (done.stdout, done.stderr, done.returncode) == ("entered\n", "", 0)
 
 

@@ -18,6 +18,8 @@ from copilot_kernel.sandbox.held import looks_of
 from copilot_kernel.sandbox.protected import Search
 from copilot_kernel.sandbox.removal import remove
 
+from ..limits import LIMIT
+
 NOBODY, SET_DUMPABLE = 65534, 4
 
 
@@ -36,7 +38,7 @@ def project() -> Iterator[Path]:
     (folder / ".git/hooks").mkdir()
     repository(folder / "sub/.git")
     yield folder
-    subprocess.run(["rm", "-rf", folder], check=True, timeout=20)  # also what is very deep
+    subprocess.run(["rm", "-rf", folder], check=True, timeout=LIMIT)  # also what is very deep
 
 
 def begun(project: Path) -> Sweep:
@@ -224,7 +226,7 @@ def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp
     sandbox = raise_sandbox(settings, [("/bin/sh",)], tmp_path / "handover")
     script = f"for file in many/1/2/3/4/5/6/*/AGENTS.md {deep}/.git/config; do echo x > $file; done"
     words = sandbox.command(("/bin/sh", "-c", script), str(project))
-    subprocess.run(words, env=sandbox.environment(), timeout=20, capture_output=True)
+    subprocess.run(words, env=sandbox.environment(), timeout=LIMIT, capture_output=True)
     written = {path for path in project.rglob("*") if path.is_file() and path.read_text() == "x\n"}
     assert (written, len(sandbox.sweep.held.paths)) == (set(sandbox.sweep.held.watched), 500)
     assert {path.name for path in written} == {"AGENTS.md"}

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from ..acp.scripted import Script, listening
+from ..limits import LIMIT
 
-LIMIT = 20.0
 JSON = {"Content-Type": "application/json"}
 CHAT = "v1/chat/completions"
 Json = dict[str, Any]

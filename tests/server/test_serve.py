@@ -17,9 +17,9 @@ import pytest
 from jupyter_server.serverapp import list_running_servers
 from websockets.sync.client import connect
 
+from ..limits import LIMIT
 from ..ports import free_port
 
-pytestmark = pytest.mark.timeout(300)
 """Six processes, each of which imports Jupyter Server."""
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
@@ -39,7 +39,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     left = [psutil.Process(info["pid"]) for info in list_running_servers(str(tmp_path / "_RUNTIME_DIR"))]
     for process in left:
         process.terminate()
-    assert psutil.wait_procs(left, timeout=60)[1] == []
+    assert psutil.wait_procs(left, timeout=LIMIT)[1] == []
 
 
 def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -48,7 +48,7 @@ def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
 
 def ask(port: int, path: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=20)
+    return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=LIMIT)
 
 
 def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
 
     stopped = serve(environment, "stop", f"--port={port}")
     assert (stopped.returncode, stopped.stdout) == (0, f"Stopped: port {port}\n")
-    assert psutil.wait_procs(agents, timeout=20)[1] == []
+    assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
     assert serve(environment, "stop").returncode == 1
 
 
@@ -139,7 +139,7 @@ def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(environment: dic
         server.kill()
         server.wait(20)
     assert agents
-    assert psutil.wait_procs(agents, timeout=20)[1] == []
+    assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
 
 
 def until_it_answers(port: int) -> None:

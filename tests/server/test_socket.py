@@ -13,6 +13,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from ..limits import LIMIT
 from .api import Api, Json, until
 from .sockets import ChatEndpoint, Client, text_of
 
@@ -166,7 +167,7 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
     client = Client(slow)
     await client.begin()
     await client.act("send", text="demo: long 20000000 500 0")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT):
         while opened[0].close_code is None and opened[0].ws_connection and not opened[0].ws_connection.is_closing():
             await asyncio.sleep(0.05)
     assert opened[0]._outbox.overflowed

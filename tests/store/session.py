@@ -10,6 +10,7 @@ import json
 import os
 from pathlib import Path
 
+from ..limits import LIMIT
 from ..real import model
 from ..real.agents import COPILOT
 from ..real.driver import choose, started
@@ -18,7 +19,6 @@ from ..real.recorder import Recorder
 from ..real.scenes import NOTES, Stage
 
 PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
-LIMIT = 60.0
 
 
 def places(home: Path) -> tuple[Path, Path]:

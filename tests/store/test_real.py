@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from ..limits import LIMIT
 from ..real import model, namespace
 from ..real.agents import COPILOT
 from ..real.conftest import cache, isolated, lacking
@@ -29,13 +30,13 @@ RUNS = {
     "replay": ["export", "last", "-o", "replay.ipynb"],
 }
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
 def main() -> None:
     """Inside the namespace: the session, then our program in the project's folder."""
     home = Path(os.environ["HOME"])
-    subprocess.run([sys.executable, "-m", "tests.store.session"], check=True, timeout=90, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "tests.store.session"], check=True, timeout=LIMIT, stdout=subprocess.DEVNULL)
     with model.running() as scripted:
         env = {**os.environ, **COPILOT.configure(home, scripted.url)}
         env["COPILOT_KERNEL_AGENT"] = shlex.join(COPILOT.command())
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str], env: dict[str, str], project: Path) -> dict[str, Any]:
-    done = subprocess.run([PROGRAM, *arguments], cwd=project, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, *arguments], cwd=project, env=env, capture_output=True, text=True, timeout=LIMIT)
     return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
 
 

@@ -101,15 +101,13 @@ async def test_a_repository_that_hangs_costs_the_files_that_only_commands_change
     monkeypatch.setattr(tree, "MAX_FILE_BYTES", 100)
     (root / "large.bin").write_bytes(bytes(101))
     hangs = Event()
-    began = time.monotonic()
     async with agent:
         agent.write("a.txt", "edited\n")
         agent.write("large.bin", "small")
         agent.command(lambda: (root / "b.txt").write_text("x"))
         monkeypatch.setattr(history, "SECONDS", 0.5)
-        monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: hangs.wait(60))
+        monkeypatch.setattr(shadow.Shadow, "recover", lambda *_: hangs.wait())
     hangs.set()
-    assert time.monotonic() - began < 20
     plan = agent.plan()
     assert ([file.path for file in plan.certain], plan.uncertain) == (["a.txt"], ())
     assert plan.skipped == (("large.bin", "it was larger than 5 MB"),)
@@ -133,18 +131,16 @@ async def test_a_snapshot_that_comes_too_late_is_not_taken_for_the_next_one(root
 
     def late(self, seconds):
         found = take(self, 10)
-        hangs.wait(60)
+        hangs.wait()
         return found
 
     monkeypatch.setattr(shadow.Shadow, "take", late)
     monkeypatch.setattr(history, "SECONDS", 0.2)
-    began = time.monotonic()
     await agent.begin()
     (root / "b.txt").write_text("mine")
     agent.undo.begin()
     hangs.set()
     await agent.undo.begun()
-    assert time.monotonic() - began < 20
     assert str(agent.undo._start) == history.HANGING
 
 
@@ -204,14 +200,12 @@ async def test_the_oldest_turns_are_forgotten_with_what_was_saved_for_them(root,
 
 async def test_a_disk_that_hangs_when_what_was_saved_is_removed_costs_no_more_time(root, agent, monkeypatch):
     hangs, unlink = Event(), Path.unlink
-    monkeypatch.setattr(Path, "unlink", lambda path: hangs.wait(60) and unlink(path))
-    began = time.monotonic()
+    monkeypatch.setattr(Path, "unlink", lambda path: hangs.wait() and unlink(path))
     for text in ("1\n", "2\n"):
         async with agent:
             agent.write("a.txt", text)
             agent.write("a.txt", f"between {text}")
             monkeypatch.setattr(history, "SECONDS", 0.5)
-    assert time.monotonic() - began < 20
     hangs.set()
     async with agent:
         agent.write("b.txt", "edited\n")
