@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 FACTOR = 8
-TRIES = 5
+TRIES = 3
 
 
 def is_linear(work: Callable[[int], object], size: int) -> bool:

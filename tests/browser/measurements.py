@@ -54,7 +54,7 @@ BOXES = r"""output => {
     while (!isBox(parent)) parent = parent.parentElement;
     if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
   }
-  let row = 0, bottom = 0;
+  let row = 0, bottom = -Infinity;
   return [...boxes].map(([box, text]) => {
     const {y, width, height} = box.getBoundingClientRect();
     if (y >= bottom) { row += 1; bottom = y + height; }
