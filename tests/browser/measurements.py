@@ -18,7 +18,6 @@ from playwright.sync_api import BrowserContext, ElementHandle, Locator, Page, ex
 
 from .. import conftest  # noqa: F401 - makes `demo` the test agent
 from .lab import Lab, Notebook, running_browser, running_lab
-from .pictures import asked
 from .serving import Server, running_server
 from .test_long_turn import prompt
 
@@ -34,6 +33,19 @@ unasked echo one; echo two; exit 3
 say That was all.
 usage 30000"""
 
+BEFORE = """def fibonacci(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return b
+
+
+def main():
+    print(fibonacci(10))
+"""
+AFTER = BEFORE.replace("return b", "return a").replace(
+    "    print(fibonacci(10))", "    for n in range(10):\n        print(n, fibonacci(n))"
+)
 THREE = "demo: together " + " ;; ".join(f"ask Question {word}" for word in ("one", "two", "three"))
 
 STILL = r"""output => {
@@ -103,6 +115,17 @@ def request(about: dict[str, Any]) -> str:
     options = [{"optionId": kind, "kind": kind, "name": words} for kind, words in OPTIONS]
     params = {"toolCall": {"toolCallId": "asked", **about}, "options": options}
     return f"demo: request session/request_permission {json.dumps(params)}"
+
+
+def asked(lab: Lab) -> dict[str, dict[str, object]]:
+    """Calls that are asked about: a command and an edit."""
+    path = str(lab.root / "fibonacci.py")
+    diff = {"type": "diff", "path": path, "oldText": BEFORE, "newText": AFTER}
+    command = "git commit -m 'Begin at nought' fibonacci.py"
+    return {
+        "command": {"title": "Commit the change", "kind": "execute", "rawInput": {"command": command}},
+        "edit": {"title": "Edit fibonacci.py", "kind": "edit", "content": [diff], "locations": [{"path": path}]},
+    }
 
 
 def long_diff(lab: Lab) -> dict[str, Any]:

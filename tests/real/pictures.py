@@ -47,7 +47,6 @@ def inside(home: Path) -> None:
             notebook.run(1, wait=False)
             notebook.button(1, COPILOT.allow).wait_for()
             notebook.settle(1)
-            notebook.page.screenshot(path=str(IMAGES / "copilot.png"))
             notebook.button(1, COPILOT.allow).click()
             notebook.output(1).get_by_text("One line has a small").wait_for()
             notebook.wait_status("idle")
