@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import Settings, load, made_state_folder, notebook, state_folder
+from copilot_kernel.config import HOSTS_NEED_SANDBOX, Settings, load, made_state_folder, notebook, state_folder
 from copilot_kernel.mcp_config import McpServer
 
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
@@ -114,7 +114,7 @@ def test_with_a_list_of_hosts_that_cannot_be_read_no_host_is_reached(given: str)
 
 def test_hosts_without_a_sandbox_are_reported() -> None:
     settings = load({"COPILOT_KERNEL_SANDBOX_HOSTS": '["a.b"]'}, [])
-    assert settings.problems == ("environment: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)",)
+    assert settings.problems == (HOSTS_NEED_SANDBOX.format("environment"),)
 
 
 @pytest.mark.parametrize(("sandbox", "mode"), [("off", "default"), ("on", "sandboxed"), ("required", "sandboxed")])

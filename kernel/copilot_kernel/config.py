@@ -19,6 +19,7 @@ from typing import Any
 
 from .mcp_config import McpServer, parse_servers, without_own_name
 
+HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 ENVIRONMENT = "environment"
@@ -112,7 +113,7 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
     reader.read(ENVIRONMENT, {names[key]: value for key, value in given if key in names})
     settings = reader.settings()
     if settings.sandbox == "off" and settings.sandbox_hosts is not None:
-        problem = f"{settings.origins['sandbox_hosts']}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
+        problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
     return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
 

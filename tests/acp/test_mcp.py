@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.locate import Launch
-from copilot_kernel.acp.mcp import McpOffer, compose_server, select_servers, with_mcp_flag
+from copilot_kernel.acp.mcp import MAY_BE_THE_CAUSE, SETTING, McpOffer, compose_server, select_servers, with_mcp_flag
 from copilot_kernel.acp.messages import AgentInfo
 from copilot_kernel.mcp_config import McpServer
 
@@ -70,9 +70,7 @@ def test_the_notes_name_servers_that_go_another_way_or_not_at_all() -> None:
         "MCP: files passed by Copilot's flag --additional-mcp-config.",
         "MCP: events was not passed on: it does not support sse servers.",
     )
-    assert offered.blame == (
-        "An MCP server that fails or hangs may be the cause (api, files). See mcp_servers (COPILOT_KERNEL_MCP_SERVERS)."
-    )
+    assert offered.blame == (f"{MAY_BE_THE_CAUSE.format('api, files')} See {SETTING}.")
 
 
 def test_copilot_gets_what_it_would_drop_in_a_file_that_only_the_user_can_read() -> None:

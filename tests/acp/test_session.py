@@ -4,6 +4,8 @@ import sys
 
 import anyio
 import pytest
+from copilot_kernel.acp.agent_connection import NO_SESSION_ID, NOT_READY
+from copilot_kernel.acp.agent_errors import OTHER_VERSION
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.acp.messages import (
     ImageBlock,
@@ -33,7 +35,7 @@ async def test_any_other_version_is_refused(answer, words):
     async with listening(initialize=answer) as (script, launch):
         with pytest.raises(ProtocolUnsupported) as caught:
             await refused(launch)
-        assert str(caught.value) == f"the agent uses protocol version {words}; version 1 is required"
+        assert str(caught.value) == OTHER_VERSION.format("the agent", words)
         assert caught.value.hint
         assert [method for method, _ in script.heard] == ["initialize"]
 
@@ -43,7 +45,7 @@ async def test_a_session_without_a_name_is_no_session(answer):
     async with listening(session_new=answer) as (_, launch):
         with pytest.raises(AgentStartFailed) as caught:
             await refused(launch)
-        assert str(caught.value) == "the agent opened a session without a sessionId"
+        assert str(caught.value) == f"the agent {NO_SESSION_ID}"
 
 
 # -- a turn -------------------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_sho
     with pytest.raises(AgentStartFailed) as caught, anyio.fail_after(LIMIT):
         await refused(speaks, timeout=1.0)
     last = "\n".join(f"line {n}" for n in range(20, 30))
-    assert str(caught.value) == f"the agent was not ready within 1 s\n{last}"
+    assert str(caught.value) == f"the agent {NOT_READY.format(1)}\n{last}"
     assert caught.value.stderr.startswith("line 0\n")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.acp import tcp
-from copilot_kernel.acp.tcp import MIN_PERSON_UID, agent_at, exposed_to, other_users
+from copilot_kernel.acp.tcp import MIN_PERSON_UID, NO_ANSWER, START_FIRST, agent_at, exposed_to, other_users
 from copilot_kernel.errors import AgentExited, AgentNotFound
 
 from ..limits import LIMIT
@@ -60,8 +60,8 @@ async def test_without_a_listener_the_error_says_what_to_start(listener):
     with pytest.raises(AgentNotFound) as caught:
         async with agent_at("localhost", number):
             pass
-    assert str(caught.value) == f"No agent answers at localhost:{number} (Connection refused)"
-    assert caught.value.hint == f"Start the agent first, for example: copilot --acp --port {number}"
+    assert str(caught.value) == NO_ANSWER.format("localhost", number, "Connection refused")
+    assert caught.value.hint == START_FIRST.format(number)
 
 
 # -- who else can use it --------------------------------------------------------------------------------------------

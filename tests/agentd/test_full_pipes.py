@@ -14,7 +14,7 @@ from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import connection as connection_module
 from copilot_kernel.agentd import server as server_module
 from copilot_kernel.agentd.key import AgentSpec
-from copilot_kernel.agentd.server import MAX_UNSENT_BYTES, Server
+from copilot_kernel.agentd.server import MAX_UNSENT_BYTES, NOT_READING, Server
 from copilot_kernel.config import Settings
 
 from .brokers import LIMIT, until
@@ -130,7 +130,7 @@ async def test_an_agent_that_only_asks_and_never_reads_is_ended(
                 while (message := await kernel.receive()).get("method") != "_copilot_kernel/exited":
                     pass
                 tasks.cancel_scope.cancel()
-        assert message["params"]["ending"] == "it does not read what it is sent"
+        assert message["params"]["ending"] == NOT_READING
 
 
 async def test_lines_that_wait_for_a_notebook_are_handed_over_in_few_pieces(

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp.agent_connection import NOT_READY
 from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client
 from copilot_kernel.chat import Chat
@@ -247,7 +248,7 @@ async def test_what_an_agent_that_is_never_ready_wrote_to_stderr_is_in_the_error
     async with opened(agent="sh -c 'echo No network. >&2; exec sleep 1000'", start_timeout=3.0) as chat:
         with pytest.raises(AgentStartFailed) as caught:
             await chat.agent.ready()
-        assert str(caught.value) == "sh was not ready within 3 s\nNo network."
+        assert str(caught.value) == f"sh {NOT_READY.format(3)}\nNo network."
     await until(lambda: not brokers(runtime))
 
 

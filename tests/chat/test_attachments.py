@@ -20,6 +20,7 @@ from copilot_kernel.chat.attachments import (
     MAX_BINARY_BYTES,
     MAX_MENTIONS,
     MAX_TEXT_BYTES,
+    NEITHER,
     is_text,
     media_type,
     mentions,
@@ -147,7 +148,7 @@ def test_what_is_not_there_or_no_file_is_refused(cwd: Path) -> None:
     assert refusal("none.txt", NOTHING, cwd) == ("none.txt cannot be read: no such file or directory", True)
     assert refusal("a\0b", NOTHING, cwd)[0].startswith("a\0b cannot be read: ")
     assert refusal("x" * 5000, NOTHING, cwd)[0].endswith("cannot be read: file name too long")
-    assert refusal("pipe", NOTHING, cwd) == ("pipe is neither a file nor a folder", True)
+    assert refusal("pipe", NOTHING, cwd) == (NEITHER.format("pipe"), True)
 
 
 # -- mentioned ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.chat import Chat
+from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited
 
@@ -71,7 +72,7 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(opened: Op
         assert turn.stop_reason == "cancelled"
         assert "did not stop" in person.notices[-1]
         assert (await ask(chat, "demo: say alive", again := Person())).text == "alive"
-        assert again.notices == ["The agent was restarted and continues the conversation."]
+        assert again.notices == [RESTARTED]
 
 
 async def test_death_in_a_turn_is_an_error_and_the_next_prompt_starts_the_agent_again(process: Chat) -> None:

@@ -11,6 +11,8 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.notebook.calls import OVER
+from copilot_kernel.permissions.grants import UNCOVERED_TOOL
 from copilot_kernel.rendering.question import question_text
 
 from ..notebook_tools.fakes import FakeNotebook
@@ -118,7 +120,7 @@ async def test_the_question_shows_what_is_done_and_the_call_how_it_ended(setting
     assert question_text(edit, "").startswith("Edit cell 1?\n")
     assert question_text(run, "").startswith("Run Python code?\n")
     assert "\nCode:\n  df.describe()\n" in question_text(run, "")
-    assert run.why == "No rule covers the tool mcp__notebook__run_python."
+    assert run.why == UNCOVERED_TOOL.format("mcp__notebook__run_python")
     assert [option.name for option in run.options] == ["Allow once", "Deny"]
     assert (texts["edit_cell"], person.calls) == (
         "Edited the cell c1.",
@@ -252,7 +254,7 @@ async def test_a_stop_withdraws_the_question_and_the_call_fails(settings: Settin
         turn = await cancelled(chat, "Go", person := Person(None), lambda: person.asked)
     assert (turn.stop_reason, texts, notebook.done) == (
         "cancelled",
-        ["failed: The turn is over, and this call with it."],
+        [f"failed: {OVER}"],
         [],
     )
     assert [call.status for call in person.of(ToolCall) if isinstance(call, ToolCall)] == ["cancelled"]
@@ -268,4 +270,4 @@ async def test_a_stop_breaks_off_what_runs(settings: Settings) -> None:
 
     async with in_notebook(settings, act, notebook) as (chat, _):
         await cancelled(chat, "Go", Person(), lambda: begun)
-    assert texts == ["failed: The turn is over, and this call with it."]
+    assert texts == [f"failed: {OVER}"]

@@ -14,6 +14,7 @@ from copilot_kernel.chat.chat import RESET
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
 from ..acp.scripted import OPTIONS
 from .conftest import Open
@@ -197,7 +198,7 @@ async def test_a_rule_that_is_none_is_told_and_left_out(opened: Open) -> None:
     async with opened() as chat:
         await ask(chat, "demo: shell echo a", person := Saver("Bash(echo"))
         assert (chat.book.stated, person.calls[-1][0]) == ((), "completed")
-    assert "is not a rule and matches nothing" in person.notices[0]
+    assert NOT_A_RULE.format("Bash(echo") in person.notices[0]
 
 
 async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -> None:

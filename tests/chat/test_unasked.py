@@ -12,6 +12,7 @@ from copilot_kernel.chat import Chat, unasked
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY
 
 from ..acp.scripted import Script
 from .conftest import Open
@@ -83,7 +84,7 @@ async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
         turn = await ask(chat, "hello", person := Person("reject_once"))
         assert [each.outcome for each in chat.ledger.kept] == ["denied", "done although denied"]
     assert (marks(person), turn.unasked) == ([("done although it was denied", False)], 1)
-    assert person.notices == ["The agent says it completed a call that was rejected: Do it"]
+    assert person.notices == [COMPLETED_ANYWAY.format("rejected", "Do it")]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pytest
 from copilot_kernel.cli import ask
 from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.config import Settings
+from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
 from ..jupyter.terminals import in_terminal
 from ..limits import LIMIT
@@ -69,7 +70,7 @@ def test_without_a_terminal_a_question_is_rejected_and_says_how_to_allow_it(prog
 def test_rules_that_match_nothing_or_mean_everything_are_reported_and_not_obeyed(program):
     done = program("ask", "demo: say hi", COPILOT_KERNEL_ALLOW='["Foo", "Bash(python *)"]')
     assert (done.returncode, done.stdout) == (0, "hi\n")
-    assert "copilot-kernel: allow: 'Foo' is not a rule and matches nothing" in done.stderr
+    assert f"copilot-kernel: allow: {NOT_A_RULE.format('Foo')}" in done.stderr
     assert "copilot-kernel: allow: Bash(python *): `python` can run any program" in done.stderr
 
 

@@ -13,6 +13,7 @@ import pytest
 from copilot_kernel.cli import doctor
 from copilot_kernel.cli.doctor import Check
 from copilot_kernel.config import Settings
+from copilot_kernel.permissions.rulebook import EVERY_COMMAND, NOT_A_RULE
 
 from .conftest import Program
 
@@ -166,8 +167,8 @@ def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, man
 def test_rules_that_match_nothing_or_mean_everything_are_reported():
     unread, foo, bash = doctor.check_settings(Settings(allow=("Bash",), deny=("Foo",), problems=("x: y",)))
     assert unread == Check("settings", "broken", "x: y", "The default is used.")
-    assert (foo.state, foo.message.startswith("deny: 'Foo' is not a rule and matches nothing")) == ("broken", True)
-    assert (bash.state, bash.message) == ("unknown", "careful: allow: Bash: This rule allows every command.")
+    assert (foo.state, foo.message.startswith(f"deny: {NOT_A_RULE.format('Foo')}")) == ("broken", True)
+    assert (bash.state, bash.message) == ("unknown", f"careful: allow: Bash: {EVERY_COMMAND}")
 
 
 def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):

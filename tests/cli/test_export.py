@@ -11,7 +11,8 @@ from typing import Any
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.cli.export import split
+from copilot_kernel.cli.export import EMPTY, split
+from copilot_kernel.cli.sessions import AMBIGUOUS
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.conversation.text import GrowingText
 
@@ -147,7 +148,7 @@ def test_a_beginning_of_two_ids_names_both(program, store, tmp_path):
     done = program("export", "000", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, sorted(done.stderr.splitlines())) == (
         2,
-        ["  0000", f"  {SESSION}", "copilot-kernel: 2 session ids begin with 000:"],
+        ["  0000", f"  {SESSION}", f"copilot-kernel: {AMBIGUOUS.format(2, '000')}"],
     )
     assert program("export", "0000", "--from-log", "-o", "chat.ipynb", **store).returncode == 0
 
@@ -182,7 +183,7 @@ def test_a_session_without_prompts_leaves_no_file(program, store, tmp_path):
     done = program("export", "empty", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stderr) == (
         1,
-        "copilot-kernel: This session is empty; no notebook was written.\n",
+        f"copilot-kernel: {EMPTY}\n",
     )
     assert {*tmp_path.iterdir()} == before
 

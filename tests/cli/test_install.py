@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from copilot_kernel.acp.locate import PROGRAM_NOT_FOUND
 from copilot_kernel.cli import install, main
+from copilot_kernel.cli.install import ANOTHER_KERNEL, DIFFERS, NEEDS_PYCRYPTODOMEX
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
 
@@ -58,7 +60,7 @@ def test_somebody_elses_kernel_is_not_written_over(tmp_path, capsys):
     (theirs / "kernel.json").write_text('{"argv": ["python", "-m", "ipykernel_launcher"]}')
     assert main(["install", "--prefix", str(tmp_path), "--name", "Python3"]) == 2
     assert capsys.readouterr().err == (
-        f"copilot-kernel: {theirs} holds another kernel.\nChoose another name with --name.\n"
+        f"copilot-kernel: {ANOTHER_KERNEL.format(theirs)}\nChoose another name with --name.\n"
     )
     assert spec_of(tmp_path, "python3") == {"argv": ["python", "-m", "ipykernel_launcher"]}
 
@@ -76,7 +78,7 @@ def test_what_cannot_be_read_is_refused_before_anything_is_written(tmp_path, cap
 
 def test_an_agent_that_is_not_here_yet_is_noted_but_installed(tmp_path, capsys):
     assert main(["install", "--prefix", str(tmp_path), "--agent", "no-such-agent-here"]) == 0
-    assert capsys.readouterr().err == "Note: The agent's program no-such-agent-here was not found.\n"
+    assert capsys.readouterr().err == f"Note: {PROGRAM_NOT_FOUND.format('no-such-agent-here')}.\n"
     assert spec_of(tmp_path, "copilot")["env"] == {"COPILOT_KERNEL_AGENT": "no-such-agent-here"}
 
 
@@ -139,9 +141,7 @@ def test_the_launcher_of_the_gateway_finds_our_class(tmp_path):
 def test_what_the_launcher_needs_and_is_not_here_is_noted(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(install, "find_spec", lambda name: None)
     assert main(["install", "--gateway", str(tmp_path)]) == 0
-    assert capsys.readouterr().err == (
-        "Note: remote kernels need pycryptodomex in this environment: pip install pycryptodomex\n"
-    )
+    assert capsys.readouterr().err == (f"Note: {NEEDS_PYCRYPTODOMEX}\n")
 
 
 @pytest.mark.parametrize("name", ["copilot", "copilot_remote"])
@@ -155,7 +155,7 @@ def test_a_kernelspec_of_the_gateway_that_somebody_edited_is_kept_and_nothing_is
     assert main(["install", "--gateway", str(tmp_path)]) == 2
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.rglob("*.json")} == before
     assert capsys.readouterr().err == (
-        f"copilot-kernel: {edited.parent} exists and differs.\nRemove it, or choose another name with --name.\n"
+        f"copilot-kernel: {DIFFERS.format(edited.parent)}\nRemove it, or choose another name with --name.\n"
     )
 
 

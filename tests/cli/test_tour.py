@@ -21,7 +21,7 @@ import nbformat
 import psutil
 import pytest
 from copilot_kernel.cli import demo
-from copilot_kernel.cli.demo import environment, free_port, fresh_copy
+from copilot_kernel.cli.demo import NO_LAB, environment, free_port, fresh_copy
 from copilot_kernel.cli.tour import execute
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -144,9 +144,7 @@ def test_without_jupyterlab_one_line_says_what_to_install(monkeypatch, capsys):
 
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
     assert main(["demo"]) == 2
-    assert capsys.readouterr().err == (
-        "copilot-kernel: JupyterLab is not installed here.\npip install 'copilot-kernel[lab]'\n"
-    )
+    assert capsys.readouterr().err == (f"copilot-kernel: {NO_LAB}\npip install 'copilot-kernel[lab]'\n")
 
 
 OPEN = """

@@ -7,7 +7,7 @@ import pytest
 from copilot_kernel.acp.messages import Location, TextBlock, ToolCallUpdate
 from copilot_kernel.conversation.calls import went_on
 from copilot_kernel.conversation.model import Notice, Standing, ToolCall, Unasked
-from copilot_kernel.conversation.reduce import ask, changed, decide, end_turn, mark, reduce
+from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY, ask, changed, decide, end_turn, mark, reduce
 from msgspec.structs import replace
 
 from .playing import ASK, BEGIN, call, calls, notices, play, status, turn
@@ -131,9 +131,7 @@ def test_a_cancelled_call_stays_cancelled_but_what_it_did_is_told() -> None:
     assert (call(failed).status, call(failed).raw_output, notices(failed)) == ("cancelled", "killed", [])
     ran = play(status("completed"), status("completed"), start=ended)
     assert call(ran).status == "cancelled"
-    assert notices(ran) == [
-        Notice(2, 1, "warning", "The agent says it completed a call that was cancelled: Run", about="refused 1")
-    ]
+    assert notices(ran) == [Notice(2, 1, "warning", COMPLETED_ANYWAY.format("cancelled", "Run"), about="refused 1")]
 
 
 # -- questions -----------------------------------------------------------------------------------------------
@@ -161,9 +159,7 @@ def test_a_call_that_was_rejected_and_ran_all_the_same_is_told() -> None:
     asked, entry = ask(play(BEGIN), ASK)
     after = play(status("in_progress"), status("completed"), start=decide(asked, entry, False, "Rejected"))
     assert call(after).status == "rejected"
-    assert notices(after) == [
-        Notice(2, 1, "warning", "The agent says it completed a call that was rejected: Run", about="refused 1")
-    ]
+    assert notices(after) == [Notice(2, 1, "warning", COMPLETED_ANYWAY.format("rejected", "Run"), about="refused 1")]
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "cancelled"])

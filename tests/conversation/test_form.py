@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.elicitation import FieldChoice, FormField
-from copilot_kernel.conversation.form import Entered, InputError, check, fill, looks_secret
+from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER, Entered, InputError, check, fill, looks_secret
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +101,7 @@ def test_a_form_has_all_values_and_all_mistakes() -> None:
     )
     assert fill(fields, {"a": "x", "b": "y", "d": ""}) == (
         {"a": "x"},
-        {"b": "Enter a whole number, such as 3.", "c": "This field is required."},
+        {"b": WHOLE_NUMBER, "c": REQUIRED},
     )
 
 

@@ -12,6 +12,8 @@ import pytest
 from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.rendering.answers import NO_REASON
+from copilot_kernel.rendering.permission_options import REMEMBERED
 
 from ..limits import LIMIT
 from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
@@ -33,7 +35,7 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
         PermissionOption("never", "Never", "reject_always"),
     )
     asked = await ask(RecordingCell(), Place(), question(EDIT, options=options))
-    assert models.disabled() == ["Allow once", "Later", "Always allow (the agent remembers it)"]
+    assert models.disabled() == ["Allow once", "Later", f"Always allow ({REMEMBERED})"]
     for name in models.disabled():
         models.click(models.buttons(name)[0])
     await asyncio.sleep(0)
@@ -56,7 +58,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     models.click(allow[0])
     await first.wait()
     place.withdraw[0]()
-    assert models.disabled() == ["Allow once", "Always allow (the agent remembers it)"]
+    assert models.disabled() == ["Allow once", f"Always allow ({REMEMBERED})"]
     models.click(allow[1])
     await asyncio.sleep(0)
     assert not second.task.done()
@@ -192,7 +194,7 @@ async def test_a_no_may_have_a_reason(models: Models) -> None:
     asked = await ask(RecordingCell(), Place())
     models.click(models.buttons(WITH_REASON)[0])
     models.click(models.buttons("Send")[0])
-    assert models.complaint == "⚠ Say why, or go back and deny without a reason."
+    assert models.complaint == f"⚠ {NO_REASON}"
     models.enter("Why", " Not this file.\nThe other. ")
     models.click(models.buttons("Send")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")

@@ -118,7 +118,7 @@ def test_the_status_has_everything_that_is_known() -> None:
 
 
 def test_the_status_says_how_far_the_sandbox_reaches() -> None:
-    assert "Sandbox can write only in this project" in shown("%status", replace(NOW, sandbox=SUMMARY))
+    assert f"Sandbox {SUMMARY}" in shown("%status", replace(NOW, sandbox=SUMMARY))
 
 
 def test_before_the_first_prompt_the_status_says_so() -> None:

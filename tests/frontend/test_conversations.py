@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.errors import AgentNotFound, AuthRequired, ModelFailed, UsageError
+from copilot_kernel.frontend.agent_commands import SET_AN_OPTION, TO_CHANGE
 
 from ..agent.command import COMMAND
 from .session import Outcome, Session, session
@@ -71,8 +72,8 @@ def test_in_a_console_a_line_is_typed(demo: Session) -> None:
 def test_a_notebook_without_widgets_shows_the_choices_and_what_to_type(demo: Session) -> None:
     demo.run("%mode agent")
     lines = demo.run("%mode").text.splitlines()
-    assert (lines[0], lines[-1]) == ("Mode", "To change it, type for example %mode plan.")
-    assert "%options OPTION VALUE sets one." in demo.run("%options").text
+    assert (lines[0], lines[-1]) == ("Mode", TO_CHANGE.format("mode", "plan"))
+    assert SET_AN_OPTION in demo.run("%options").text
     assert (
         demo.run("%options effort").text.splitlines()[-1].startswith("To change it, type for example %options effort ")
     )

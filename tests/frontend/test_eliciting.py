@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
+from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER
+from copilot_kernel.frontend.answering import NOBODY
 from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.rendering.elicitation import elicitation_text
@@ -90,7 +92,7 @@ async def test_a_mistake_is_told_in_the_form_which_stays(front_end: FrontEnd) ->
     said = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]
     assert (asked.task.done(), said) == (
         False,
-        ['<b role="alert">⚠ This field is required.</b>', '<b role="alert">⚠ Enter a whole number, such as 3.</b>'],
+        [f'<b role="alert">⚠ {problem}</b>' for problem in (REQUIRED, WHOLE_NUMBER)],
     )
     front_end.set(front_end.described("Age"), value="")
     front_end.set(front_end.described("Name"), value="Ada")
@@ -137,7 +139,7 @@ async def test_in_a_console_it_is_printed_and_asked_line_by_line() -> None:
         f"{elicitation_text(FORM)}\n"
         "ℹ Answered: Name: Ada; Age: 7; Colour: Red; Extras: Blue, Red; Gift: no\nWho are you?\n"
     )
-    assert cell.prompts[1:3] == ["Name (required): ", "This field is required. Name (required): "]
+    assert cell.prompts[1:3] == ["Name (required): ", f"{REQUIRED} Name (required): "]
 
 
 async def test_at_the_end_of_input_it_is_not_answered() -> None:
@@ -151,4 +153,4 @@ async def test_where_nobody_can_be_asked_it_is_declined_with_a_line(request_: El
     cell = RecordingCell(live=False)
     answer = await (await ask(cell, request_)).end()
     assert answer == ElicitationAnswer("decline", reason="no one can answer here")
-    assert cell.plain == [f"ℹ Declined (no one can answer here)\n{request_.message}"]
+    assert cell.plain == [f"ℹ Declined ({NOBODY})\n{request_.message}"]

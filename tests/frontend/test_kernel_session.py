@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from copilot_kernel.acp.tcp import OTHER_USERS
 from copilot_kernel.chat import Turn
 from copilot_kernel.frontend.kernel_session import EXPOSED, KernelSession
 
@@ -67,7 +68,7 @@ async def prompted(kernel_session: KernelSession, live: bool = True) -> str:
 @pytest.mark.anyio
 async def test_an_agent_that_other_users_can_use_is_warned_about_once(listening: KernelSession) -> None:
     first, second = await prompted(listening), await prompted(listening)
-    assert EXPOSED.format("tcp://127.0.0.1:3000", "other users of this machine (ada)") in first
+    assert EXPOSED.format("tcp://127.0.0.1:3000", OTHER_USERS.format("ada")) in first
     assert "Careful" not in second
     listening.command_context.settings = replace(listening.command_context.settings, agent="tcp://127.0.0.1:4000")
     assert "tcp://127.0.0.1:4000" in await prompted(listening)

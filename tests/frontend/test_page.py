@@ -18,6 +18,7 @@ from copilot_kernel.frontend.output_area import (
     SECONDS_PER_CHARACTER,
     STATUS_DELAY,
 )
+from copilot_kernel.frontend.slot_items import UNDRAWN
 from copilot_kernel.frontend.slots import MAX_SLOTS, OpenQuestion
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
@@ -211,7 +212,7 @@ def test_an_output_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
 
     monkeypatch.setattr("copilot_kernel.frontend.slot_items.render", fail)
     cell = shown(call(1), said(2, "So."))
-    assert cell.plain == ["(This output could not be drawn; see the kernel's log.)", "So."]
+    assert cell.plain == [UNDRAWN, "So."]
     assert [record.getMessage() for record in caplog.records] == ["an output could not be drawn"]
 
 

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from copilot_kernel.chat.undoing import OFF
+from copilot_kernel.frontend.undo_commands import RESTORE_STATE
 
 from .session import Session, session
 
@@ -60,7 +62,7 @@ def test_changes_lists_files_and_commands_turn_by_turn(changed: Session):
 
 def test_undo_asks_and_restores_what_the_edits_changed(changed: Session, project: Path):
     shown = changed.run("%undo", "1").text
-    assert shown == f"{OFFERED}\nRestore the state before turn 1?\n✓ Restored: two.txt, one.txt."
+    assert shown == f"{OFFERED}\n{RESTORE_STATE.format(1)}\n✓ Restored: two.txt, one.txt."
     assert texts(project) == {"one.txt": "first\n", "three.txt": "3\nmore\n"}
     assert changed.run("%undo 1", "1").text.endswith("✓ Restored: three.txt.")
     assert texts(project) == FILES
@@ -131,7 +133,7 @@ def test_before_anything_changed_and_when_it_is_off(tmp_path):
         assert "No turn has changed a file" in made.run("%changes").text
     with session(tmp_path / "off", COPILOT_KERNEL_UNDO="off") as made:
         made.run("demo: say hello")
-        assert str(made.run("%undo").error) == "Undo is off: the setting `undo` is false."
+        assert str(made.run("%undo").error) == OFF
 
 
 def test_nothing_is_left_of_what_was_saved(tmp_path, changed: Session):

@@ -110,7 +110,7 @@ async def test_there_is_a_limit_also_for_those_who_ask_all_at_once(heard, monkey
         id = next(iter(own._open))
         await own.release(id)
         await own.create(shell("true"))
-    assert refused == ["At most 5 terminals can be open"] * 4
+    assert refused == [terminals.TOO_MANY_TERMINALS.format(5)] * 4
     assert MAX_TERMINALS >= 100
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from copilot_kernel.chat.undoing import OFF
+
 from .conftest import StartKernel
 
 SHOW = "print([(each.turn, each.kind, each.path, each.what) for each in _copilot.changes])"
@@ -28,4 +30,4 @@ def test_without_undo_it_says_so(start_kernel: StartKernel) -> None:
     kernel = start_kernel(COPILOT_KERNEL_UNDO="off")
     kernel.run("%copilot demo: say Hello.", live=False)
     outcome = kernel.run("_copilot.changes", live=False)
-    assert outcome.reply["content"]["evalue"] == "Undo is off: the setting `undo` is false."
+    assert outcome.reply["content"]["evalue"] == OFF

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.frontend.page_comm import GONE
+from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
 from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
 from .conftest import ARGV, LOAD, StartKernel
@@ -338,7 +340,7 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
 def test_where_the_notebook_is_unknown_that_is_said(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
     agent.finish(begin(agent, READ, live=False))
-    assert "does not know where it is saved" in value(agent, "str(played)")
+    assert UNKNOWN in value(agent, "str(played)")
 
 
 def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:
@@ -382,7 +384,7 @@ def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: St
     agent.finish(request)
     assert value(agent, "type(played).__name__, str(played)") == (
         "NoPage",
-        "The page that showed the notebook is gone.",
+        GONE,
     )
     agent.run("page_comm.CALL_SECONDS = 10")
     played(page, "await notebook.insert('x', 'code', None)")

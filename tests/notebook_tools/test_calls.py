@@ -9,7 +9,7 @@ import anyio
 import jsonschema
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
-from copilot_kernel.notebook.calls import NotebookCalls, UnknownTool
+from copilot_kernel.notebook.calls import NO_PAGE, OVER, NotebookCalls, UnknownTool
 from copilot_kernel.notebook.content import MAX_CHARS
 from copilot_kernel.notebook.live import RunResult
 from copilot_kernel.notebook.tools import tools_for
@@ -92,7 +92,7 @@ async def test_the_end_of_the_turn_breaks_a_call_off() -> None:
         tasks.start_soon(inspect)
         await desk.notebook.blocks.wait()
         desk.gate.scope.cancel()
-    assert (texts, desk.gate.ended) == (["failed: The turn is over, and this call with it."], [False])
+    assert (texts, desk.gate.ended) == ([f"failed: {OVER}"], [False])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_without_a_page_cells_are_read_but_not_changed() -> None:
     desk = Desk(saved=True)
     assert "as it was saved last" in await desk.call("read_notebook")
     for name in ("insert_cell", "edit_cell", "run_cell", "clear_outputs"):
-        assert "No open page shows the notebook" in await desk.call(name, **CALLS[name])
+        assert NO_PAGE in await desk.call(name, **CALLS[name])
     assert "It ran" in await desk.call("run_python", code="1")
     assert [name for name, _ in desk.gate.asked] == ["read_notebook", "run_python"]
 

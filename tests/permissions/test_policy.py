@@ -9,7 +9,17 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.inputs import FILE_KINDS
-from copilot_kernel.permissions.policy import Decision, PolicyContext, Rules, decide, decider, paths, reject
+from copilot_kernel.permissions.policy import (
+    ALLOWED_BY_MODE,
+    NO_ALLOW_ONCE,
+    Decision,
+    PolicyContext,
+    Rules,
+    decide,
+    decider,
+    paths,
+    reject,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -45,7 +55,7 @@ def test_an_answer_says_who_decided_and_why() -> None:
         "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", ("Bash(git *)", "Edit(./a)")
     )
     assert judged(edit("a"), mode="acceptEdits") == Decision(
-        "allow", ONCE, "mode", "The mode acceptEdits allows it in the project."
+        "allow", ONCE, "mode", ALLOWED_BY_MODE.format("acceptEdits")
     )
     assert judged(edit("a"), deny="Edit(a)") == Decision(
         "reject", NO, "rule", "The rule Edit(a) denies it.", ("Edit(a)",)
@@ -133,7 +143,7 @@ def test_the_narrowest_rule_is_suggested_and_none_that_would_not_do(
 def test_no_standing_or_unknown_option_is_ever_chosen(mode: str, options: tuple[PermissionOption, ...]) -> None:
     decision = judged(run("ls"), mode=mode, allow="Bash", options=options)
     assert (decision.outcome, decision.option) == ("ask", None)
-    assert "does not offer to allow it only once" in decision.reason
+    assert NO_ALLOW_ONCE in decision.reason
 
 
 def test_of_two_options_for_once_the_first_is_taken() -> None:

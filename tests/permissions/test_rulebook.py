@@ -9,7 +9,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import rule_doubt, rule_problem
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.permissions.rulebook import Rulebook, StatedRule, check
+from copilot_kernel.permissions.rulebook import EVERY_COMMAND, Rulebook, StatedRule, check
 
 SETTINGS = Settings(
     permission_mode="acceptEdits",
@@ -71,7 +71,7 @@ def test_a_mode_is_one_of_those_that_there_are(mode: str) -> None:
 
 
 def test_a_rule_that_means_everything_is_warned_of() -> None:
-    assert (check("Bash(git status)"), check("Bash")) == (None, "This rule allows every command.")
+    assert (check("Bash(git status)"), check("Bash")) == (None, EVERY_COMMAND)
 
 
 # -- a rule for a waiting call --------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def test_what_is_not_a_rule_is_a_problem() -> None:
         (COMMAND, "Bash(ls *)", ""),
         (EDIT, "Edit(src/**)", ""),
         (EDIT, "Edit(docs/**)", "By itself this rule does not allow this call: "),
-        (COMMAND, "Bash", "This rule allows every command."),
+        (COMMAND, "Bash", EVERY_COMMAND),
         (EDIT, "Edit(//**)", "This rule allows every file."),
     ],
 )

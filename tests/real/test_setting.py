@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from copilot_kernel.frontend.agent_commands import NO_CHOICE
 
 from .conftest import PINNED
 from .setting import EFFECTS
@@ -37,7 +38,7 @@ def test_another_model_is_used(findings: Json) -> None:
 def test_where_no_models_are_told_the_cell_says_so(findings: Json) -> None:
     """Signed in, there are some."""
     seen = findings["models"]
-    assert (seen["error"], "This agent offers no choice of" in seen["text"]) == ("UsageError", True)
+    assert (seen["error"], NO_CHOICE.format("model") in seen["text"]) == ("UsageError", True)
 
 
 @agents_with_options

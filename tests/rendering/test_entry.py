@@ -12,6 +12,7 @@ from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.plain import visible_line
 from copilot_kernel.rendering.question import headline, question_summary, question_text, render_question
+from copilot_kernel.rendering.raw import NOT_JSON
 from copilot_kernel.rendering.status import render_status
 from copilot_kernel.rendering.typed_answer import line_prompt
 from hypothesis import given, settings
@@ -117,9 +118,7 @@ def test_json_that_is_nested_too_deeply_is_named():
     for _ in range(100_000):
         deep = [deep]
     bundle = render(call(title="t", status="failed", raw_input={"x": deep}, raw_output=deep))
-    assert bundle["text/plain"] == (
-        "✗ t · failed\n  (dict that cannot be written as JSON)\n  (list that cannot be written as JSON)"
-    )
+    assert bundle["text/plain"] == (f"✗ t · failed\n  {NOT_JSON.format('dict')}\n  {NOT_JSON.format('list')}")
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)

@@ -15,6 +15,9 @@ from copilot_kernel.rendering.footer import (
     MAX_ALSO_LINES,
     MAX_COMMANDS,
     MAX_REVIEWED_LINES,
+    NOT_SHOWN,
+    TOO_LONG,
+    TOO_LONG_AGAIN,
     Footer,
     render_footer,
 )
@@ -142,7 +145,7 @@ def test_without_content_what_else_changed_is_not_folded() -> None:
 def test_the_review_of_others_is_short() -> None:
     long = between(None, "x\n" * (MAX_ALSO_LINES + 1))
     _, html = shown(Footer(changes=TurnChanges(also=(FileChange("a.csv", "new", (long,)),))))
-    assert "a.csv new (too long to be shown)" in text_of(html)
+    assert f"a.csv new {TOO_LONG}" in text_of(html)
 
 
 def test_without_a_change_to_show_there_is_nothing_to_review() -> None:
@@ -158,8 +161,8 @@ def test_the_review_says_what_it_cannot_show() -> None:
     text, html = shown(Footer(changes=TurnChanges(files)))
     assert text == f"Changed 3 files  +{MAX_REVIEWED_LINES + 2} −1\n  a.py  new\n  b.py\n  c.py  +2 −1"
     review = text_of(html)
-    assert "a.py new (too long to be shown again)" in review
-    assert "b.py (the agent did not show the change)" in review
+    assert f"a.py new {TOO_LONG_AGAIN}" in review
+    assert f"b.py {NOT_SHOWN}" in review
     assert "+ c" in review
 
 

@@ -13,6 +13,7 @@ import pytest
 from anyio import to_thread
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.chat import Chat, sandboxing
+from copilot_kernel.chat.agent import FROM_THE_START
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
 from copilot_kernel.sandbox import SOCKETS, WITHOUT, SandboxUnavailable, raise_sandbox
@@ -223,7 +224,7 @@ async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_
 
 async def test_the_status_is_known_before_the_start_and_after(bubblewrap, open_chat):
     async with open_chat() as chat:
-        assert chat.agent.sandbox_state == "from the start of the agent on"
+        assert chat.agent.sandbox_state == FROM_THE_START
         await chat.ready()
         assert chat.agent.sandbox_state == SUMMARY
         chat.set_permission_mode("sandboxed")

@@ -15,6 +15,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import SandboxUnavailable, raise_sandbox, srt, summary, unavailable
 from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
 from copilot_kernel.sandbox.probe import Tools
+from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..limits import LIMIT
 from .hostile_place import answering
@@ -107,7 +108,7 @@ def test_on_macos_the_command_takes_what_bubblewrap_would_take(tmp_path):
     ],
 )
 def test_the_summary_names_the_hosts(hosts, shown):
-    assert summary(Settings(sandbox_hosts=hosts)) == f"can write only in this project{shown}"
+    assert summary(Settings(sandbox_hosts=hosts)) == f"{SUMMARY}{shown}"
 
 
 # -- what is reached inside -----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from copilot_kernel.errors import (
 )
 from copilot_kernel.server.errors import PART_TYPES, SEE_LOG, SIGN_IN, ApiError, api_error
 from copilot_kernel.server.openai import prompt
+from copilot_kernel.server.openai.conversations import NO_IMAGES
 from copilot_kernel.server.openai.schema import chat_usage, read_chat, tokens_of_turn
 
 from .api import CHAT, Api, prompts, raw, recorder, scripted, user
@@ -113,7 +114,7 @@ async def test_an_image_goes_to_an_agent_that_takes_images(api: Api, takes: bool
         assert prompts(script) == ([[{"type": "text", "text": "What is this?"}, image]] if takes else [])
     if not takes:
         assert (got.status, got.error["param"]) == (400, "messages")
-        assert got.error["message"] == "This agent does not accept images."
+        assert got.error["message"] == NO_IMAGES
 
 
 @pytest.mark.parametrize(("url", "why"), [

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from copilot_kernel.cli.serve import OTHER_PORT, STOPPED
 from jupyter_server.serverapp import list_running_servers
 from websockets.sync.client import connect
 
@@ -53,7 +54,7 @@ def ask(port: int, path: str) -> httpx.Response:
 
 def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
     before = serve(environment, "status")
-    assert (before.returncode, before.stdout) == (1, "stopped: no server with this extension is running\n")
+    assert (before.returncode, before.stdout) == (1, f"{STOPPED}\n")
     assert json.loads(serve(environment, "status", "--json").stdout) == {"servers": []}
 
     started = serve(environment, "start", f"--port={port}")
@@ -116,7 +117,7 @@ def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tup
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         f"copilot-kernel: Port {number} cannot be used: Address already in use.",
-        "`copilot-kernel serve status` shows what is running; choose another port with --port N.",
+        OTHER_PORT,
     ]
 
 

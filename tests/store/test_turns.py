@@ -9,7 +9,7 @@ from copilot_kernel.acp.messages import AudioBlock, EmbeddedResource, ImageBlock
 from copilot_kernel.conversation.model import Attachment
 from copilot_kernel.store import turns as module
 from copilot_kernel.store.log import ReadStats
-from copilot_kernel.store.turns import turns
+from copilot_kernel.store.turns import OMITTED, turns
 
 from .writing import answered, asked, line, shown, write
 
@@ -160,7 +160,7 @@ def test_entries_beyond_the_most_are_counted(tmp_path, monkeypatch):
         )
     ]
     [found] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
-    assert shown(found) == ["✓ a\n  a", "✓ b\n  b", "⚠ warning: 3 more entries of this turn were omitted"]
+    assert shown(found) == ["✓ a\n  a", "✓ b\n  b", f"⚠ warning: {OMITTED.format(3)}"]
 
 
 def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypatch):

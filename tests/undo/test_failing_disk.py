@@ -8,6 +8,7 @@ import os
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.undo import blobs, history, shadow, tree
+from copilot_kernel.undo.record import LATE
 
 from .project import Agent, close, commit, files_in, restore
 
@@ -137,7 +138,7 @@ async def test_what_could_not_be_read_at_the_start_is_never_deleted_and_is_named
         closed.command(lambda: (root / "b.txt").write_text("x"))
     before, plan = files_in(root), closed.plan()
     assert ([file.path for file in plan.certain], [file.path for file in plan.uncertain]) == ([], ["b.txt"])
-    assert plan.skipped == (("new/secret/mine", "it was changed before it could be saved"),)
+    assert plan.skipped == (("new/secret/mine", LATE),)
     assert plan.turn.notes == ("Not everything could be read; not covered: empty/secret, mine, new/secret, src/deep.",)
     assert closed.undo.restore(plan, plan.uncertain).done == ("b.txt",)
     assert {**files_in(root), "b.txt": 0} == {**before, "b.txt": 0}

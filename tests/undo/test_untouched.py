@@ -11,6 +11,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history, shadow
+from copilot_kernel.undo.record import LATE
 
 from .project import FILES, Agent, commit, files_in, git, make, remove, restore
 
@@ -119,7 +120,7 @@ async def test_an_edit_that_was_quicker_than_its_report_is_restored_if_git_has_t
             (each.root / "a.txt").write_text("late\n")
             each.call("edit", lambda: None, "a.txt", content=(Diff("a.txt", "one\ntwo\n", "late\n"),))
     assert restore(agent).done == ("a.txt",)
-    assert plain.plan().skipped == (("a.txt", "it was changed before it could be saved"),)
+    assert plain.plan().skipped == (("a.txt", LATE),)
     plain.undo.close()
 
 

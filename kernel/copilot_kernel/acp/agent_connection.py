@@ -32,6 +32,9 @@ from .results import parse_initialize, parse_prompt_result, parse_session, parse
 from .tcp import agent_at
 from .transport import AgentTransport
 
+UNSUPPORTED = "{} does not support this ({})"
+NO_SESSION_ID = "opened a session without a sessionId"
+NOT_READY = "was not ready within {:g} s"
 MAX_PAGES = 200
 """Of a list of sessions, in case an agent never ends it."""
 OPTIONS_DELAY = 1.0
@@ -62,7 +65,7 @@ class AgentConnection:
     def require(self, name: str) -> None:
         """Raise UsageError unless `can(name)`."""
         if not self.can(name):
-            raise UsageError(f"{self._errors.label} does not support this ({name})", _INSTEAD.get(name, ""))
+            raise UsageError(UNSUPPORTED.format(self._errors.label, name), _INSTEAD.get(name, ""))
 
     # -- sessions -------------------------------------------------------------------------------------------------
 
@@ -70,7 +73,7 @@ class AgentConnection:
         """`session/new` in the folder `cwd`, with these MCP servers. Raises AgentStartFailed too."""
         state = parse_session(await self._set_up("session/new", {"cwd": cwd, "mcpServers": [*servers]}))
         if not state.id:
-            raise self._errors.start_failed("opened a session without a sessionId")
+            raise self._errors.start_failed(NO_SESSION_ID)
         return Session(self, state)
 
     async def load(self, session_id: str, cwd: str, servers: Sequence[Json] = ()) -> Session:
@@ -290,7 +293,7 @@ async def connect_agent(
                 answer = await rpc.request("initialize", compose_initialize(__version__, offers))
                 info = parse_initialize(answer, launch.argv, is_copilot=launch.is_copilot)
             if limit.cancelled_caught:
-                raise errors.start_failed(f"was not ready within {start_timeout:g} s")
+                raise errors.start_failed(NOT_READY.format(start_timeout))
             if info.protocol_version != 1:
                 raise errors.unsupported(info)
             yield AgentConnection(rpc, errors, info, start_timeout, option_member)

@@ -29,6 +29,7 @@ from .jsonrpc import RpcError
 from .messages import AgentInfo
 from .transport import AgentTransport
 
+OTHER_VERSION = "{} uses protocol version {:.40}; version 1 is required"
 MAX_STDERR_LINES = 10
 START_HINT = (
     "Run the command in a terminal to see its output, or allow more time with the setting COPILOT_KERNEL_START_TIMEOUT."
@@ -80,7 +81,7 @@ class AgentErrors:
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """The agent speaks another version of the protocol."""
         theirs = "none" if info.protocol_version is None else info.protocol_version
-        message = f"{self.label} uses protocol version {theirs!s:.40}; version 1 is required"
+        message = OTHER_VERSION.format(self.label, str(theirs))
         return ProtocolUnsupported(message, "Install a version of the agent that supports version 1.")
 
     @contextmanager

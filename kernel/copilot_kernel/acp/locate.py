@@ -14,6 +14,11 @@ from pathlib import Path
 
 from ..errors import AgentNotFound, UsageError
 
+PROGRAM_NOT_FOUND = "The agent's program {} was not found"
+INVALID_COMMAND = "Invalid command for the agent: {} ({})"
+ADDRESS_FORM = "Use tcp://HOST:PORT, with a port from 1 to 65535."
+INVALID_ADDRESS = "Invalid address for the agent: {}"
+NOT_INSTALLED = "GitHub Copilot CLI is not installed"
 INSTALL = """\
 Install it and sign in, in a terminal:
     npm install -g @github/copilot
@@ -98,7 +103,7 @@ def _deny_pattern(rule: str, root: str, home: str) -> list[str]:
 def _copilot(environ: Mapping[str, str]) -> Launch:
     program = _which("copilot", environ) or _which(str(_github_cli_copy(environ)), environ)
     if program is None:
-        raise AgentNotFound("GitHub Copilot CLI is not installed", INSTALL)
+        raise AgentNotFound(NOT_INSTALLED, INSTALL)
     return _launch((program,))
 
 
@@ -112,11 +117,11 @@ def _command(agent: str, environ: Mapping[str, str]) -> Launch:
     try:
         name, *arguments = shlex.split(agent)
     except ValueError as error:
-        raise UsageError(f"Invalid command for the agent: {agent} ({error})", "Check its quotes.") from error
+        raise UsageError(INVALID_COMMAND.format(agent, error), "Check its quotes.") from error
     program = _which(name, environ)
     if program is None:
         hint = "Check the agent setting (COPILOT_KERNEL_AGENT) and the Jupyter server's PATH, or give the full path."
-        raise AgentNotFound(f"The agent's program {name} was not found", hint)
+        raise AgentNotFound(PROGRAM_NOT_FOUND.format(name), hint)
     return _launch((program, *arguments))
 
 
@@ -151,8 +156,8 @@ def _address(agent: str) -> Launch:
     found = _ADDRESS.fullmatch(agent)
     host, port = (found[1].strip("[]"), int(found[2])) if found else ("", 0)
     if not 0 < port < 65536:
-        hint = "Use tcp://HOST:PORT, with a port from 1 to 65535."
-        raise UsageError(f"Invalid address for the agent: {agent}", hint)
+        hint = ADDRESS_FORM
+        raise UsageError(INVALID_ADDRESS.format(agent), hint)
     return Launch(address=(host, port), label=f"agent at {host}:{port}")
 
 

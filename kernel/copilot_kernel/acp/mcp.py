@@ -18,6 +18,7 @@ from ..mcp_config import McpServer, Pairs
 from .locate import Launch
 from .messages import AgentInfo, Json
 
+MAY_BE_THE_CAUSE = "An MCP server that fails or hangs may be the cause ({})."
 RENAMED = "MCP: the server {} of your settings is passed on as {}: the notebook's own tools have its name."
 SETTING = "mcp_servers (COPILOT_KERNEL_MCP_SERVERS)"
 
@@ -49,7 +50,7 @@ class McpOffer:
     def blame(self) -> str:
         """Advice for the error of a session that does not start; empty if no server was passed."""
         names = ", ".join(server.name for server in (*self.sent, *self.flagged))
-        return f"An MCP server that fails or hangs may be the cause ({names}). See {SETTING}." if names else ""
+        return f"{MAY_BE_THE_CAUSE.format(names)} See {SETTING}." if names else ""
 
 
 def select_servers(servers: Sequence[McpServer], info: AgentInfo, launch: Launch) -> McpOffer:

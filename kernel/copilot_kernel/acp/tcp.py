@@ -20,6 +20,9 @@ from ..errors import AgentNotFound, CopilotError
 from .locate import locate
 from .transport import PIECE_BYTES, translating
 
+OTHER_USERS = "other users of this machine ({})"
+NO_ANSWER = "No agent answers at {}:{} ({})"
+START_FIRST = "Start the agent first, for example: copilot --acp --port {}"
 MIN_PERSON_UID = 500 if sys.platform == "darwin" else 1000
 """Accounts of people have this uid or a higher one."""
 _NOBODY = 65534
@@ -32,8 +35,8 @@ async def agent_at(host: str, port: int) -> AsyncIterator[TcpTransport]:
     try:
         stream = await anyio.connect_tcp(host, port)
     except (OSError, UnicodeError) as error:
-        hint = f"Start the agent first, for example: copilot --acp --port {port}"
-        raise AgentNotFound(f"No agent answers at {host}:{port} ({_reason(error)})", hint) from error
+        hint = START_FIRST.format(port)
+        raise AgentNotFound(NO_ANSWER.format(host, port, _reason(error)), hint) from error
     transport = TcpTransport(stream)
     try:
         yield transport
@@ -95,7 +98,7 @@ def exposed_to(agent: str) -> str:
     if not _is_loopback(address[0]):
         return "everyone who can reach that address"
     other = next(other_users(), "")
-    return f"other users of this machine ({other})" if other else ""
+    return OTHER_USERS.format(other) if other else ""
 
 
 def other_users() -> Iterator[str]:

@@ -12,6 +12,7 @@ from ..permissions import inputs
 from ..rendering.plain import visible_line
 from ..rendering.status import ASKING
 
+SILENT = "Still no word from the agent"
 TICK_SECONDS = 1.0
 """Between two looks at the conversation; the line changes at most so often."""
 PAUSE_SECONDS = 2.0
@@ -76,7 +77,7 @@ class ActivityLine:
             self._activity, self._began_at = activity, self._heard_at if activity is WAITING else now
         words = activity.words
         if activity is WAITING and silent >= LONG_SECONDS:
-            words = "Still no word from the agent"
+            words = SILENT
         return " · ".join(filter(None, (words, _seconds(now - self._began_at), _step(conversation))))
 
 

@@ -46,6 +46,7 @@ from .sandboxing import in_sandbox, no_ports, sandboxed, watching
 from .sharing import shared, shares
 
 # Seconds that ending an agent may take; its process group is killed well before.
+FROM_THE_START = "from the start of the agent on"
 END_SECONDS = 5.0
 # Seconds between two attempts to start.
 RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)
@@ -128,7 +129,7 @@ class Agent:
             return ""
         if self.sandbox:
             return self.sandbox.summary
-        return self.unsandboxed or "from the start of the agent on"
+        return self.unsandboxed or FROM_THE_START
 
     def sandbox_problem(self) -> str:
         """Why the agent has, or would have, no sandbox; empty if it has one."""

@@ -19,6 +19,7 @@ from ..acp.messages import AgentInfo, AudioBlock, Block, EmbeddedResource, Image
 from ..errors import UsageError
 from ..notebook.content import fenced
 
+NEITHER = "{} is neither a file nor a folder"
 MAX_BINARY_BYTES = 10 * 1024 * 1024
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_MENTIONS = 100
@@ -53,7 +54,7 @@ def read(path: str, info: AgentInfo, cwd: str) -> Block:
     if stat.S_ISDIR(status.st_mode):
         return _link(file, cwd)
     if not stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{path} is neither a file nor a folder", "Only those can be attached.")
+        raise UsageError(NEITHER.format(path), "Only those can be attached.")
     try:
         return _content(path, file, info, cwd)
     except OSError as error:

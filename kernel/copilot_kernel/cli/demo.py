@@ -20,13 +20,14 @@ from .kernelspec import package_data, write
 from .serve import bind_error
 
 FIRST_PORT, PORTS = 8888, 100
+NO_LAB = "JupyterLab is not installed here."
 NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a fresh copy of the tour, then show it."""
     if find_spec("jupyterlab") is None:
-        raise UsageError("JupyterLab is not installed here.", "pip install 'copilot-kernel[lab]'")
+        raise UsageError(NO_LAB, "pip install 'copilot-kernel[lab]'")
     folder = fresh_copy(package_data("notebooks"))
     if arguments.execute:
         from .tour import execute

@@ -24,6 +24,7 @@ from . import notebook
 from .notebook import Past
 from .sessions import IndexedSession, find_session, load_settings, session_index, where, with_chat
 
+EMPTY = "This session is empty; no notebook was written."
 REPLAY_SECONDS = 300.0
 """How long an agent may take to replay a conversation."""
 
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     past, origin = (past, "replayed by the agent") if past else _logged(session, stats)
     written = notebook.write(target, past, arguments.force)
     if not written:
-        raise CopilotError("This session is empty; no notebook was written.")
+        raise CopilotError(EMPTY)
     lines = "line was" if stats.damaged == 1 else "lines were"
     damage = f"; {stats.damaged:,} damaged {lines} left out" if stats.damaged else ""
     print(clean(f"{target}: {written} prompt{'s' * (written != 1)}, {origin}{damage}"))

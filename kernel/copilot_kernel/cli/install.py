@@ -19,6 +19,10 @@ from ..acp.locate import locate
 from ..errors import AgentNotFound, CopilotError, UsageError
 from .kernelspec import is_ours, local_spec, remote_spec, write
 
+NEEDS_PYCRYPTODOMEX = "remote kernels need pycryptodomex in this environment: pip install pycryptodomex"
+DIFFERS = "{} exists and differs."
+ANOTHER_KERNEL = "{} holds another kernel."
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Install it and print where it is."""
@@ -45,7 +49,7 @@ def _notes(agent: str, *, for_gateway: bool) -> list[str]:
         except AgentNotFound as error:
             notes.append(f"{error}.")
     if for_gateway and find_spec("Cryptodome") is None:
-        notes.append("remote kernels need pycryptodomex in this environment: pip install pycryptodomex")
+        notes.append(NEEDS_PYCRYPTODOMEX)
     return notes
 
 
@@ -66,7 +70,7 @@ def install_for_gateway(name: str, display_name: str, agent: str, place: Path) -
     for each, spec in both.items():
         folder = place / each.lower()
         if os.path.exists(folder) and _read(folder) != spec:  # somebody may have edited it
-            raise UsageError(f"{folder} exists and differs.", "Remove it, or choose another name with --name.")
+            raise UsageError(DIFFERS.format(folder), "Remove it, or choose another name with --name.")
     specs = KernelSpecManager(user_kernel_dir=str(place))
     return [_write(specs, each, spec, {"user": True}) for each, spec in both.items()]
 
@@ -99,7 +103,7 @@ def _protect_others(specs: Any, name: str, place: dict[str, Any]) -> None:
     else:
         folder = Path(specs.user_kernel_dir, name.lower())
     if os.path.exists(folder) and not is_ours(_read(folder)):
-        raise UsageError(f"{folder} holds another kernel.", "Choose another name with --name.")
+        raise UsageError(ANOTHER_KERNEL.format(folder), "Choose another name with --name.")
 
 
 def _read(folder: Path) -> dict[str, Any]:

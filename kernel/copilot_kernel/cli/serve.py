@@ -19,6 +19,8 @@ from ..server import require_dependencies
 from .error_text import FAILED
 from .parser import names
 
+OTHER_PORT = "`copilot-kernel serve status` shows what is running; choose another port with --port N."
+STOPPED = "stopped: no server with this extension is running"
 START_SECONDS = 60.0
 STATUS_SECONDS = 5.0
 POLL_SECONDS = 0.05
@@ -97,7 +99,7 @@ def _status(port: int | None, as_json: bool) -> int:
         shown = [{name: value for name, value in server.items() if name != "info"} for server in found]
         print(json.dumps({"servers": shown}))
     else:
-        print("\n".join(map(_line, found)) or "stopped: no server with this extension is running")
+        print("\n".join(map(_line, found)) or STOPPED)
     return 0 if found else FAILED
 
 
@@ -112,7 +114,7 @@ def _line(server: Server) -> str:
 
 def _require_free(port: int | None) -> None:
     if port is not None and (error := bind_error(port)):
-        hint = "`copilot-kernel serve status` shows what is running; choose another port with --port N."
+        hint = OTHER_PORT
         raise UsageError(f"Port {port} cannot be used: {error.strerror}.", hint) from error
 
 

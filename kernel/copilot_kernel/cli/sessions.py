@@ -27,6 +27,7 @@ from ..store.sessions import StoredSession, folders, stored, summary
 from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
+AMBIGUOUS = "{} session ids begin with {}:"
 MAX_NAMED = 5
 """Sessions that an error message names."""
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
@@ -104,7 +105,7 @@ def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str)
     exact = [session for session in sessions if session.id == typed]
     matching = exact or [session for session in sessions if session.id.startswith(typed)]
     if len(matching) > 1:
-        raise UsageError(f"{len(matching)} session ids begin with {typed}:", _names(matching))
+        raise UsageError(AMBIGUOUS.format(len(matching), typed), _names(matching))
     if not matching:
         raise UsageError(f"Unknown session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
     return matching[0]

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 
 from ..acp.elicitation import FormField, Value
 
+REQUIRED = "This field is required."
+WHOLE_NUMBER = "Enter a whole number, such as 3."
+
 Entered = str | bool | tuple[int, ...]
 """Text as typed, whether a box is ticked, or the indices of the selected choices."""
 
@@ -48,7 +51,7 @@ def check(field: FormField, entered: Entered) -> Value | None:
     """The value of one field; None if it is empty and optional. Raises InputError."""
     if entered in ("", ()):
         if field.required:
-            raise InputError("This field is required.")
+            raise InputError(REQUIRED)
         return None
     return _CHECKS[field.kind](field, entered)
 
@@ -71,7 +74,7 @@ def _text(field: FormField, entered: Entered) -> Value:
 def _integer(field: FormField, entered: Entered) -> Value:
     typed = str(entered).strip()
     if not _WHOLE.fullmatch(typed) or abs(int(typed)) > _MAX_INTEGER:
-        raise InputError("Enter a whole number, such as 3.")
+        raise InputError(WHOLE_NUMBER)
     _check_bounds(field, int(typed))
     return int(typed)
 

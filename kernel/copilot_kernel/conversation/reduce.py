@@ -36,6 +36,7 @@ from . import calls
 from .model import FINAL, Attachment, Conversation, Entry, Message, Notice, Plan, ToolCall, Unasked
 from .text import GrowingText
 
+COMPLETED_ANYWAY = "The agent says it completed a call that was {}: {}"
 OWN_LINE = re.compile(r"\n*(Info|Error): \S")
 """How Copilot CLI begins messages of its own: in a separate chunk, without space to the model's text around it."""
 
@@ -239,7 +240,7 @@ def _compaction(before: Conversation, update: CompactionUpdate | CompactionChunk
 
 def _completed_anyway(before: Conversation, call: ToolCall) -> Conversation:
     """The agent reports as completed what was refused: the user must know that the refusal may not have held."""
-    title = f"The agent says it completed a call that was {call.status}: {call.best_title or 'a tool call'}"
+    title = COMPLETED_ANYWAY.format(call.status, call.best_title or "a tool call")
     return before.with_entry(Notice(len(before.entries), call.turn, "warning", title, about=f"refused {call.id}"))
 
 

@@ -23,6 +23,7 @@ from .scenes import play
 from .session import Json, Menu, Past, Session, usual_menu
 from .stage import Directive, Rejected, Stage, TurnEnded
 
+REJECTED = "That was rejected, so the demo agent stops here."
 AFTERWARDS_SECONDS = 0.05
 """From a prompt's answer until what comes after it is sent."""
 
@@ -221,7 +222,7 @@ async def _act(stage: Stage) -> str:
     try:
         await (play(stage) if script is None else perform(stage, script))
     except Rejected as rejection:
-        await stage.say("That was rejected, so the demo agent stops here.")
+        await stage.say(REJECTED)
         return rejection.stop_reason
     except TurnEnded as end:
         return end.stop_reason

@@ -24,6 +24,9 @@ from .command_context import CommandContext, Completions, Situation
 from .command_output import CommandOutput, Menu, doing, show_done
 from .permission_commands import BYPASSING
 
+TO_CHANGE = "To change it, type for example %{} {}."
+NO_CHOICE = "This agent offers no choice of {}."
+SET_AN_OPTION = "%options OPTION VALUE sets one."
 LOG_LINES = 100
 """Of the wire's log, unless a number is given."""
 MAX_NAMED = 20
@@ -241,7 +244,7 @@ async def _set_or_choose(
     context: CommandContext, output: CommandOutput, command: str, setting: Setting, typed: str, put: Put
 ) -> None:
     if not setting.choices:
-        raise UsageError(f"This agent offers no choice of {setting.id}.", "%options shows what it lets you set.")
+        raise UsageError(NO_CHOICE.format(setting.id), "%options shows what it lets you set.")
     if typed:
         await put(setting, choice := choices.find(setting, typed))
         show_done(output, _is_set(setting, choice))
@@ -276,7 +279,7 @@ def _choices_report(setting: Setting, command: str) -> Report:
         for number, choice in enumerate(setting.choices)
     )
     other = next((choice.word for choice in setting.choices if choice is not setting.chosen), "")
-    example = f"To change it, type for example %{command} {visible_line(other)}." if other else ""
+    example = TO_CHANGE.format(command, visible_line(other)) if other else ""
     return Report(setting.name, ("", "Type", "Name", ""), rows, example)
 
 
@@ -284,7 +287,7 @@ def _options_report(settings: Sequence[Setting]) -> Report:
     rows = tuple(
         (each.id, each.name, _current(each), ", ".join(choice.word for choice in each.choices)) for each in settings
     )
-    return Report("Options", ("Option", "Name", "Value", "Values"), rows, "%options OPTION VALUE sets one.")
+    return Report("Options", ("Option", "Name", "Value", "Values"), rows, SET_AN_OPTION)
 
 
 def _current(setting: Setting) -> str:

@@ -35,6 +35,7 @@ ACTIVITY_SECONDS = 60.0
 MAX_ATTEMPTS = 10
 """Lines of input that answer nothing, before the question counts as not answered."""
 
+NOBODY = "no one can answer here"
 UNSEEN = "no open page showed this question"
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
 from ..rendering.question import languages_in, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
-from .answering import MAX_ATTEMPTS, UNSEEN, AnswerWidgets, Show, answer_in_cell
+from .answering import MAX_ATTEMPTS, NOBODY, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
 from .lexers import load
 from .page_turn import PageTurn
@@ -97,7 +97,7 @@ def rejected_unasked(question: Question) -> PermissionAnswer:
     """
     ways = " or ".join(settings_for(question.rules))
     how = f"; to allow it, set {ways}" if ways else NO_RULE
-    return PermissionAnswer(policy.reject(question.options), "none", f"no one can answer here{how}")
+    return PermissionAnswer(policy.reject(question.options), "none", f"{NOBODY}{how}")
 
 
 class Card(AnswerWidgets[PermissionAnswer]):

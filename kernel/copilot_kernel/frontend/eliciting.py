@@ -13,7 +13,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
 from ..rendering.elicitation import NOT_ANSWERED, choice_text, elicitation_text, hint, interview, render_elicitation
 from ..rendering.plain import one_line, visible_text
-from .answering import UNSEEN, AnswerWidgets, Show, answer_in_cell
+from .answering import NOBODY, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Cell
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Settle = Callable[[ElicitationAnswer], None]
 async def elicit(cell: Cell, request: Elicitation, show: Show) -> ElicitationAnswer:
     """The one answer to `request`. Cancelling it withdraws the request."""
     if not cell.live:
-        return ElicitationAnswer("decline", reason="no one can answer here")
+        return ElicitationAnswer("decline", reason=NOBODY)
     make = partial(_form, cell, request) if request.mode == "form" else _consent
     return await answer_in_cell(
         cell,

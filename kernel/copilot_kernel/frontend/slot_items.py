@@ -19,6 +19,7 @@ from ..rendering.entry import render, render_group, render_text
 from ..rendering.markup import Bundle, muted
 from ..rendering.status import render_status
 
+UNDRAWN = "(This output could not be drawn; see the kernel's log.)"
 MAX_CHARS = 10 * 1024 * 1024
 """Of one message, shown."""
 
@@ -121,7 +122,7 @@ def picture(items: Iterable[Item], cwd: str, drawn: Drawn | None = None) -> Bund
         return _joined(list(_bundles(items, cwd, {} if drawn is None else drawn)))
     except Exception:
         _log.exception("an output could not be drawn")
-        return {"text/plain": "(This output could not be drawn; see the kernel's log.)"}
+        return {"text/plain": UNDRAWN}
 
 
 def draw(entry: Entry, cwd: str, drawn: Drawn) -> Bundle:

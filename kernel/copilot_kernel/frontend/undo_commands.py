@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 
 RESTORE = "restore"
+RESTORE_STATE = "Restore the state before turn {}?"
 MAX_ROWS = 50
 """Uncertain files with a button of their own."""
 NOTHING = "No turn has changed a file since the agent's conversation was opened here."
@@ -98,7 +99,7 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, ce
     async def apply(_: int, index: int) -> str:
         return await _restore(context, number, choices[index][1])
 
-    names, asked = tuple(visible_text(name) for name, _ in choices), f"Restore the state before turn {number}?"
+    names, asked = tuple(visible_text(name) for name, _ in choices), RESTORE_STATE.format(number)
     output.show(_report(plan, cells))  # a picker hides what is shown in its place where there are no widgets
     static = Report(note=asked if output.live else UNASKED.format(number))
     field = PickerField(asked, names, action="Restore")

@@ -28,6 +28,7 @@ from ..errors import HostError, HostMissing, HostRefused
 from ..sandbox import Sandbox
 from .command import CommandSpec, environment
 
+TOO_MANY_TERMINALS = "At most {} terminals can be open"
 MAX_TERMINALS = 128
 PIECE_BYTES = 64 * 1024
 PAUSE_SECONDS = 0.002
@@ -132,7 +133,7 @@ class Terminals:
         if self._closed:
             raise HostRefused("The session is over")
         if len(self._open) >= MAX_TERMINALS:
-            raise HostRefused(f"At most {MAX_TERMINALS} terminals can be open", "Release some.")
+            raise HostRefused(TOO_MANY_TERMINALS.format(MAX_TERMINALS), "Release some.")
 
     def _get(self, id: str) -> _Terminal:
         if id not in self._open:

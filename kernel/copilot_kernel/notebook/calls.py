@@ -19,9 +19,9 @@ from .tools import InvalidArguments, Tool, tools_for
 LAST_RUN = "run_python"
 """In place of a cell's id: what `run_python` printed last."""
 
-_OVER = "The turn is over, and this call with it."
+OVER = "The turn is over, and this call with it."
 _CHANGED = "The cell was changed meanwhile, and nothing was done. Read it again with read_cell."
-_NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
+NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
 _OWN_PROMPT = "Code with %copilot cannot be run by a tool: it would wait for itself."
 
@@ -60,7 +60,7 @@ class NotebookCalls:
         tool = self._tools.get(name)
         if tool is None:
             raise UnknownTool(f"Unknown tool {name[:80]!r}.")
-        result = _failed(_OVER)
+        result = _failed(OVER)
         try:
             call = _Call(tool, given or {}, tool.read(given or {}))
             with self._gate.turn():
@@ -284,7 +284,7 @@ class NotebookCalls:
         """The cells as a page shows them. Raises NoPage."""
         state = await self._notebook.read(None, outputs=False)
         if state.saved:
-            raise NoPage(_NO_PAGE)
+            raise NoPage(NO_PAGE)
         return _Document(state)
 
     async def _expected(self, call: _Call) -> tuple[_Document, NotebookCell]:

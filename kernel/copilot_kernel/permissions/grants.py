@@ -12,6 +12,7 @@ from .paths import ResolvedPath, glob_protection
 from .request import CHANGING, PolicyRequest
 from .rulebook import NAME_OF, Rule
 
+UNCOVERED_TOOL = "No rule covers the tool {}."
 ACCEPT_EDITS = "acceptEdits"
 # The same, and in the sandbox more.
 ACCEPTING = (ACCEPT_EDITS, SANDBOXED)
@@ -71,7 +72,7 @@ def _tool_grant(request: PolicyRequest, rule: Rule) -> Grant:
 
 def _command_grant(request: PolicyRequest) -> Grant:
     if not request.given.commands and request.given.tool:
-        return Grant(problem=f"No rule covers the tool {request.given.tool}.")
+        return Grant(problem=UNCOVERED_TOOL.format(request.given.tool))
     if not request.given.commands:
         return Grant(problem="The call does not say which command it runs.")
     if problem := _outside(request):

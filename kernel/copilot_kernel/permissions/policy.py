@@ -25,6 +25,8 @@ from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
 
+ALLOWED_BY_MODE = "The mode {} allows it in the project."
+NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
@@ -60,9 +62,7 @@ def decide(
         return replace(found, option=reject(options))
     once = _first(options, "allow_once")
     if found.outcome == "allow" and not once:
-        return replace(
-            found, outcome="ask", reason=f"{found.reason} But the agent does not offer to allow it only once."
-        )
+        return replace(found, outcome="ask", reason=f"{found.reason} {NO_ALLOW_ONCE}")
     return replace(found, option=once) if found.outcome == "allow" else found
 
 
@@ -149,7 +149,7 @@ def _granted(request: PolicyRequest) -> Decision:
         narrow = next((rule for rule in would if not parse(rule).warning), None)
         return Decision("ask", None, "mode", found.problem, (), would, narrow, is_routine=True)
     if not found.rules:
-        return Decision("allow", None, "mode", f"The mode {request.context.mode} allows it in the project.")
+        return Decision("allow", None, "mode", ALLOWED_BY_MODE.format(request.context.mode))
     names = " and ".join(found.rules)
     words = f"The rule {names} allows it." if len(found.rules) == 1 else f"The rules {names} allow it."
     return Decision("allow", None, "rule", words, tuple(found.rules))

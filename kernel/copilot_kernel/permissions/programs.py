@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from .paths import policy_data
 
+SPELL_IT_OUT = "only a rule that spells out the whole command allows it."
+
 Effect = Literal["runs", "writes", "settings", "copies"]
 Words = Sequence[str]
 
@@ -119,7 +121,7 @@ def starts_programs(words: Words) -> bool:
 
 def _reason(row: Row, program: str, word: str) -> str:
     if row.where == "program" and not row.form:
-        return f"`{program}` {_EFFECTS[row.effect]}; only a rule that spells out the whole command allows it."
+        return f"`{program}` {_EFFECTS[row.effect]}; {SPELL_IT_OUT}"
     shown = program if word == program else f"{program} {word if len(word) <= 60 else word[:59] + '…'}"
     return f"`{shown}` {_EFFECTS[row.effect]}; only a rule that spells this out allows it."
 

@@ -21,6 +21,8 @@ from .patterns import Domain, Glob, compile_domain, compile_glob
 from .programs import breadth_warning
 
 # The kinds of tool calls that the name of a rule stands for.
+NOT_A_RULE = "{!r} is not a rule and matches nothing."
+EVERY_COMMAND = "This rule allows every command."
 KINDS_OF = {
     "Read": ("read",),
     "Grep": ("search",),
@@ -79,7 +81,7 @@ class Rule:
             return breadth_warning(self.command.words, is_open=self.command.is_open)
         files = "every file" if self.path and self.path.base == "system" else "all of your files"
         warnings = (
-            (self.is_bare and self.tool == "Bash", "This rule allows every command."),
+            (self.is_bare and self.tool == "Bash", EVERY_COMMAND),
             (
                 self.is_bare and self.tool == "WebFetch",
                 "This rule allows every address, also those of this computer and its network.",
@@ -130,7 +132,7 @@ def _unknown(text: str, found: re.Match[str] | None) -> str:
     if not text.strip():
         return "A rule is empty and matches nothing."
     meant = next((f" Write {name}." for name in KINDS_OF if found and found[1].lower() == name.lower()), "")
-    return f"{text!r} is not a rule and matches nothing.{meant} Rules begin with {', '.join(KINDS_OF)} or mcp__."
+    return f"{NOT_A_RULE.format(text)}{meant} Rules begin with {', '.join(KINDS_OF)} or mcp__."
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from .permission_options import STANDING, WHY, button_name, rejection_to_explain
 from .plain import visible_text
 from .question import allowed_by, folded_amount, is_alarming
 
+NO_REASON = "Say why, or go back and deny without a reason."
 ALWAYS = "Always allow ▾"
 EMPTY_RULE = "Write a rule, or go back."
 _VERBS = {"allow_once": "allow once", "reject_once": "deny"}
@@ -139,7 +140,7 @@ def _reason(reject: int, about: str) -> TextAnswer:
         note="The agent gets this as your next message.",
         submit="Send",
         submit_hint=f"denies this and tells the agent why: {about}",
-        if_empty="Say why, or go back and deny without a reason.",
+        if_empty=NO_REASON,
     )
 
 

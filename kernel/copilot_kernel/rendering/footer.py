@@ -30,6 +30,9 @@ from .markup import (
 )
 from .plain import one_line, visible_line
 
+TOO_LONG = "(too long to be shown)"
+TOO_LONG_AGAIN = "(too long to be shown again)"
+NOT_SHOWN = "(the agent did not show the change)"
 MAX_REVIEWED_LINES = 2_000
 """Of all files together: the calls above show each change, too."""
 MAX_ALSO_LINES = 500
@@ -226,9 +229,7 @@ def _changes_html(files: Sequence[FileChange], cwd: str) -> str:
         more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
         summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
     if is_fold:
-        review = _review(
-            files, cwd, MAX_REVIEWED_LINES, ("(the agent did not show the change)", "(too long to be shown again)")
-        )
+        review = _review(files, cwd, MAX_REVIEWED_LINES, (NOT_SHOWN, TOO_LONG_AGAIN))
         return fold(f"Changed {summary} {_REVIEW}{below}", lines(review))
     return row(f"Changed {summary}{below}") if files else ""
 
@@ -260,7 +261,7 @@ def _also_html(changes: TurnChanges) -> str:
     head = f"{ALSO}: {' · '.join(named)} {muted(f'and {more} more' if more else '')}".rstrip()
     if not is_fold:
         return row(head)
-    review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", "(too long to be shown)"))
+    review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", TOO_LONG))
     left = row(muted(f"and {changes.more} more")) if changes.more else ""
     return fold(f"{head} {_REVIEW}", lines((*review, left)))
 

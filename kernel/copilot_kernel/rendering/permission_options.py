@@ -13,6 +13,7 @@ from ..permissions.question import Question
 from .plain import visible_line, visible_text
 
 DENY, WHY = "Deny", "Deny and say why…"
+REMEMBERED = "the agent remembers it"
 STANDING = {"allow_always": "allow", "reject_always": "reject"}
 """Kinds of options that the agent remembers, and what it then does."""
 
@@ -48,7 +49,7 @@ def remark(option: PermissionOption) -> str:
     """What stands beside an option's name, which the agent chose: that it is remembered, or allows despite its name."""
     is_no = bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(option.name))))
     belied = "this allows it" if option.kind in ("allow_once", "allow_always") and is_no else ""
-    return ", ".join(filter(None, (belied, "the agent remembers it" if option.kind in STANDING else "")))
+    return ", ".join(filter(None, (belied, REMEMBERED if option.kind in STANDING else "")))
 
 
 def option_name(option: PermissionOption) -> str:

@@ -16,6 +16,8 @@ from ..acp.parse import parse_block
 from ..conversation.model import ToolCall
 from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, folder, lines_under, member
 
+NOT_JSON = "({} that cannot be written as JSON)"
+
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
 _CONTENT_NAMES = ("contents", "content")
@@ -31,7 +33,7 @@ def as_json(value: Any) -> str:
     try:
         return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
-        return f"({type(value).__name__} that cannot be written as JSON)"
+        return NOT_JSON.format(type(value).__name__)
 
 
 def is_plan_update(call: ToolCall) -> bool:

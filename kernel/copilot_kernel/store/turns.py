@@ -33,6 +33,7 @@ from .updates import attachments, call_completed, call_id, is_rejected, is_shown
 
 MAX_TEXT_CHARS, MAX_LATE_TEXT_CHARS = 100_000, 2_000
 """Of one text, and of one text in a turn that has used up its budget."""
+OMITTED = "{:,} more entries of this turn were omitted"
 BUDGET_BYTES = 16 * 2**20
 """Of a turn's events before texts are cut shorter; of all assets together."""
 MAX_DELTA_CHARS = 2**20
@@ -123,7 +124,7 @@ class _TurnReader:
         for (_, name), parts in self._deltas.items():
             self._apply(Chunk("agent", TextBlock(shortened("".join(parts), MAX_TEXT_CHARS)), name or None))
         if self._omitted:
-            line = NoticeUpdate("warning", f"{self._omitted:,} more entries of this turn were omitted")
+            line = NoticeUpdate("warning", OMITTED.format(self._omitted))
             self._conversation = reduce.reduce(self._conversation, line)
         whole = reduce.end_turn(self._conversation, self._reason)
         yield PastTurn(self._prompt, whole, self._state, self._reason, self._time)

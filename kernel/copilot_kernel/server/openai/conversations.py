@@ -20,6 +20,8 @@ from ..store import ConversationStore
 from . import prompt
 from .schema import Message, tokens_of_turn
 
+NO_IMAGES = "This agent does not accept images."
+
 
 class ApiConversation:
     """One session of the agent, for one request at a time (`lock`)."""
@@ -131,4 +133,4 @@ class ConversationCache:
 
 async def _require_images(chat: Chat) -> None:
     if chat.info is not None and "image" not in chat.info.prompt:
-        raise ApiError(400, "This agent does not accept images.", "messages")
+        raise ApiError(400, NO_IMAGES, "messages")
