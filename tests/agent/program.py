@@ -1,4 +1,4 @@
-"""The test agent as a process. `COPILOT_KERNEL_DEMO` holds its switches (`switches.py`)."""
+"""The test agent as a process. `COPILOT_KERNEL_DEMO` holds its switches (`faults.py`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from copilot_kernel.acp.transport import PipeTransport, Transport
 from copilot_kernel.demo.__main__ import end_on_sigterm
 
 from .agent import serve
+from .faults import Switches, read_switches, trips
 from .signin import log_in
-from .switches import Switches, read_switches, trips
 
 
 def main() -> None:

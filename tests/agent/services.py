@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,10 +13,11 @@ from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Directive, Stage, content
 from copilot_kernel.errors import AgentRefused
 
-from .directives import numbers, split_two
+from .directives import split_two
 
 OUTPUT_LIMIT = 100_000
 """Bytes of a terminal's output that the client shall keep."""
+CAPABILITIES = {"fs/read_text_file": "readTextFile", "fs/write_text_file": "writeTextFile"}
 
 
 class _NotOffered(Exception):
@@ -24,27 +26,17 @@ class _NotOffered(Exception):
 
 async def fsread(stage: Stage, argument: str) -> None:
     """`fsread PATH [LINE [LIMIT]]`: reads a text file by the client, and says what is in it."""
-    name, _, rest = argument.partition(" ")
-    line, limit = numbers(rest, (0, 0))
-    range = {key: int(value) for key, value in (("line", line), ("limit", limit)) if value}
+    name, *numbers = argument.split()
+    part = dict(zip(("line", "limit"), map(int, numbers), strict=False))
     path = str(stage.session.cwd / name)
-    id = await stage.begin("read", f"Read {name}", {"path": path, **range}, locations=[{"path": path}])
-    answer = await _call(stage, id, "fs/read_text_file", path=path, **range)
-    if answer is not None:
+    id = await stage.begin("read", f"Read {name}", {"path": path, **part}, locations=[{"path": path}])
+    async with _failing(stage, id):
+        answer = await _ask_client(stage, "fs/read_text_file", path=path, **part)
         await _done(stage, id, f"{answer.get('content')!r}")
 
 
-async def fswrite(stage: Stage, argument: str) -> None:
-    """`fswrite PATH TEXT`: writes a text file by the client, without a question of its own."""
-    await _write(stage, argument, asks=False)
-
-
-async def fswrite_asked(stage: Stage, argument: str) -> None:
-    """`fswrite-asked PATH TEXT`: the same, after a question."""
-    await _write(stage, argument, asks=True)
-
-
-async def _write(stage: Stage, argument: str, asks: bool) -> None:
+async def fswrite(stage: Stage, argument: str, asks: bool = False) -> None:
+    """`fswrite PATH TEXT`, `fswrite-asked PATH TEXT`: writes a text file by the client, after a question if asked."""
     name, words = split_two(argument, " ")
     path, text = str(stage.session.cwd / name), unescape(words)
     shown = [{"type": "diff", "path": path, "oldText": None, "newText": text}]
@@ -52,45 +44,36 @@ async def _write(stage: Stage, argument: str, asks: bool) -> None:
     id = await stage.begin("edit", f"Write {name}", {"path": path}, content=shown, **where)
     if asks:
         await stage.ask(id, ("edit", ""), {"title": f"Write {name}", "kind": "edit", "content": shown, **where})
-    if await _call(stage, id, "fs/write_text_file", path=path, content=text) is not None:
+    async with _failing(stage, id):
+        await _ask_client(stage, "fs/write_text_file", path=path, content=text)
         await _done(stage, id, f"{name} is written", *shown)
 
 
-async def terminal(stage: Stage, argument: str) -> None:
-    """`terminal CMD`: runs a command in a terminal of the client's, and says how it ended."""
-    await _run(stage, argument)
+async def terminal(stage: Stage, command: str, asks: bool = False, leaves: bool = False) -> None:
+    """`terminal CMD`, `terminal-asked CMD`, `terminal-left CMD`: runs a command in a terminal of the client's.
 
-
-async def terminal_asked(stage: Stage, argument: str) -> None:
-    """`terminal-asked CMD`: the same, after a question."""
-    await _run(stage, argument, asks=True)
-
-
-async def terminal_left(stage: Stage, argument: str) -> None:
-    """`terminal-left CMD`: starts a command in a terminal of the client's, and forgets it there."""
-    id = await stage.begin("execute", f"Run {argument}", {"command": argument})
-    if (made := await _create(stage, id, argument)) is not None:
-        await _done(stage, id, "left running", _shown(made))
-
-
-async def _run(stage: Stage, command: str, asks: bool = False) -> None:
+    Says how it ended; or, where it is left, does not wait for its end.
+    """
     id = await stage.begin("execute", f"Run {command}", {"command": command})
     if asks:
         question = {"title": f"Run {command}", "kind": "execute", "rawInput": {"command": command}}
         await stage.ask(id, ("execute", command), question)
-    if (made := await _create(stage, id, command)) is None:
-        return
-    async with _released(stage, made):
-        await stage.change(id, status="in_progress", content=[_shown(made)])
+    async with _failing(stage, id), _created(stage, command, leaves) as made:
+        shown = {"type": "terminal", "terminalId": made}
+        if leaves:
+            return await _done(stage, id, "left running", shown)
+        await stage.change(id, status="in_progress", content=[shown])
         ended = await _ask_client(stage, "terminal/wait_for_exit", terminalId=made)
         output = await _ask_client(stage, "terminal/output", terminalId=made)
-        await _done(stage, id, f"{_exit(ended)}, output {output.get('output')!r}{_cut(output)}", _shown(made))
+        end = f"signal {ended['signal']}" if ended.get("signal") else f"exit code {ended.get('exitCode')}"
+        await _done(stage, id, f"{end}, output {output.get('output')!r}", shown)
 
 
-async def _create(stage: Stage, id: str, command: str) -> str | None:
-    answer = await _call(
+@asynccontextmanager
+async def _created(stage: Stage, command: str, leaves: bool) -> AsyncIterator[str]:
+    """A terminal, released also when the turn is cancelled: what runs is then killed by the release."""
+    answer = await _ask_client(
         stage,
-        id,
         "terminal/create",
         command="/bin/sh",
         args=["-c", command],
@@ -98,45 +81,32 @@ async def _create(stage: Stage, id: str, command: str) -> str | None:
         cwd=str(stage.session.cwd),
         outputByteLimit=OUTPUT_LIMIT,
     )
-    return None if answer is None else str(answer.get("terminalId"))
+    made = str(answer.get("terminalId"))
+    try:
+        yield made
+    finally:
+        with anyio.move_on_after(2, shield=True), suppress(AgentRefused):
+            if not leaves:
+                await _ask_client(stage, "terminal/release", terminalId=made)
 
 
 @asynccontextmanager
-async def _released(stage: Stage, terminal: str) -> AsyncIterator[None]:
-    """Also when the turn is cancelled: what runs is then killed by the release."""
+async def _failing(stage: Stage, id: str) -> AsyncIterator[None]:
+    """A refusal by the client is the end of the tool call `id`, not of the turn."""
     try:
         yield
-    finally:
-        with anyio.move_on_after(2, shield=True), suppress(AgentRefused):
-            await _ask_client(stage, "terminal/release", terminalId=terminal)
-
-
-async def _call(stage: Stage, id: str, method: str, **params: Any) -> Json | None:
-    """The answer; None after the tool call `id` has failed."""
-    try:
-        _require(stage, method)
-        return await _ask_client(stage, method, **params)
     except (AgentRefused, _NotOffered) as error:
         await stage.change(id, status="failed", content=content(str(error)))
-        await stage.say(f"{method} failed: {error}\n")
-        return None
+        await stage.say(f"It failed: {error}\n")
 
 
 async def _ask_client(stage: Stage, method: str, **params: Any) -> Json:
     """An answer may be null, which says nothing."""
+    offered = {**(stage.client.capabilities.get("fs") or {}), "terminal": stage.client.capabilities.get("terminal")}
+    if not offered.get(CAPABILITIES.get(method, "terminal")):
+        raise _NotOffered(f"the client does not offer {method}")
     answer = await stage.client.request(method, {"sessionId": stage.session.id, **params})
     return answer if isinstance(answer, dict) else {}
-
-
-def _require(stage: Stage, method: str) -> None:
-    fs = stage.client.capabilities.get("fs") or {}
-    offered = {
-        "fs/read_text_file": fs.get("readTextFile"),
-        "fs/write_text_file": fs.get("writeTextFile"),
-        "terminal/create": stage.client.capabilities.get("terminal"),
-    }
-    if not offered[method]:
-        raise _NotOffered(f"the client does not offer {method}")
 
 
 async def _done(stage: Stage, id: str, words: str, *blocks: Json) -> None:
@@ -144,20 +114,12 @@ async def _done(stage: Stage, id: str, words: str, *blocks: Json) -> None:
     await stage.say(f"{words}\n")
 
 
-def _shown(terminal: str) -> Json:
-    return {"type": "terminal", "terminalId": terminal}
-
-
-def _exit(ended: Json) -> str:
-    signal = ended.get("signal")
-    return f"signal {signal}" if signal else f"exit code {ended.get('exitCode')}"
-
-
-def _cut(output: Json) -> str:
-    return ", cut off" if output.get("truncated") else ""
-
-
 SERVICES: dict[str, Directive] = {
-    directive.__name__.replace("_", "-"): directive
-    for directive in (fsread, fswrite, fswrite_asked, terminal, terminal_asked, terminal_left)
+    "fsread": fsread,
+    "fswrite": fswrite,
+    "fswrite-asked": partial(fswrite, asks=True),
+    "terminal": terminal,
+    "terminal-asked": partial(terminal, asks=True),
+    "terminal-left": partial(terminal, leaves=True),
 }
+"""Directives by name."""

@@ -8,7 +8,7 @@ from typing import Any
 from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, INVALID_PARAMS, RequestFailed
 from copilot_kernel.demo.session import Json, home
 
-from .switches import Switches
+from .faults import Switches
 
 LOGIN: Json = {
     "id": "demo-login",

@@ -19,7 +19,7 @@ from copilot_kernel.demo import agent as demo
 
 from ..acp.memory import memory_pair
 from ..agent import agent as tested
-from ..agent.switches import read_switches
+from ..agent.faults import read_switches
 
 SCHEMA = Path(__file__).parents[1] / "peers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
 RESULTS = {

@@ -41,7 +41,7 @@ def asks(heard):
     return "options" in heard
 
 
-@pytest.mark.parametrize("script", ["slow 1000 0.01", "slow 100000 0", "shell sleep 60", "text " + "word " * 1000])
+@pytest.mark.parametrize("script", ["slow 1000 0.01", "slow 100000 0", "shell sleep 60"])
 async def test_a_cancelled_prompt_answers_so(talking, script):
     async with talking("") as client:
         async with running(client, f"demo: say go\n{script}\nsay never", says("go")) as answers:

@@ -1,6 +1,5 @@
 """Scripts: how one is read, and the messages that each directive makes."""
 
-import anyio
 import pytest
 from copilot_kernel.demo import stage
 from copilot_kernel.demo.directives import DIRECTIVES, find_script
@@ -68,7 +67,6 @@ def test_only_the_exact_id_of_an_offered_option_counts(answer, chosen):
 SPOKEN = {
     "say one": [message("one"), END],
     r"say # One\n\n- two": [message("# One\n\n- two"), END],
-    "text one two  three": [message("one "), message("two  "), message("three"), END],
     "think hm": [message("hm", "thought"), END],
     "slow 3 0": [message("1 "), message("2 "), message("3 "), END],
     "plan a; b;c": [
@@ -87,14 +85,6 @@ SPOKEN = {
 async def test_what_a_directive_sends(talking, script):
     async with talking("") as client:
         assert await client.play(f"demo: {script}") == SPOKEN[script]
-
-
-async def test_a_text_is_streamed_at_the_pace_of_the_environment(talking, monkeypatch):
-    monkeypatch.setenv("COPILOT_DEMO_PACE", "0.05")
-    async with talking("") as client:
-        began = anyio.current_time()
-        await client.prompt("demo: text one two three")
-        assert anyio.current_time() - began >= 0.15
 
 
 async def test_each_turn_says_how_much_of_the_context_is_used(talking):
