@@ -26,6 +26,8 @@ from .stage import Directive, Rejected, Stage, TurnEnded
 AFTERWARDS_SECONDS = 0.05
 """From a prompt's answer until what comes after it is sent."""
 
+REJECTED = "That was rejected, so the demo agent stops here."
+
 INITIALIZED: Json = {
     "protocolVersion": 1,
     "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
@@ -221,7 +223,7 @@ async def _act(stage: Stage) -> str:
     try:
         await (play(stage) if script is None else perform(stage, script))
     except Rejected as rejection:
-        await stage.say("That was rejected, so the demo agent stops here.")
+        await stage.say(REJECTED)
         return rejection.stop_reason
     except TurnEnded as end:
         return end.stop_reason
