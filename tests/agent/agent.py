@@ -15,15 +15,13 @@ from copilot_kernel.acp.transport import Transport
 from copilot_kernel.demo import agent as demo
 from copilot_kernel.demo.session import CHOICES, Json
 
-from .asking import ASKING
 from .directives import DIRECTIVES as MORE
 from .faults import FAULTS, Switches, trips
 from .menu import choices
 from .scripts import PLAYED
-from .services import SERVICES
 from .signin import SignIn
 
-DIRECTIVES = {**demo.DIRECTIVES, **PLAYED, **MORE, **ASKING, **SERVICES, **FAULTS}
+DIRECTIVES = {**demo.DIRECTIVES, **PLAYED, **MORE, **FAULTS}
 OPENING = ("session/new", "session/load", "session/resume")
 CHOOSING = {"session/set_mode": "modes", "session/set_model": "models", "session/set_config_option": "configOptions"}
 """Methods by what of the session's description they change."""

@@ -1,17 +1,23 @@
-"""Directives that do more than send what is written: files, long and fast answers, and what came from the client."""
+"""Directives that do more than send what is written: files, questions, long answers, and what the client offers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
 
 import anyio
+from copilot_kernel.acp.transport import single_error
 from copilot_kernel.demo import files, scenes
 from copilot_kernel.demo.directives import unescape
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Directive, Stage, content
+from copilot_kernel.errors import AgentRefused
 
 from . import samples
-from .faults import numbers
+from .faults import numbers, pause
 
 
 def split_two(argument: str, separator: str) -> tuple[str, str]:
@@ -60,11 +66,6 @@ async def unasked(stage: Stage, argument: str) -> None:
     """`unasked CMD`: runs a command without asking, as if it were always allowed."""
     stage.session.allowed.add(("execute", argument))
     await files.shell(stage, argument)
-
-
-async def flood(stage: Stage, argument: str) -> None:
-    """`flood N`: N tiny chunks (`1 `, `2 `, …), as fast as they go."""
-    await slow(stage, f"{argument} 0")
 
 
 async def storm(stage: Stage, argument: str) -> None:
@@ -144,8 +145,262 @@ def _server(server: Json) -> str:
     return f"{server['name']}: {server.get('type', 'stdio')}, {where}{', env ' if kept else ''}{' '.join(kept)}"
 
 
+# -- questions ------------------------------------------------------------------------------------------------------
+
+FORM: Json = {
+    "type": "object",
+    "title": "A few questions",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 20},
+        "mail": {"type": "string", "title": "Mail address", "format": "email"},
+        "colour": {"type": "string", "title": "Colour", "enum": ["red", "green", "blue"], "default": "green"},
+        "size": {
+            "type": "string",
+            "title": "Size",
+            "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}],
+        },
+        "count": {"type": "integer", "title": "How many", "minimum": 1, "maximum": 10, "default": 3},
+        "weight": {"type": "number", "title": "Weight", "description": "In kilograms", "minimum": 0},
+        "gift": {"type": "boolean", "title": "Is it a gift?", "default": False},
+        "extras": {
+            "type": "array",
+            "title": "Extras",
+            "items": {"type": "string", "enum": ["card", "ribbon", "candle"]},
+            "minItems": 1,
+            "maxItems": 2,
+        },
+    },
+    "required": ["name", "count"],
+}
+"""A form with a field of each kind."""
+OPTION_NAMES = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Deny",
+    "reject_always": "Always deny",
+}
+
+
+async def offer(stage: Stage, argument: str) -> None:
+    """`options KIND[=NAME];…`: what is offered with the next questions of this turn.
+
+    A kind that comes again gets an id of its own (`allow_once_2`).
+    """
+    stage.options = []
+    for kind, _, name in (item.strip().partition("=") for item in argument.split(";")):
+        times = 1 + sum(option["kind"] == kind for option in stage.options)
+        id = kind if times == 1 else f"{kind}_{times}"
+        stage.options.append({"optionId": id, "kind": kind, "name": name or OPTION_NAMES.get(kind, kind)})
+
+
+async def withdraw(stage: Stage, argument: str) -> None:
+    """`withdraw [WHEN]`: asks, and takes the question back after that pause (0.3)."""
+    title = "Do it, or perhaps not"
+    id = await stage.begin("other", title, {"what": "nothing"})
+    question = partial(stage.ask, id, ("withdraw", id), {"title": title, "kind": "other"}, withdraws=True)
+    answer = await _before(stage, argument, question)
+    words = "I took my question back." if answer is None else "You were faster."
+    await stage.change(id, status="completed" if answer else "failed", content=content(words))
+
+
+async def _before(stage: Stage, when: str, ask: Callable[[], Awaitable[str]]) -> str | None:
+    """The answer; None if the pause is over before it comes."""
+    with single_error():
+        async with anyio.create_task_group() as tasks:
+
+            async def give_up() -> None:
+                await pause(stage, when, 0.3)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(give_up)
+            answer = await ask()
+            tasks.cancel_scope.cancel()
+            return answer
+    return None
+
+
+async def request(stage: Stage, argument: str) -> None:
+    """`request METHOD [JSON]`: any request to the client, of this session unless it says other; says the answer."""
+    method, _, params = argument.partition(" ")
+    await stage.say(f"{method} answered {await _answer(stage, method, json.loads(params or '{}'))}")
+
+
+async def _answer(stage: Stage, method: str, params: Json) -> str:
+    try:
+        return json.dumps(await stage.client.request(method, {"sessionId": stage.session.id, **params}))
+    except AgentRefused as error:
+        return f"error {error.code}: {error}"
+
+
+async def elicit(stage: Stage, argument: str) -> None:
+    """`elicit form [JSON]`, `elicit url URL`: asks by an elicitation; says what was answered.
+
+    JSON is a schema, or all parameters; without it the form has a field of each kind.
+    """
+    kind, _, rest = argument.partition(" ")
+    if kind == "form":
+        return await stage.say(f"You answered: {await _form(stage, rest)}")
+    id = f"elicitation_{len(stage.session.prompts)}"
+    params = {"mode": "url", "message": "The demo agent asks you to open a page.", "elicitationId": id, "url": rest}
+    await stage.say(f"You answered: {await _answer(stage, 'elicitation/create', params)}")
+    await stage.client.notify("elicitation/complete", {"elicitationId": id})
+
+
+async def _form(stage: Stage, argument: str = "") -> str:
+    given = json.loads(argument) if argument else FORM
+    params = given if "requestedSchema" in given else {"requestedSchema": given}
+    message = "The demo agent wants to know something."
+    return await _answer(stage, "elicitation/create", {"mode": "form", "message": message, **params})
+
+
+async def elicit_withdrawn(stage: Stage, argument: str) -> None:
+    """`elicit-withdrawn [WHEN]`: shows a form, and takes it back after that pause (0.3)."""
+    answer = await _before(stage, argument, partial(_form, stage))
+    await stage.say("I took my question back." if answer is None else f"You answered: {answer}")
+
+
+async def swap(stage: Stage, argument: str) -> None:
+    """`swap CMD => OTHER [=> WHEN]`: asks about CMD, says after that pause (0.3) that it is OTHER, runs it if allowed.
+
+    An answer does not wait for the pause.
+    """
+    command, other, when = [part.strip() for part in f"{argument} => ".split("=>")][:3]
+    id = await stage.begin("execute", f"Run {command}", {"command": command})
+    change = partial(stage.change, id, title=f"Run {other}", rawInput={"command": other})
+
+    async def change_meanwhile() -> None:
+        await pause(stage, when, 0.3)
+        await change()
+
+    question = {"title": f"Run {command}", "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
+    with single_error():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(change_meanwhile)
+            await stage.ask(id, ("execute", command), question, withdraws=True)
+            tasks.cancel_scope.cancel()
+    await change()
+    async with files.running(other, stage.session.cwd) as process:
+        await process.wait()
+    await stage.change(id, status="completed", content=content(f"This ran: {other}"))
+
+
+# -- what the client offers: its files and its terminals ------------------------------------------------------------
+
+OUTPUT_LIMIT = 100_000
+"""Bytes of a terminal's output that the client shall keep."""
+CAPABILITIES = {"fs/read_text_file": "readTextFile", "fs/write_text_file": "writeTextFile"}
+
+
+class _NotOffered(Exception):
+    """The client does not have this; the text says what."""
+
+
+async def fsread(stage: Stage, argument: str) -> None:
+    """`fsread PATH [LINE [LIMIT]]`: reads a text file by the client, and says what is in it."""
+    name, *numbers = argument.split()
+    part = dict(zip(("line", "limit"), map(int, numbers), strict=False))
+    path = str(stage.session.cwd / name)
+    id = await stage.begin("read", f"Read {name}", {"path": path, **part}, locations=[{"path": path}])
+    async with _failing(stage, id):
+        answer = await _ask_client(stage, "fs/read_text_file", path=path, **part)
+        await _done(stage, id, f"{answer.get('content')!r}")
+
+
+async def fswrite(stage: Stage, argument: str, asks: bool = False) -> None:
+    """`fswrite PATH TEXT`, `fswrite-asked PATH TEXT`: writes a text file by the client, after a question if asked."""
+    name, words = split_two(argument, " ")
+    path, text = str(stage.session.cwd / name), unescape(words)
+    shown = [{"type": "diff", "path": path, "oldText": None, "newText": text}]
+    where: Json = {"locations": [{"path": path}]}
+    id = await stage.begin("edit", f"Write {name}", {"path": path}, content=shown, **where)
+    if asks:
+        await stage.ask(id, ("edit", ""), {"title": f"Write {name}", "kind": "edit", "content": shown, **where})
+    async with _failing(stage, id):
+        await _ask_client(stage, "fs/write_text_file", path=path, content=text)
+        await _done(stage, id, f"{name} is written", *shown)
+
+
+async def terminal(stage: Stage, command: str, asks: bool = False, leaves: bool = False) -> None:
+    """`terminal CMD`, `terminal-asked CMD`, `terminal-left CMD`: runs a command in a terminal of the client's.
+
+    Says how it ended; or, where it is left, does not wait for its end.
+    """
+    id = await stage.begin("execute", f"Run {command}", {"command": command})
+    if asks:
+        question = {"title": f"Run {command}", "kind": "execute", "rawInput": {"command": command}}
+        await stage.ask(id, ("execute", command), question)
+    async with _failing(stage, id), _created(stage, command, leaves) as made:
+        shown = {"type": "terminal", "terminalId": made}
+        if leaves:
+            return await _done(stage, id, "left running", shown)
+        await stage.change(id, status="in_progress", content=[shown])
+        ended = await _ask_client(stage, "terminal/wait_for_exit", terminalId=made)
+        output = await _ask_client(stage, "terminal/output", terminalId=made)
+        end = f"signal {ended['signal']}" if ended.get("signal") else f"exit code {ended.get('exitCode')}"
+        await _done(stage, id, f"{end}, output {output.get('output')!r}", shown)
+
+
+@asynccontextmanager
+async def _created(stage: Stage, command: str, leaves: bool) -> AsyncIterator[str]:
+    """A terminal, released also when the turn is cancelled: what runs is then killed by the release."""
+    answer = await _ask_client(
+        stage,
+        "terminal/create",
+        command="/bin/sh",
+        args=["-c", command],
+        env=[{"name": "DEMO_AGENT", "value": "1"}],
+        cwd=str(stage.session.cwd),
+        outputByteLimit=OUTPUT_LIMIT,
+    )
+    made = str(answer.get("terminalId"))
+    try:
+        yield made
+    finally:
+        with anyio.move_on_after(2, shield=True), suppress(AgentRefused):
+            if not leaves:
+                await _ask_client(stage, "terminal/release", terminalId=made)
+
+
+@asynccontextmanager
+async def _failing(stage: Stage, id: str) -> AsyncIterator[None]:
+    """A refusal by the client is the end of the tool call `id`, not of the turn."""
+    try:
+        yield
+    except (AgentRefused, _NotOffered) as error:
+        await stage.change(id, status="failed", content=content(str(error)))
+        await stage.say(f"It failed: {error}\n")
+
+
+async def _ask_client(stage: Stage, method: str, **params: Any) -> Json:
+    """An answer may be null, which says nothing."""
+    offered = {**(stage.client.capabilities.get("fs") or {}), "terminal": stage.client.capabilities.get("terminal")}
+    if not offered.get(CAPABILITIES.get(method, "terminal")):
+        raise _NotOffered(f"the client does not offer {method}")
+    answer = await stage.client.request(method, {"sessionId": stage.session.id, **params})
+    return answer if isinstance(answer, dict) else {}
+
+
+async def _done(stage: Stage, id: str, words: str, *blocks: Json) -> None:
+    await stage.change(id, status="completed", content=list(blocks) or content(words))
+    await stage.say(f"{words}\n")
+
+
 DIRECTIVES: Mapping[str, Directive] = {
-    directive.__name__: directive
-    for directive in (slow, plan, edit, create, unasked, flood, storm, long, remember, commands, echo, mcp)
+    **{
+        directive.__name__: directive
+        for directive in (slow, plan, edit, create, unasked, storm, long, remember, commands, echo, mcp)
+    },
+    "options": offer,
+    "withdraw": withdraw,
+    "request": request,
+    "elicit": elicit,
+    "elicit-withdrawn": elicit_withdrawn,
+    "swap": swap,
+    "fsread": fsread,
+    "fswrite": fswrite,
+    "fswrite-asked": partial(fswrite, asks=True),
+    "terminal": terminal,
+    "terminal-asked": partial(terminal, asks=True),
+    "terminal-left": partial(terminal, leaves=True),
 }
 """Directives by name."""

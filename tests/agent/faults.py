@@ -41,11 +41,6 @@ async def stop(stage: Stage, argument: str) -> None:
     raise TurnEnded(argument or "end_turn")
 
 
-async def refuse(stage: Stage, argument: str) -> None:
-    """`refuse`: ends the turn with the stop reason `refusal`."""
-    raise TurnEnded("refusal")
-
-
 async def error(stage: Stage, argument: str) -> None:
     """`error CODE MESSAGE`: a JSON-RPC error as the prompt's answer."""
     code, _, message = argument.partition(" ")
@@ -64,12 +59,6 @@ async def die(stage: Stage, argument: str) -> None:
 async def wait(stage: Stage, argument: str) -> None:
     """`wait [WHEN]`: silence for so many seconds, until a file WHEN is there, or for ever."""
     await pause(stage, argument, math.inf)
-
-
-async def silent(stage: Stage, argument: str) -> None:
-    """`silent WHEN`: the same, and then says that it is back."""
-    await wait(stage, argument)
-    await stage.say("The demo agent is back.")
 
 
 async def hang(stage: Stage, argument: str) -> None:
@@ -97,7 +86,7 @@ async def stderr(stage: Stage, argument: str) -> None:
 
 
 FAULTS: Mapping[str, Directive] = {
-    fault.__name__: fault for fault in (stop, refuse, error, die, wait, silent, hang, late, rawline, stderr)
+    fault.__name__: fault for fault in (stop, error, die, wait, hang, late, rawline, stderr)
 }
 """Directives by name."""
 

@@ -1,7 +1,7 @@
-"""What is played as it is written: the updates in `scripts.jsonl`, each script a directive; and a transcript.
+"""What is played as it is written: the scripts in `scripts.jsonl`, each a directive; and a transcript.
 
-A string `$name` in an update stands for the word of that name. `words` are the names in their order, each with what is
-sent for a word that is left out; the last one takes the rest of the line.
+A script has `updates`, or the `lines` of a prompt. In these, `$name` stands for a word of the argument: `words` are the
+names in their order, each with what stands there if it is left out; the last one takes the rest.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
+from string import Template
 from typing import Any
 
-from copilot_kernel.demo.directives import unescape
+from copilot_kernel.demo.directives import perform, unescape
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Directive, Stage
 
@@ -21,13 +22,12 @@ from . import replay
 FILE = Path(__file__).with_name("scripts.jsonl")
 
 
-def updates(script: Json, argument: str = "") -> list[Json]:
-    """The script's updates with the words of `argument`. Raises ValueError."""
+def words(script: Json, argument: str) -> Json:
+    """The words of `argument` by name. Raises ValueError."""
     defaults = script.get("words", {})
     given = argument.split(" ", max(len(defaults) - 1, 0)) if argument else []
     pairs = zip_longest(defaults.items(), given[: len(defaults)])
-    words = {name: default if word is None else type(default)(unescape(word)) for (name, default), word in pairs}
-    return [filled(update, words) for update in script["updates"]]
+    return {name: default if word is None else type(default)(unescape(word)) for (name, default), word in pairs}
 
 
 def filled(template: Any, words: Mapping[str, Any]) -> Any:
@@ -43,21 +43,23 @@ def filled(template: Any, words: Mapping[str, Any]) -> Any:
 
 
 def directive(script: Json) -> Directive:
-    """A directive that sends the script's updates."""
+    """A directive that plays the script."""
 
     async def play(stage: Stage, argument: str) -> None:
-        for update in updates(script, argument):
-            await stage.send(update)
+        given = words(script, argument)
+        for update in script.get("updates", ()):
+            await stage.send(filled(update, given))
+        await perform(stage, Template(script.get("lines", "")).substitute(given))
 
-    forms = " ".join([script["name"], *(name.upper() for name in script.get("words", ()))])
-    play.__doc__ = f"`{forms}`: the updates of that script."
+    form = " ".join([script["name"], *(name.upper() for name in script.get("words", ()))])
+    play.__doc__ = f"`{form}`: the script of that name."
     return play
 
 
 async def tool(stage: Stage, argument: str) -> None:
     """`tool NAME …`: a tool call with the content of these scripts."""
     names = argument.split()
-    blocks = [updates(SCRIPTS[name])[0]["content"] for name in names]
+    blocks = [filled(SCRIPTS[name]["updates"][0]["content"], words(SCRIPTS[name], "")) for name in names]
     id = await stage.begin("fetch", f"Fetch {' and '.join(names)}", {"kinds": names})
     await stage.change(id, status="completed", content=[{"type": "content", "content": block} for block in blocks])
 

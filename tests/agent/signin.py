@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, INVALID_PARAMS, RequestFailed
+from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, RequestFailed
 from copilot_kernel.demo.session import Json, home
 
 from .faults import Switches
@@ -59,11 +59,7 @@ class SignIn:
 
     async def authenticate(self, params: Json) -> Json:
         """Only the method of type `agent` signs anybody in; the others, as Copilot does, say what is true."""
-        known = {method["id"]: kind for kind, method in METHODS.items()}
-        kind = known.get(params.get("methodId"))
-        if kind is None:
-            raise RequestFailed(INVALID_PARAMS, f"demo agent: there is no method {params.get('methodId')!r}")
-        if kind == "agent":
+        if params["methodId"] == METHODS["agent"]["id"]:
             log_in()
         self.require()
         return {}

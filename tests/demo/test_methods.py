@@ -23,10 +23,6 @@ SENT = {"session/update": "SessionNotification", "session/request_permission": "
 PROMPTS = ("Explain the project", "Make a plan", "Draw a picture", "Fix the bug", "Show both files", "Delete the notes")
 
 
-def values(options):
-    return {option["id"]: option["currentValue"] for option in options}
-
-
 async def test_all_that_it_sends_is_valid_by_the_official_schema(talking, valid):
     async with talking() as client:
         for prompt in PROMPTS:
@@ -45,17 +41,6 @@ async def test_all_that_it_sends_is_valid_by_the_official_schema(talking, valid)
             name = "Error" if "error" in line else RESULTS[client.asked[line["id"]]]
             valid(name, line.get("result", line.get("error")))
     assert set(client.asked) == set(RESULTS)
-
-
-async def test_a_mode_and_an_option_are_set_and_reported(talking):
-    async with talking() as client:
-        assert await client.request("session/set_mode", {"modeId": "plan"}) == {}
-        answer = await client.request("session/set_config_option", {"configId": "model", "value": "scripted-large"})
-        option, mode, change = client.heard[1:]
-    assert values(option["configOptions"]) == {"mode": "plan", "model": "scripted"}
-    assert mode == {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
-    assert values(answer["configOptions"]) == {"mode": "plan", "model": "scripted-large"}
-    assert change == {"sessionUpdate": "config_option_update", **answer}
 
 
 @pytest.mark.parametrize(

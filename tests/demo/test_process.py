@@ -73,9 +73,3 @@ async def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path, talki
         assert (listed["sessionId"], listed["cwd"]) == (session, str(tmp_path))
         assert [each for each in told if each in (message("one"), message("half"))] == [message("one"), message("half")]
         assert (await client.play("What do you remember?"))[-1] == END
-
-
-async def test_the_scene_of_the_crash_ends_the_process(tmp_path):
-    async with running(tmp_path) as (process, _, client):
-        await unanswered(client, "Crash, please")
-        assert await ended(process) == 1

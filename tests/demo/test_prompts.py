@@ -2,12 +2,11 @@
 
 import anyio
 import pytest
-from copilot_kernel.demo import stage
 from copilot_kernel.demo.agent import REJECTED
 from copilot_kernel.demo.directives import DIRECTIVES, find_script
 from copilot_kernel.errors import AgentRefused
 
-from .messages import CANCELLED, END, OPTIONS, answered, asks, begun, message, question, rejected
+from .messages import CANCELLED, END, answered, asks, begun, message, question, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -63,21 +62,6 @@ async def test_help_lists_every_directive_with_its_form(talking):
 
 
 # -- questions ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "chosen"),
-    [
-        ({"outcome": {"outcome": "selected", "optionId": "allow_once"}}, ("allow_once", "allow_once")),
-        ({"outcome": {"outcome": "selected", "optionId": "of another"}}, ("of another", "invalid")),
-        ({"outcome": {"outcome": "cancelled"}}, ("", "cancelled")),
-        ({"outcome": "selected", "optionId": "allow_once"}, ("no option", "invalid")),
-        ({"outcome": {"outcome": "selected", "optionId": 1}}, ("no option", "invalid")),
-        (None, ("no option", "invalid")),
-    ],
-)
-def test_only_the_exact_id_of_an_offered_option_counts(answer, chosen):
-    assert stage.chosen(answer, OPTIONS) == chosen
 
 
 async def refuse():
