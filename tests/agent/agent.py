@@ -15,14 +15,13 @@ from copilot_kernel.acp.transport import Transport
 from copilot_kernel.demo import agent as demo
 from copilot_kernel.demo.session import CHOICES, Json
 
-from .asking import ASKING
-from .directives import MORE
+from .directives import DIRECTIVES as MORE
+from .faults import FAULTS, Switches, trips
 from .menu import choices
-from .services import SERVICES
+from .scripts import PLAYED
 from .signin import SignIn
-from .switches import Switches, trips
 
-DIRECTIVES = {**demo.DIRECTIVES, **MORE, **ASKING, **SERVICES}
+DIRECTIVES = {**demo.DIRECTIVES, **PLAYED, **MORE, **FAULTS}
 OPENING = ("session/new", "session/load", "session/resume")
 CHOOSING = {"session/set_mode": "modes", "session/set_model": "models", "session/set_config_option": "configOptions"}
 """Methods by what of the session's description they change."""
@@ -36,7 +35,7 @@ async def serve(transport: Transport, switches: Switches | None = None) -> None:
 
 
 class Client:
-    """The connection as the demo agent sees it, with more for directives. `capabilities` are the client's."""
+    """The connection, with what directives need beside it. `capabilities` are the client's."""
 
     def __init__(self, connection: RpcConnection, transport: Transport) -> None:
         self.request, self.closed, self.transport = connection.request, connection.closed, transport
@@ -52,15 +51,18 @@ class Client:
 
 
 class FaultyAgent(demo.Agent):
-    """What the `switches` mean is said in `switches.py`."""
+    """The faults of the `switches` are described in `faults.py`."""
 
     def __init__(
         self, connection: RpcConnection, tasks: TaskGroup, client: Client, switches: Switches | None = None
     ) -> None:
         self._switches = switches or {}
         self._sign_in = SignIn(self._switches)
-        client.has_options = "no-options" not in self._switches
-        menu = lambda chosen: choices(self._switches, client.capabilities, chosen)  # noqa: E731
+        usual = {"no-modes": "modes", "no-options": "configOptions"}
+        self._described = {name for switch, name in usual.items() if switch not in self._switches}
+        self._described |= {"models"} & self._switches.keys()
+        client.has_options = "configOptions" in self._described
+        menu = partial(choices, self._switches, client.capabilities)
         super().__init__(client, tasks, directives=DIRECTIVES, menu=menu)
         self._faulty: Mapping[str, Callable[[Json], Awaitable[Any]]] = {
             "initialize": self._introduce,
@@ -79,30 +81,22 @@ class FaultyAgent(demo.Agent):
             raise method_not_found(method)
         if method in self._faulty and isinstance(params, dict):
             return self._faulty[method](params)
-        if method == "session/prompt":
-            self._refuse_images(params)
         return super().on_request(method, params)
 
     def _has(self, method: str) -> bool:
         """A method that is not advertised is not there either."""
         if method in CHOOSING:
-            return self._describes(CHOOSING[method])
+            return CHOOSING[method] in self._described
         return f"no-{method.rpartition('/')[2]}" not in self._switches
 
-    def _describes(self, name: str) -> bool:
-        if name == "models":
-            return "models" in self._switches
-        return {"modes": "no-modes", "configOptions": "no-options"}[name] not in self._switches
-
     async def _introduce(self, params: Json) -> Json:
-        self._client.capabilities = params.get("clientCapabilities") or {}
+        self._client.capabilities |= params.get("clientCapabilities") or {}
         answer = copy.deepcopy(await super().on_request("initialize", params))
         if name := self._switches.get("name"):
             answer["agentInfo"] |= {"name": name, "title": name}
         can = answer["agentCapabilities"]
-        can["auth"] = {} if "no-logout" in self._switches else {"logout": {}}
+        can["auth"] = {"logout": {}}
         can["loadSession"] = "no-load" not in self._switches
-        can["promptCapabilities"]["image"] = "no-image" not in self._switches
         can["mcpCapabilities"]["http"] = "mcp-http" in self._switches
         can["sessionCapabilities"] = {
             name: {} for name in can["sessionCapabilities"] if f"no-{name}" not in self._switches
@@ -123,10 +117,11 @@ class FaultyAgent(demo.Agent):
             model = next(option for option in answer["configOptions"] if option["id"] == "model")
             models = [{"modelId": id, "name": name} for id, name in CHOICES[1].values.items()]
             answer["models"] = {"currentModelId": model["currentValue"], "availableModels": models}
-        return {name: value for name, value in answer.items() if name not in CHOOSING.values() or self._describes(name)}
+        hidden = set(CHOOSING.values()) - self._described
+        return {name: value for name, value in answer.items() if name not in hidden}
 
     async def _serve(self, servers: Sequence[Json]) -> None:
-        """What an agent may do that cannot reach such servers."""
+        """Fail or hang, as an agent may that cannot reach the servers."""
         if servers and "mcp-fails" in self._switches:
             names = ", ".join(server["name"] for server in servers)
             raise RequestFailed(INTERNAL_ERROR, f"demo agent: cannot reach the MCP server {names}")
@@ -154,8 +149,3 @@ class FaultyAgent(demo.Agent):
                 raise RequestFailed(INVALID_PARAMS, "Invalid params: missing field `optionId`")
             params = {**params, "configId": params["optionId"]}
         return await super().on_request("session/set_config_option", params)
-
-    def _refuse_images(self, params: Any) -> None:
-        types = {block.get("type") for block in params["prompt"]}
-        if "image" in types and "no-image" in self._switches:
-            raise RequestFailed(INVALID_PARAMS, "demo agent: I did not say that I take image")

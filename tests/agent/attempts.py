@@ -1,5 +1,7 @@
 """Attempts to get out of the sandbox, each on what the test has made for it and can throw away (see `Place`).
 
+Most are a row of `STEPS`: functions, each with its arguments, in which what is in braces stands for a value of `Place`.
+
 An attempt returns what it has found out, which counts if it is `Place.secret`; or it leaves its mark (`escaped:NAME`)
 where the test finds it from outside: in a file, in what a socket was sent, or in `effects` when the test runs Git.
 """
@@ -10,20 +12,20 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-ATTEMPTS: dict[str, Callable[["Place"], str | None]] = {}
 FOR_ROOT = {"core_pattern", "device_node", "memory_of_another", "namespace_of_another", "terminal_input"}
-"""Which others cannot do without a sandbox either."""
+"""What other users cannot do without a sandbox either."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -57,10 +59,6 @@ class Place:
         return self.home / "project"
 
     @property
-    def other(self) -> Path:
-        return self.home / "other"
-
-    @property
     def run(self) -> Path:
         return Path(self.root, "run")
 
@@ -77,6 +75,17 @@ class Place:
         """One for each attempt that needs one."""
         return self.project / "repositories" / name
 
+    def values(self, name: str) -> dict[str, object]:
+        """What the words of a step may stand for; `tree` is the repository of the attempt `name`."""
+        folders = {
+            "home": self.home,
+            "project": self.project,
+            "other": self.home / "other",
+            "tree": self.repository(name),
+        }
+        more = {"name": name, "place": self.name, "parent": os.getppid(), "length": len(self.secret)}
+        return {**asdict(self), **folders, **more}
+
     @classmethod
     def read(cls, file: Path) -> "Place":
         return cls(**json.loads(file.read_text()))
@@ -86,28 +95,25 @@ class Place:
 
 
 Attempt = Callable[[Place], str | None]
+Step = tuple[Any, ...]
 
 
-def attempt(function: Attempt) -> Attempt:
-    ATTEMPTS[function.__name__] = function
-    return function
+def perform(place: Place, name: str, steps: Sequence[Step]) -> str | None:
+    """Take the steps of an attempt. Returns what the last one returns."""
+    values, found = place.values(name), None
+    for act, *words in steps:
+        found = act(*(word.format(**values) for word in words))
+    return found
 
 
-def mark(path: Path, name: str) -> None:
-    """Append, so that what was there goes on to work."""
-    with path.open("a") as file:
-        file.write(f"\n# escaped:{name}\n")
-
-
-def script(place: Place, name: str) -> str:
-    """What Git shall run outside."""
-    return f"#!/bin/sh\necho escaped:{name} > {place.root}/effects/{name}\n"
-
-
-def plant(path: Path, place: Place, name: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script(place, name))
-    path.chmod(0o755)
+def perform_in_child(place: Place, name: str, steps: Sequence[Step]) -> None:
+    """Take steps that a process cannot undo in a process of its own."""
+    if os.fork() == 0:
+        try:
+            perform(place, name, steps)
+        finally:
+            os._exit(0)
+    os.wait()
 
 
 def checked(result: int) -> int:
@@ -116,156 +122,308 @@ def checked(result: int) -> int:
     return result
 
 
-# -- writing outside ------------------------------------------------------------------------------------------------
+# -- steps ----------------------------------------------------------------------------------------------------------
 
 
-@attempt
-def file_above(place):
-    mark(place.home / "above", "file_above")
+def append(file: str, text: str) -> None:
+    """Append, so that what was there still works."""
+    path = Path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as opened:
+        opened.write(text)
 
 
-@attempt
-def file_above_by_dots(place):
-    os.chdir(place.project)
-    mark(Path("../dots"), "file_above_by_dots")
+def write_program(file: str, text: str) -> None:
+    path = Path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
 
 
-@attempt
-def file_beside(place):
-    mark(place.other / "notes", "file_beside")
+def read(file: str) -> str:
+    return Path(file).read_text()
 
 
-@attempt
-def file_by_link(place):
-    (place.project / "out").symlink_to(place.other)
-    mark(place.project / "out" / "linked", "file_by_link")
+def read_member(file: str, name: str) -> str:
+    return json.loads(read(file))[name]
 
 
-@attempt
-def file_of_system(place):
-    mark(Path(place.root, "system.conf"), "file_of_system")
+def read_variable(name: str, *pids: str) -> str:
+    """What one of the processes was started with."""
+    for pid in pids:
+        with suppress(OSError):
+            for pair in Path(f"/proc/{pid}/environ").read_text().split("\0"):
+                if pair.startswith(f"{name}="):
+                    return pair.partition("=")[2]
+    raise LookupError
 
 
-@attempt
-def file_in_tmp(place):
-    mark(Path("/tmp", place.name), "file_in_tmp")
+def rename_lock(lock: str, file: str) -> None:
+    try:
+        os.rename(lock, file)
+    finally:
+        Path(lock).unlink(missing_ok=True)
 
 
-@attempt
-def file_in_var_tmp(place):
-    mark(Path("/var/tmp", place.name), "file_in_var_tmp")
+def exchange(one: str, other: str) -> None:
+    """Let two paths change places at once."""
+    flag, here = 2, -100
+    checked(libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), flag))
 
 
-@attempt
-def file_in_shared_memory(place):
-    mark(Path("/dev/shm", place.name), "file_in_shared_memory")
+def run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
 
 
-@attempt
-def shell_profile(place):
-    mark(place.home / ".bashrc", "shell_profile")
+def read_segment(key: str, length: str) -> str:
+    id = checked(libc.shmget(int(key), 0, 0))
+    libc.shmat.restype = ctypes.c_void_p
+    address = libc.shmat(id, None, 0o10000)
+    found = ctypes.string_at(address, int(length)).decode()
+    libc.shmdt(ctypes.c_void_p(address))
+    return found
 
 
-@attempt
-def git_settings_of_user(place):
-    mark(place.home / ".gitconfig", "git_settings_of_user")
+def trace(pid: str) -> None:
+    """Attach to another process (`ptrace`, PTRACE_ATTACH), and detach."""
+    checked(libc.ptrace(16, int(pid), None, None))
+    os.waitpid(int(pid), 0x40000000)
+    libc.ptrace(17, int(pid), None, None)
 
 
-@attempt
-def replaced_home(place):
-    aside = place.other / "aside"
-    os.rename(place.other / "movable", aside)
-    mark(aside / "file", "replaced_home")
+def enter(namespace: str) -> None:
+    with open(namespace) as opened:
+        checked(libc.setns(opened.fileno(), 0))
 
 
-@attempt
-def hard_link_outside(place):
-    os.link(place.other / "linkable", place.project / "linked")
-    mark(place.project / "linked", "hard_link_outside")
+def type_into(terminal: str, text: str) -> None:
+    """By TIOCSTI, into a terminal of somebody else."""
+    os.setsid()
+    opened = os.open(terminal, os.O_RDWR)
+    for byte in text.encode():
+        fcntl.ioctl(opened, termios.TIOCSTI, bytes([byte]))
 
 
-# -- Git ------------------------------------------------------------------------------------------------------------
+def post(file: str, text: str) -> None:
+    """Write to a socket at which the test listens."""
+    path = Path(file)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(SECONDS)
+        os.chdir(path.parent)  # those of sockets must be short
+        client.connect(path.name)
+        client.sendall(text.encode())
 
 
-@attempt
-def hook_written(place):
-    plant(place.repository("hook_written") / ".git/hooks/pre-commit", place, "hook_written")
+def mark(file: str) -> Step:
+    """Leave the mark in a file that the test looks at."""
+    return append, file, "\n# escaped:{name}\n"
 
 
-@attempt
-def hook_appended(place):
-    hook = place.repository("hook_appended") / ".git/hooks/pre-commit"
-    with hook.open("a") as file:
-        file.write(script(place, "hook_appended"))
+def plant(file: str) -> Step:
+    """Leave a program for Git to run outside."""
+    return write_program, file, SCRIPT
 
 
-@attempt
-def hook_replaced(place):
-    tree = place.repository("hook_replaced")
-    plant(tree / "evil", place, "hook_replaced")
-    os.replace(tree / "evil", tree / ".git/hooks/pre-commit")
+def monitor(settings: str) -> tuple[Step, Step]:
+    """Have Git run what is planted, by settings that it reads."""
+    return plant("{tree}/evil"), (append, settings, "[core]\n\tfsmonitor = {tree}/evil\n")
 
 
-@attempt
-def hook_by_renamed_git(place):
-    tree = place.repository("hook_by_renamed_git")
-    os.rename(tree / ".git", tree / ".git2")
-    shutil.copytree(tree / ".git2", tree / ".git")
-    plant(tree / ".git/hooks/pre-commit", place, "hook_by_renamed_git")
+def posted(socket: str) -> Step:
+    return post, socket, "escaped:{name}"
 
 
-@attempt
-def hook_by_renamed_folder(place):
-    git = place.repository("hook_by_renamed_folder") / ".git"
-    os.rename(git / "hooks", git / "hooks2")
-    plant(git / "hooks/pre-commit", place, "hook_by_renamed_folder")
+SECONDS = 60
+"""Until a service that does not answer is given up."""
+FOUND: Step = (str, "{secret}")
+SCRIPT = "#!/bin/sh\necho escaped:{name} > {root}/effects/{name}\n"
+HOOK = "{tree}/.git/hooks/pre-commit"
+RUNTIME = "{home}/.local/share/jupyter/runtime"
+
+WRITING: dict[str, Sequence[Step]] = {
+    "file_above": [mark("{home}/above")],
+    "file_above_by_dots": [(os.chdir, "{project}"), mark("../dots")],
+    "file_beside": [mark("{other}/notes")],
+    "file_by_link": [(os.symlink, "{other}", "{project}/out"), mark("{project}/out/linked")],
+    "file_of_system": [mark("{root}/system.conf")],
+    "file_in_tmp": [mark("/tmp/{place}")],
+    "file_in_var_tmp": [mark("/var/tmp/{place}")],
+    "file_in_shared_memory": [mark("/dev/shm/{place}")],
+    "shell_profile": [mark("{home}/.bashrc")],
+    "git_settings_of_user": [mark("{home}/.gitconfig")],
+    "replaced_home": [(os.rename, "{other}/movable", "{other}/aside"), mark("{other}/aside/file")],
+    "hard_link_outside": [(os.link, "{other}/linkable", "{project}/linked"), mark("{project}/linked")],
+}
+"""Writing outside."""
+
+HOOKS: dict[str, Sequence[Step]] = {
+    "hook_written": [plant(HOOK)],
+    "hook_appended": [(append, HOOK, SCRIPT)],
+    "hook_replaced": [plant("{tree}/evil"), (os.replace, "{tree}/evil", HOOK)],
+    "hook_by_renamed_git": [
+        (os.rename, "{tree}/.git", "{tree}/.git2"),
+        (shutil.copytree, "{tree}/.git2", "{tree}/.git"),
+        plant(HOOK),
+    ],
+    "hook_by_renamed_folder": [(os.rename, "{tree}/.git/hooks", "{tree}/.git/hooks2"), plant(HOOK)],
+    "hook_by_renamed_parent": [
+        (os.rename, "{tree}", "{project}/repositories/aside"),
+        (shutil.copytree, "{project}/repositories/aside", "{tree}"),
+        plant(HOOK),
+    ],
+    "hook_by_renamed_grandparent": [
+        (os.rename, "{project}/grandparent", "{project}/grandparent2"),
+        (shutil.copytree, "{project}/grandparent2", "{project}/grandparent"),
+        plant("{project}/grandparent/{name}/.git/hooks/pre-commit"),
+    ],
+    "hook_by_link": [
+        plant("{tree}/evil/pre-commit"),
+        (shutil.rmtree, "{tree}/.git/hooks"),
+        (os.symlink, "../evil", "{tree}/.git/hooks"),
+    ],
+    "hook_by_hard_link": [(os.link, HOOK, "{tree}/same"), plant("{tree}/same")],
+    "hook_by_exchange": [
+        (shutil.copytree, "{tree}/.git", "{tree}/evil"),
+        plant("{tree}/evil/hooks/pre-commit"),
+        (exchange, "{tree}/evil", "{tree}/.git"),
+    ],
+    "hook_in_new_folder": [plant(HOOK)],  # the repository had no folder for hooks
+    "hook_of_settings": [plant("{tree}/tools/hooks/pre-commit")],  # `core.hooksPath` names it
+    "hook_of_settings_in_git": [plant("{tree}/.git/team/pre-commit")],
+    "hook_of_settings_with_space": [plant("{tree}/tools/my hooks/pre-commit")],
+    "hook_of_settings_by_link": [plant("{tree}/linked/hooks/pre-commit")],  # the link leads into the project
+    "hook_by_linked_folder": [plant("{tree}/linked/pre-commit")],  # `.git/hooks` is a link to it
+    "hook_by_replaced_link": [(os.unlink, "{tree}/.git/hooks"), plant(HOOK)],
+    "hook_of_linked_git": [plant("{tree}/real.git/hooks/pre-commit")],  # `.git` is a link to a folder beside it
+    "hook_of_submodule": [mark("{tree}/.git/modules/inner/hooks/pre-commit")],
+    "hook_of_work_tree": [plant("{home}/main/.git/hooks/pre-commit")],  # `.git` is a file, Git's folder is elsewhere
+    "work_tree_redirected": [
+        (shutil.copytree, "{project}/plain/.git", "{tree}/evil"),
+        plant("{tree}/evil/hooks/pre-commit"),
+        (os.unlink, "{tree}/.git"),
+        (append, "{tree}/.git", "gitdir: {tree}/evil\n"),
+    ],
+}
+"""Programs that Git runs at a commit."""
+
+SETTINGS: dict[str, Sequence[Step]] = {
+    "settings_with_monitor": monitor("{tree}/.git/config"),
+    "settings_with_alias": [
+        plant("{tree}/evil"),
+        (append, "{tree}/.git/config", "[alias]\n\tst = !{tree}/evil\n"),
+    ],
+    "settings_by_git": [
+        plant("{tree}/evil"),
+        (run, "git", "-C", "{tree}", "config", "core.fsmonitor", "{tree}/evil"),
+    ],
+    "settings_by_lock": [
+        (shutil.copyfile, "{tree}/.git/config", "{tree}/.git/config.lock"),
+        *monitor("{tree}/.git/config.lock"),
+        (rename_lock, "{tree}/.git/config.lock", "{tree}/.git/config"),
+    ],
+    "settings_included": monitor("{tree}/common.gitconfig"),
+    "settings_included_in_git": monitor("{tree}/.git/team"),
+    "settings_included_twice": monitor("{tree}/deeper/two"),
+    "settings_included_anew": monitor("{tree}/.git/later"),  # the settings name a file that was not there
+    "settings_included_on_branch": [  # the agent can check out the branch
+        *monitor("{tree}/other"),
+        (os.unlink, "{tree}/.git/HEAD"),
+        (append, "{tree}/.git/HEAD", "ref: refs/heads/other\n"),
+    ],
+    "settings_of_home_path": monitor("{tree}/home"),
+    "settings_second_word": [plant("{tree}/tools/watch.sh")],
+    "settings_of_alias": [plant("{tree}/tools/st")],
+    "settings_with_top_level": [plant("{tree}/tools/st")],
+    "settings_of_work_trees": monitor("{tree}/.git/config.worktree"),
+    "settings_by_common_folder": [
+        (shutil.copytree, "{tree}/.git", "{tree}/common"),
+        *monitor("{tree}/common/config"),
+        (append, "{tree}/.git/commondir", "../common\n"),
+    ],
+}
+"""Settings that make Git run a program."""
+
+LATER: dict[str, Sequence[Step]] = {
+    "instructions": [mark("{project}/AGENTS.md")],
+    "instructions_by_renamed_parent": [
+        (os.rename, "{project}/.github", "{project}/github"),
+        mark("{project}/.github/copilot-instructions.md"),
+    ],
+    "instructions_replaced": [mark("{project}/new"), (os.replace, "{project}/new", "{project}/CLAUDE.md")],
+    "tasks_of_editor": [mark("{project}/.vscode/tasks.json")],
+    "mcp_servers_of_agent": [mark("{home}/.copilot/mcp-config.json")],
+    "new_hooks_of_agent": [mark("{home}/.copilot/hooks/hook.json")],
+    "settings_of_agent": [
+        mark("{home}/.copilot/aside"),
+        (os.replace, "{home}/.copilot/aside", "{home}/.copilot/settings.json"),
+    ],
+    "program_of_agent": [mark("{home}/bin/copilot")],
+    "cached_program_of_agent": [mark("{home}/.cache/copilot/pkg/program")],
+    "new_cached_program": [mark("{home}/.cache/tool/program")],
+    "program_on_path": [mark("{home}/.local/bin/git")],
+    "program_on_path_in_project": [mark("{project}/tools/bin/git")],
+    "python_environment": [mark("{environment}/lib/planted.pth")],
+    "python_environment_by_renamed_parent": [
+        (os.rename, "{environment}", "{project}/aside-environment"),
+        mark("{environment}/pyvenv.cfg"),
+    ],
+    "settings_of_ours": [mark("{home}/.jupyter/copilot_kernel.json")],
+    "kernelspec": [mark("{home}/.local/share/jupyter/kernels/ours/kernel.json")],
+}
+"""What runs or is obeyed later."""
+
+SECRETS: dict[str, Sequence[Step]] = {
+    "key_of_kernel": [(read_member, RUNTIME + "/kernel-1.json", "key")],
+    "token_of_server": [(read_member, RUNTIME + "/jpserver-1.json", "token")],
+    "cookie_secret": [(read, RUNTIME + "/jupyter_cookie_secret")],
+    "ssh_key": [(read, "{home}/.ssh/id_ed25519")],
+    "token_of_hub": [(os.environ.__getitem__, "JUPYTERHUB_API_TOKEN")],
+    "token_of_hub_elsewhere": [(read_variable, "JUPYTERHUB_API_TOKEN", "self", "{parent}", "1")],
+    "environment_of_another": [(read_variable, "SECRET", "{helper}")],
+    "shared_memory": [(read_segment, "{shared_memory}", "{length}")],
+    "memory_of_another": [(trace, "{helper}"), FOUND],
+    "root_of_another": [(read, "/proc/{helper}/root{home}/.ssh/id_ed25519")],
+}
+
+SERVICES: dict[str, Sequence[Step]] = {
+    "docker": [posted("{root}/run/docker.sock")],
+    "session_bus": [posted("{root}/run/bus")],
+    "ssh_agent": [posted("{root}/run/ssh.sock")],
+    "ssh_agent_elsewhere": [posted("{root}/sockets/ssh.sock")],  # `SSH_AUTH_SOCK` and others may name any folder
+    "docker_elsewhere": [posted("{root}/sockets/docker.sock")],
+    "system_bus_elsewhere": [posted("{root}/sockets/a bus")],
+    "jupyter_socket": [posted(RUNTIME + "/jupyter.sock")],
+    "socket_in_tmp": [posted("/tmp/{place}.sock")],
+}
+"""Services of the user that listen at sockets."""
+
+WRITE_IN_HOME = "echo escaped:{name} > {home}/{name}"
+ELSEWHERE: dict[str, Sequence[Step]] = {
+    "folder_of_another": [mark("/proc/{helper}/cwd/from-proc")],
+    "signal_to_another": [(run, "sh", "-c", "kill {victim}")],
+    "core_pattern": [(run, "sh", "-c", ": >> /proc/sys/kernel/core_pattern"), FOUND],
+    "device_node": [
+        (run, "mknod", "-m", "600", "{project}/null", "c", "1", "3"),
+        (run, "sh", "-c", ": <> {project}/null"),
+        FOUND,
+    ],
+    "remounted_root": [(run, "unshare", "-Urm", "sh", "-c", f"mount -o remount,bind,rw /; {WRITE_IN_HOME}")],
+    "unmounted_home": [(run, "unshare", "-Urm", "sh", "-c", f"umount -l {{home}}; {WRITE_IN_HOME}")],
+}
+"""By other processes, devices and mounts. What is written to `core_pattern` is run outside by root: only opened."""
+IN_CHILD: dict[str, Sequence[Step]] = {
+    "namespace_of_another": [(enter, "/proc/{helper}/ns/mnt"), mark("{root}/namespace")],
+    "terminal_input": [(type_into, "{terminal}", "escaped:{name}\n")],
+}
+STEPS = WRITING | HOOKS | SETTINGS | LATER | SECRETS | SERVICES | ELSEWHERE
 
 
-@attempt
-def hook_by_renamed_parent(place):
-    tree = place.repository("hook_by_renamed_parent")
-    os.rename(tree, tree.with_name("aside"))
-    shutil.copytree(tree.with_name("aside"), tree)
-    plant(tree / ".git/hooks/pre-commit", place, "hook_by_renamed_parent")
+# -- attempts that are more than steps ------------------------------------------------------------------------------
 
 
-@attempt
-def hook_by_renamed_grandparent(place):
-    folder = place.project / "grandparent"
-    os.rename(folder, place.project / "grandparent2")
-    shutil.copytree(place.project / "grandparent2", folder)
-    plant(folder / "hook_by_renamed_grandparent/.git/hooks/pre-commit", place, "hook_by_renamed_grandparent")
-
-
-@attempt
-def hook_by_link(place):
-    tree = place.repository("hook_by_link")
-    plant(tree / "evil/pre-commit", place, "hook_by_link")
-    shutil.rmtree(tree / ".git/hooks")
-    (tree / ".git/hooks").symlink_to("../evil")
-
-
-@attempt
-def hook_by_hard_link(place):
-    tree = place.repository("hook_by_hard_link")
-    os.link(tree / ".git/hooks/pre-commit", tree / "same")
-    plant(tree / "same", place, "hook_by_hard_link")
-
-
-@attempt
-def hook_by_exchange(place):
-    tree = place.repository("hook_by_exchange")
-    shutil.copytree(tree / ".git", tree / "evil")
-    (tree / "evil/hooks").mkdir(exist_ok=True)
-    plant(tree / "evil/hooks/pre-commit", place, "hook_by_exchange")
-    exchange, here = 2, -100
-    checked(libc.renameat2(here, os.fsencode(tree / "evil"), here, os.fsencode(tree / ".git"), exchange))
-
-
-@attempt
 def hook_by_race(place):
     """Two threads rename while a third plants."""
-    tree = place.repository("hook_by_race")
+    tree, write = place.repository("hook_by_race"), partial(perform, place, "hook_by_race", [plant(HOOK)])
 
     def move():
         for _ in range(100):
@@ -278,482 +436,16 @@ def hook_by_race(place):
         mover.start()
     while any(mover.is_alive() for mover in movers):
         with suppress(OSError):
-            plant(tree / ".git/hooks/pre-commit", place, "hook_by_race")
+            write()
     if (tree / ".g/HEAD").exists():
         shutil.rmtree(tree / ".git", ignore_errors=True)
         os.rename(tree / ".g", tree / ".git")
-    plant(tree / ".git/hooks/pre-commit", place, "hook_by_race")
-
-
-@attempt
-def hook_in_new_folder(place):
-    """The repository had no folder for hooks."""
-    plant(place.repository("hook_in_new_folder") / ".git/hooks/pre-commit", place, "hook_in_new_folder")
-
-
-@attempt
-def hook_of_settings(place):
-    """`core.hooksPath` names a folder of the project."""
-    plant(place.repository("hook_of_settings") / "tools/hooks/pre-commit", place, "hook_of_settings")
-
-
-@attempt
-def hook_of_settings_in_git(place):
-    plant(place.repository("hook_of_settings_in_git") / ".git/team/pre-commit", place, "hook_of_settings_in_git")
-
-
-@attempt
-def hook_of_settings_with_space(place):
-    tree = place.repository("hook_of_settings_with_space")
-    plant(tree / "tools/my hooks/pre-commit", place, "hook_of_settings_with_space")
-
-
-@attempt
-def hook_of_settings_by_link(place):
-    """A folder on the way is a symbolic link, which leads into the project."""
-    tree = place.repository("hook_of_settings_by_link")
-    plant(tree / "linked/hooks/pre-commit", place, "hook_of_settings_by_link")
-
-
-@attempt
-def hook_by_linked_folder(place):
-    """`.git/hooks` is a symbolic link to a folder of the project."""
-    plant(place.repository("hook_by_linked_folder") / "linked/pre-commit", place, "hook_by_linked_folder")
-
-
-@attempt
-def hook_by_replaced_link(place):
-    git = place.repository("hook_by_replaced_link") / ".git"
-    (git / "hooks").unlink()
-    plant(git / "hooks/pre-commit", place, "hook_by_replaced_link")
-
-
-@attempt
-def hook_of_linked_git(place):
-    """`.git` is a symbolic link to a folder beside it."""
-    plant(place.repository("hook_of_linked_git") / "real.git/hooks/pre-commit", place, "hook_of_linked_git")
-
-
-@attempt
-def hook_of_submodule(place):
-    hooks = place.repository("hook_of_submodule") / ".git/modules/inner/hooks"
-    mark(hooks / "pre-commit", "hook_of_submodule")
-
-
-@attempt
-def hook_of_work_tree(place):
-    """`.git` is a file, and Git's folder is elsewhere."""
-    plant(Path(place.root, "home/main/.git/hooks/pre-commit"), place, "hook_of_work_tree")
-
-
-@attempt
-def work_tree_redirected(place):
-    tree = place.repository("work_tree_redirected")
-    evil = tree / "evil"
-    shutil.copytree(place.project / "plain/.git", evil)
-    plant(evil / "hooks/pre-commit", place, "work_tree_redirected")
-    (tree / ".git").unlink()
-    (tree / ".git").write_text(f"gitdir: {evil}\n")
-
-
-@attempt
-def settings_with_monitor(place):
-    tree = place.repository("settings_with_monitor")
-    plant(tree / "evil", place, "settings_with_monitor")
-    with (tree / ".git/config").open("a") as file:
-        file.write(f"[core]\n\tfsmonitor = {tree}/evil\n")
-
-
-@attempt
-def settings_with_alias(place):
-    tree = place.repository("settings_with_alias")
-    plant(tree / "evil", place, "settings_with_alias")
-    with (tree / ".git/config").open("a") as file:
-        file.write(f"[alias]\n\tst = !{tree}/evil\n")
-
-
-@attempt
-def settings_by_git(place):
-    tree = place.repository("settings_by_git")
-    plant(tree / "evil", place, "settings_by_git")
-    subprocess.run(["git", "-C", tree, "config", "core.fsmonitor", f"{tree}/evil"], check=True, capture_output=True)
-
-
-@attempt
-def settings_by_lock(place):
-    tree = place.repository("settings_by_lock")
-    plant(tree / "evil", place, "settings_by_lock")
-    text = (tree / ".git/config").read_text()
-    (tree / ".git/config.lock").write_text(f"{text}[core]\n\tfsmonitor = {tree}/evil\n")
-    try:
-        os.rename(tree / ".git/config.lock", tree / ".git/config")
-    finally:
-        (tree / ".git/config.lock").unlink(missing_ok=True)
-
-
-@attempt
-def settings_included(place):
-    tree = place.repository("settings_included")
-    plant(tree / "evil", place, "settings_included")
-    (tree / "common.gitconfig").write_text(f"[core]\n\tfsmonitor = {tree}/evil\n")
-
-
-def monitor_in(settings: Path, place: Place, name: str) -> None:
-    """Have Git run what is planted, by settings that Git includes."""
-    plant(place.repository(name) / "evil", place, name)
-    with settings.open("a") as file:
-        file.write(f"[core]\n\tfsmonitor = {place.repository(name)}/evil\n")
-
-
-@attempt
-def settings_included_in_git(place):
-    monitor_in(place.repository("settings_included_in_git") / ".git/team", place, "settings_included_in_git")
-
-
-@attempt
-def settings_included_twice(place):
-    monitor_in(place.repository("settings_included_twice") / "deeper/two", place, "settings_included_twice")
-
-
-@attempt
-def settings_included_anew(place):
-    """The settings name a file that was not there."""
-    monitor_in(place.repository("settings_included_anew") / ".git/later", place, "settings_included_anew")
-
-
-@attempt
-def settings_included_on_branch(place):
-    """Which branch is checked out is for the agent to say."""
-    tree = place.repository("settings_included_on_branch")
-    monitor_in(tree / "other", place, "settings_included_on_branch")
-    (tree / ".git/HEAD").write_text("ref: refs/heads/other\n")
-
-
-@attempt
-def settings_of_home_path(place):
-    monitor_in(place.repository("settings_of_home_path") / "home", place, "settings_of_home_path")
-
-
-@attempt
-def settings_second_word(place):
-    plant(place.repository("settings_second_word") / "tools/watch.sh", place, "settings_second_word")
-
-
-@attempt
-def settings_of_alias(place):
-    plant(place.repository("settings_of_alias") / "tools/st", place, "settings_of_alias")
-
-
-@attempt
-def settings_with_top_level(place):
-    plant(place.repository("settings_with_top_level") / "tools/st", place, "settings_with_top_level")
-
-
-@attempt
-def settings_of_work_trees(place):
-    tree = place.repository("settings_of_work_trees")
-    plant(tree / "evil", place, "settings_of_work_trees")
-    (tree / ".git/config.worktree").write_text(f"[core]\n\tfsmonitor = {tree}/evil\n")
-
-
-@attempt
-def settings_by_common_folder(place):
-    tree = place.repository("settings_by_common_folder")
-    plant(tree / "monitor", place, "settings_by_common_folder")
-    shutil.copytree(tree / ".git", tree / "evil")
-    with (tree / "evil/config").open("a") as file:
-        file.write(f"[core]\n\tfsmonitor = {tree}/monitor\n")
-    (tree / ".git/commondir").write_text("../evil\n")
-
-
-# -- what runs or is obeyed later -----------------------------------------------------------------------------------
-
-
-@attempt
-def instructions(place):
-    mark(place.project / "AGENTS.md", "instructions")
-
-
-@attempt
-def instructions_by_renamed_parent(place):
-    os.rename(place.project / ".github", place.project / "github")
-    (place.project / ".github").mkdir()
-    mark(place.project / ".github/copilot-instructions.md", "instructions_by_renamed_parent")
-
-
-@attempt
-def instructions_replaced(place):
-    mark(place.project / "new", "instructions_replaced")
-    os.replace(place.project / "new", place.project / "CLAUDE.md")
-
-
-@attempt
-def tasks_of_editor(place):
-    mark(place.project / ".vscode/tasks.json", "tasks_of_editor")
-
-
-@attempt
-def mcp_servers_of_agent(place):
-    mark(place.home / ".copilot/mcp-config.json", "mcp_servers_of_agent")
-
-
-@attempt
-def new_hooks_of_agent(place):
-    (place.home / ".copilot/hooks").mkdir(exist_ok=True)
-    mark(place.home / ".copilot/hooks/hook.json", "new_hooks_of_agent")
-
-
-@attempt
-def settings_of_agent(place):
-    aside = place.home / ".copilot/aside"
-    mark(aside, "settings_of_agent")
-    os.replace(aside, place.home / ".copilot/settings.json")
-
-
-@attempt
-def program_of_agent(place):
-    mark(place.home / "bin/copilot", "program_of_agent")
-
-
-@attempt
-def cached_program_of_agent(place):
-    mark(place.home / ".cache/copilot/pkg/program", "cached_program_of_agent")
-
-
-@attempt
-def new_cached_program(place):
-    (place.home / ".cache/tool").mkdir(exist_ok=True)
-    mark(place.home / ".cache/tool/program", "new_cached_program")
-
-
-@attempt
-def program_on_path(place):
-    mark(place.home / ".local/bin/git", "program_on_path")
-
-
-@attempt
-def program_on_path_in_project(place):
-    mark(place.project / "tools/bin/git", "program_on_path_in_project")
-
-
-@attempt
-def python_environment(place):
-    mark(Path(place.environment, "lib/planted.pth"), "python_environment")
-
-
-@attempt
-def python_environment_by_renamed_parent(place):
-    environment = Path(place.environment)
-    os.rename(environment, environment.with_name("aside-environment"))
-    environment.mkdir()
-    mark(environment / "pyvenv.cfg", "python_environment_by_renamed_parent")
-
-
-@attempt
-def settings_of_ours(place):
-    mark(place.home / ".jupyter/copilot_kernel.json", "settings_of_ours")
-
-
-@attempt
-def kernelspec(place):
-    mark(place.home / ".local/share/jupyter/kernels/ours/kernel.json", "kernelspec")
-
-
-# -- secrets, and services outside ----------------------------------------------------------------------------------
-
-
-def runtime(place: Place) -> Path:
-    return place.home / ".local/share/jupyter/runtime"
-
-
-@attempt
-def key_of_kernel(place):
-    return json.loads((runtime(place) / "kernel-1.json").read_text())["key"]
-
-
-@attempt
-def token_of_server(place):
-    return json.loads((runtime(place) / "jpserver-1.json").read_text())["token"]
-
-
-@attempt
-def cookie_secret(place):
-    return (runtime(place) / "jupyter_cookie_secret").read_text()
-
-
-@attempt
-def ssh_key(place):
-    return (place.home / ".ssh/id_ed25519").read_text()
-
-
-@attempt
-def token_of_hub(place):
-    return os.environ["JUPYTERHUB_API_TOKEN"]
-
-
-@attempt
-def token_of_hub_elsewhere(place):
-    """In what this process or one above it was started with."""
-    for pid in ("self", os.getppid(), 1):
-        with suppress(OSError):
-            for pair in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                if pair.startswith(b"JUPYTERHUB_API_TOKEN="):
-                    return pair.partition(b"=")[2].decode()
-    raise LookupError
-
-
-def post(path: Path, name: str) -> None:
-    """To a socket at which the test listens."""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(5)
-        os.chdir(path.parent)  # those of sockets must be short
-        client.connect(path.name)
-        client.sendall(f"escaped:{name}".encode())
-
-
-@attempt
-def docker(place):
-    post(place.run / "docker.sock", "docker")
-
-
-@attempt
-def session_bus(place):
-    post(Path(os.environ["DBUS_SESSION_BUS_ADDRESS"].partition("=")[2]), "session_bus")
-
-
-@attempt
-def ssh_agent(place):
-    post(place.run / "ssh.sock", "ssh_agent")
-
-
-@attempt
-def ssh_agent_elsewhere(place):
-    """`SSH_AUTH_SOCK` and other variables may name any folder."""
-    post(Path(place.root, "sockets/ssh.sock"), "ssh_agent_elsewhere")
-
-
-@attempt
-def docker_elsewhere(place):
-    post(Path(place.root, "sockets/docker.sock"), "docker_elsewhere")
-
-
-@attempt
-def system_bus_elsewhere(place):
-    post(Path(place.root, "sockets/a bus"), "system_bus_elsewhere")
-
-
-@attempt
-def jupyter_socket(place):
-    post(runtime(place) / "jupyter.sock", "jupyter_socket")
-
-
-@attempt
-def socket_in_tmp(place):
-    post(place.socket_in_tmp, "socket_in_tmp")
-
-
-@attempt
-def shared_memory(place):
-    id = checked(libc.shmget(place.shared_memory, 0, 0))
-    libc.shmat.restype = ctypes.c_void_p
-    address = libc.shmat(id, None, 0o10000)
-    found = ctypes.string_at(address, len(place.secret)).decode()
-    libc.shmdt(ctypes.c_void_p(address))
-    return found
-
-
-# -- other processes, devices, mounts -------------------------------------------------------------------------------
-
-
-@attempt
-def environment_of_another(place):
-    return Path(f"/proc/{place.helper}/environ").read_bytes().partition(b"SECRET=")[2].partition(b"\0")[0].decode()
-
-
-@attempt
-def root_of_another(place):
-    return Path(f"/proc/{place.helper}/root", *(place.home / ".ssh/id_ed25519").parts[1:]).read_text()
-
-
-@attempt
-def folder_of_another(place):
-    mark(Path(f"/proc/{place.helper}/cwd/from-proc"), "folder_of_another")
-
-
-@attempt
-def memory_of_another(place):
-    """`ptrace` (PTRACE_ATTACH)."""
-    checked(libc.ptrace(16, place.helper, None, None))
-    os.waitpid(place.helper, 0x40000000)
-    libc.ptrace(17, place.helper, None, None)
-    return place.secret
-
-
-@attempt
-def signal_to_another(place):
-    os.kill(place.victim, signal.SIGTERM)
-
-
-@attempt
-def namespace_of_another(place):
-    if os.fork() == 0:
-        try:
-            with open(f"/proc/{place.helper}/ns/mnt") as namespace:
-                checked(libc.setns(namespace.fileno(), 0))
-            mark(Path(place.root, "namespace"), "namespace_of_another")
-        finally:
-            os._exit(0)
-    os.wait()
-
-
-@attempt
-def core_pattern(place):
-    """Only opened: what is written there is run outside, by root."""
-    os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
-    return place.secret
-
-
-@attempt
-def device_node(place):
-    node = place.project / "null"
-    os.mknod(node, 0o600 | 0o020000, os.makedev(1, 3))
-    os.close(os.open(node, os.O_RDWR))
-    return place.secret
-
-
-def in_own_namespaces(place: Place, command: str, name: str) -> None:
-    write = f"echo escaped:{name} > {place.home}/{name}"
-    subprocess.run(["unshare", "-Urm", "sh", "-c", f"{command}; {write}"], check=True, capture_output=True)
-
-
-@attempt
-def remounted_root(place):
-    in_own_namespaces(place, "mount -o remount,bind,rw /", "remounted_root")
-
-
-@attempt
-def unmounted_home(place):
-    in_own_namespaces(place, f"umount -l {place.home}", "unmounted_home")
-
-
-@attempt
-def terminal_input(place):
-    """TIOCSTI: what is typed into a terminal of somebody else."""
-    if os.fork() == 0:
-        try:
-            os.setsid()
-            terminal = os.open(place.terminal, os.O_RDWR)
-            for byte in b"escaped:terminal_input\n":
-                fcntl.ioctl(terminal, termios.TIOCSTI, bytes([byte]))
-        finally:
-            os._exit(0)
-    os.wait()
+    write()
 
 
 LISTEN = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).accept()"
 
 
-@attempt
 def detached_process(place):
     """It answers at a socket in the project for as long as it lives."""
     os.chdir(place.project)
@@ -766,3 +458,11 @@ def detached_process(place):
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     listener.close()
+
+
+ATTEMPTS: dict[str, Attempt] = {
+    **{name: partial(perform, name=name, steps=steps) for name, steps in STEPS.items()},
+    **{name: partial(perform_in_child, name=name, steps=steps) for name, steps in IN_CHILD.items()},
+    "hook_by_race": hook_by_race,
+    "detached_process": detached_process,
+}

@@ -1,45 +1,29 @@
-"""Directives that only tests need: more text, content that is no text, other ends of a turn, and trouble."""
+"""Directives that do more than send what is written: files, questions, long answers, and what the client offers."""
 
 from __future__ import annotations
 
-import base64
 import json
-import os
-import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
-from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.acp.transport import single_error
 from copilot_kernel.demo import files, scenes
-from copilot_kernel.demo.directives import ScriptError, unescape
+from copilot_kernel.demo.directives import unescape
 from copilot_kernel.demo.session import Json
-from copilot_kernel.demo.stage import CONTEXT_TOKENS, Directive, Stage, TurnEnded, chunk, content, text_block
+from copilot_kernel.demo.stage import Directive, Stage, content
+from copilot_kernel.errors import AgentRefused
 
 from . import samples
+from .faults import numbers, pause
 
 
 def split_two(argument: str, separator: str) -> tuple[str, str]:
     """Both sides of `separator`. Raises ValueError."""
     left, right = argument.split(separator, 1)
     return left.strip(), right.strip()
-
-
-def numbers(argument: str, defaults: Sequence[float]) -> list[float]:
-    """The numbers in `argument`, with `defaults` for those left out. Raises ValueError."""
-    given = [float(word) for word in argument.split()[: len(defaults)]]
-    return [*given, *defaults[len(given) :]]
-
-
-async def text(stage: Stage, argument: str) -> None:
-    """`text TEXT`: the same, word by word with short pauses."""
-    await stage.stream(unescape(argument))
-
-
-async def think(stage: Stage, argument: str) -> None:
-    """`think TEXT`: one chunk of a thought."""
-    await stage.think(unescape(argument))
 
 
 async def slow(stage: Stage, argument: str) -> None:
@@ -84,75 +68,43 @@ async def unasked(stage: Stage, argument: str) -> None:
     await files.shell(stage, argument)
 
 
-async def flood(stage: Stage, argument: str) -> None:
-    """`flood N`: N tiny chunks (`1 `, `2 `, …), as fast as they go."""
-    for number in range(1, int(numbers(argument, (1000,))[0]) + 1):
-        await stage.say(f"{number} ")
-
-
 async def storm(stage: Stage, argument: str) -> None:
     """`storm N [RATE]`: N updates of all kinds, most about one tool call, RATE a second (0: as fast as they go)."""
     amount, rate = numbers(argument, (1000, 0))
     id = await stage.begin("other", "A storm", {"updates": int(amount)})
-    start = anyio.current_time()
-    for number in range(1, int(amount) + 1):
-        if rate:
-            await anyio.sleep(max(0.0, start + number / rate - anyio.current_time()))
-        await _blow(stage, id, number)
+    async for number in _paced(int(amount), rate):
+        match number % 8:
+            case 0:
+                await stage.say(f"{number} ")
+            case 1:
+                await stage.think(f"{number} ")
+            case 2:
+                await stage.plan([f"Step {number}", "Then rest"])
+            case _:
+                await stage.change(id, status="in_progress", content=content(f"Update {number}"))
     await stage.change(id, status="completed")
-
-
-async def _blow(stage: Stage, id: str, number: int) -> None:
-    match number % 8:
-        case 0:
-            await stage.say(f"{number} ")
-        case 1:
-            await stage.think(f"{number} ")
-        case 2:
-            await stage.plan([f"Step {number}", "Then rest"], number % 2)
-        case _:
-            await stage.change(id, status="in_progress", content=content(f"Update {number}"))
 
 
 async def long(stage: Stage, argument: str) -> None:
     """`long BYTES CHUNKS RATE`: markdown of that many bytes, RATE chunks a second (0: as fast as they go)."""
     size, pieces, rate = numbers(argument, (10_000, 100, 0))
+    text = samples.cut(samples.passage(int(size)), int(pieces))
+    async for number in _paced(len(text), rate):
+        await stage.say(text[number - 1])
+
+
+async def _paced(amount: int, rate: float) -> AsyncIterator[int]:
+    """1, 2, … `amount`, so many a second."""
     start = anyio.current_time()
-    for number, piece in enumerate(samples.cut(samples.passage(int(size)), int(pieces))):
+    for number in range(1, amount + 1):
         if rate:
             await anyio.sleep(max(0.0, start + number / rate - anyio.current_time()))
-        await stage.say(piece)
+        yield number
 
 
 async def remember(stage: Stage, argument: str) -> None:
     """`remember`: says how many prompts this session has had, and the first."""
     await scenes.remember(stage)
-
-
-async def late(stage: Stage, argument: str) -> None:
-    """`late TEXT`: a chunk that comes after the prompt's answer."""
-    stage.afterwards.append(chunk(text_block(unescape(argument) or "demo agent: one more thing")))
-
-
-async def notice(stage: Stage, argument: str) -> None:
-    """`notice SEVERITY TITLE[: DESCRIPTION]`: a notice."""
-    severity, _, words = argument.partition(" ")
-    title, _, description = words.partition(": ")
-    more = {"description": description} if description else {}
-    await stage.send({"sessionUpdate": "notice", "severity": severity or "info", "title": title or "A notice", **more})
-
-
-async def usage(stage: Stage, argument: str) -> None:
-    """`usage USED [SIZE]`: the context used."""
-    used, size = numbers(argument, (1000, CONTEXT_TOKENS))
-    await stage.send({"sessionUpdate": "usage_update", "used": int(used), "size": int(size)})
-
-
-async def mode(stage: Stage, argument: str) -> None:
-    """`mode ID`: changes the session's mode by itself; ID may lack the part that all have in common."""
-    ids = stage.session.menu(stage.session.chosen)[0].values
-    stage.session.choose("mode", next(id for id in ids if id.endswith(argument or "plan")))
-    await stage.send(stage.session.mode_update())
 
 
 async def commands(stage: Stage, argument: str) -> None:
@@ -161,72 +113,7 @@ async def commands(stage: Stage, argument: str) -> None:
     await stage.send({"sessionUpdate": "available_commands_update", "availableCommands": made})
 
 
-# -- content ---------------------------------------------------------------------------------------------------------
-
-LINK = "https://example.org/demo.txt"
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><circle cx="10" cy="10" r="9"/></svg>'
-BLOB = bytes(range(256))
-BLOCKS: Mapping[str, Json] = {
-    "text": text_block("A text."),
-    "image": {"type": "image", "mimeType": "image/png", "data": scenes.PICTURE},
-    "svg": {"type": "image", "mimeType": "image/svg+xml", "data": base64.b64encode(SVG).decode()},
-    "audio": {"type": "audio", "mimeType": "audio/wav", "data": samples.sound()},
-    "link": {"type": "resource_link", "uri": LINK, "name": "demo.txt", "mimeType": "text/plain", "size": 7},
-    "resource": {
-        "type": "resource",
-        "resource": {"uri": "demo://note.txt", "mimeType": "text/plain", "text": "A note.\n"},
-    },
-    "blob": {
-        "type": "resource",
-        "resource": {
-            "uri": "demo://bytes.bin",
-            "mimeType": "application/octet-stream",
-            "blob": base64.b64encode(BLOB).decode(),
-        },
-    },
-}
-"""One block of each kind."""
-
-
-async def image(stage: Stage, argument: str) -> None:
-    """`image`: a small PNG."""
-    await stage.send(chunk(BLOCKS["image"]))
-
-
-async def svg(stage: Stage, argument: str) -> None:
-    """`svg`: a small SVG."""
-    await stage.send(chunk(BLOCKS["svg"]))
-
-
-async def audio(stage: Stage, argument: str) -> None:
-    """`audio`: a short WAV."""
-    await stage.send(chunk(BLOCKS["audio"]))
-
-
-async def link(stage: Stage, argument: str) -> None:
-    """`link [URI]`: a resource link."""
-    uri = argument or LINK
-    await stage.send(chunk({"type": "resource_link", "uri": uri, "name": uri.rpartition("/")[2]}))
-
-
-async def resource(stage: Stage, argument: str) -> None:
-    """`resource [TEXT]`: an embedded text."""
-    embedded = {"uri": "demo://note.txt", "mimeType": "text/plain", "text": unescape(argument) or "A note.\n"}
-    await stage.send(chunk({"type": "resource", "resource": embedded}))
-
-
-async def blob(stage: Stage, argument: str) -> None:
-    """`blob`: 256 embedded bytes."""
-    await stage.send(chunk(BLOCKS["blob"]))
-
-
-async def tool(stage: Stage, argument: str) -> None:
-    """`tool KIND …`: a tool call with such content (text, image, svg, audio, link, resource, blob)."""
-    kinds = argument.split() or list(BLOCKS)
-    if unknown := set(kinds) - BLOCKS.keys():
-        raise ScriptError(f"demo agent: write tool KIND …, with kinds of {', '.join(BLOCKS)}; not {', '.join(unknown)}")
-    id = await stage.begin("fetch", f"Fetch {' and '.join(kinds)}", {"kinds": kinds})
-    await stage.change(id, status="completed", content=[{"type": "content", "content": BLOCKS[kind]} for kind in kinds])
+# -- what came from the client ---------------------------------------------------------------------------------------
 
 
 async def echo(stage: Stage, argument: str) -> None:
@@ -234,31 +121,16 @@ async def echo(stage: Stage, argument: str) -> None:
     await stage.say("\n".join(f"- {described(block)}" for block in stage.blocks))
 
 
-def described(block: Any) -> str:
-    """One block of a prompt in a line: type, MIME type, bytes, URI, and whatever else was said of it."""
+def described(block: Json) -> str:
+    """One block of a prompt in a line: its text, or where it is, or what it holds."""
     match block:
-        case {"type": "text", "text": str(words), **more}:
-            return _line(f"text: {words!r}", more)
-        case {"type": "image" | "audio" as kind, "mimeType": mime, "data": str(data), **more}:
-            return _line(f"{kind}: {mime}, {_size(data)}", more)
-        case {"type": "resource_link", "uri": uri, **more}:
-            return _line(f"resource_link: {uri}", more)
-        case {"type": "resource", "resource": {"uri": uri, "text": str(words), **more}}:
-            return _line(f"resource: {uri}, {words!r}", more)
-        case {"type": "resource", "resource": {"uri": uri, "blob": str(data), **more}}:
-            return _line(f"resource: {uri}, {_size(data)}", more)
-    return f"other: {json.dumps(block)}"
-
-
-def _size(data: str) -> str:
-    try:
-        return f"{len(base64.b64decode(data, validate=True))} bytes"
-    except ValueError:
-        return f"{len(data)} characters that are not base64"
-
-
-def _line(words: str, more: Mapping[Any, Any]) -> str:
-    return ", ".join([words, *(f"{name} {value}" for name, value in more.items() if name != "type")])
+        case {"type": "text", "text": words}:
+            return f"text: {words!r}"
+        case {"type": "resource", "resource": {"uri": uri, **more}}:
+            return f"resource: {uri}, {more.get('text')!r}"
+        case {"type": "resource_link", "uri": uri, "name": name}:
+            return f"resource_link: {uri}, name {name}"
+    return f"{block['type']}: {block.get('mimeType')}"
 
 
 async def mcp(stage: Stage, argument: str) -> None:
@@ -267,115 +139,264 @@ async def mcp(stage: Stage, argument: str) -> None:
     await stage.say("\n".join(lines) or "There are no MCP servers.")
 
 
-def _server(server: Any) -> str:
-    match server:
-        case {"name": name, "command": command, "args": list(words), "env": list(env), **more} if "type" not in more:
-            return f"{name}: stdio, {' '.join([command, *words])}{_names('env', env)}"
-        case {"name": name, "type": "http" | "sse" as kind, "url": url, "headers": list(headers)}:
-            return f"{name}: {kind}, {url}{_names('headers', headers)}"
-    return f"not as the protocol has it: {json.dumps(server)}"
+def _server(server: Json) -> str:
+    kept = [each["name"] for each in server.get("env") or server.get("headers") or ()]
+    where = server.get("url") or " ".join([server["command"], *server["args"]])
+    return f"{server['name']}: {server.get('type', 'stdio')}, {where}{', env ' if kept else ''}{' '.join(kept)}"
 
 
-def _names(what: str, pairs: list[Any]) -> str:
-    names = [str(pair.get("name")) for pair in pairs if isinstance(pair, dict)]
-    return f", {what} {' '.join(names)}" if names else ""
+# -- questions ------------------------------------------------------------------------------------------------------
 
-
-# -- ends ------------------------------------------------------------------------------------------------------------
-
-
-async def stop(stage: Stage, argument: str) -> None:
-    """`stop REASON`: ends the turn with any stop reason."""
-    raise TurnEnded(argument or "end_turn")
-
-
-async def refuse(stage: Stage, argument: str) -> None:
-    """`refuse`: ends the turn with the stop reason `refusal`."""
-    raise TurnEnded("refusal")
-
-
-async def error(stage: Stage, argument: str) -> None:
-    """`error CODE MESSAGE`: a JSON-RPC error as the prompt's answer."""
-    code, _, message = argument.partition(" ")
-    (number,) = numbers(code, (-32603,))
-    raise RequestFailed(int(number), message or "demo agent: an error, as you asked", None)
-
-
-async def die(stage: Stage, argument: str) -> None:
-    """`die [SIGNAL or exit code]`: ends the process (1)."""
-    number = signal.Signals.__members__.get(f"SIG{argument.removeprefix('SIG')}")
-    sys.stderr.write(f"demo agent: ending now, as I was asked to ({argument or 'exit code 1'})\n")
-    sys.stderr.flush()
-    if number is not None:
-        os.kill(os.getpid(), number)
-    os._exit(int(argument or 1))
-
-
-async def wait(stage: Stage, argument: str) -> None:
-    """`wait [SECONDS]`: silence; for ever without a number."""
-    (seconds,) = numbers(argument, (float("inf"),))
-    await anyio.sleep(seconds)
-
-
-async def silent(stage: Stage, argument: str) -> None:
-    """`silent SECONDS`: says nothing for that time, then that it is back."""
-    (seconds,) = numbers(argument, (11,))
-    await anyio.sleep(seconds)
-    await stage.say("The demo agent is back.")
-
-
-async def hang(stage: Stage, argument: str) -> None:
-    """`hang [TEXT]`: TEXT, then silence that no cancel ends, only the end of the connection."""
-    with anyio.CancelScope(shield=True):
-        if argument:
-            await stage.say(unescape(argument))
-        await stage.client.closed.wait()
-
-
-async def rawline(stage: Stage, argument: str) -> None:
-    """`rawline TEXT`: that line on the wire, as it is."""
-    await stage.client.transport.send(unescape(argument).encode() + b"\n")
-
-
-async def stderr(stage: Stage, argument: str) -> None:
-    """`stderr TEXT`: a line on stderr."""
-    sys.stderr.write(unescape(argument) + "\n")
-    sys.stderr.flush()
-
-
-MORE: Mapping[str, Directive] = {
-    "text": text,
-    "think": think,
-    "slow": slow,
-    "plan": plan,
-    "edit": edit,
-    "create": create,
-    "unasked": unasked,
-    "flood": flood,
-    "storm": storm,
-    "long": long,
-    "remember": remember,
-    "late": late,
-    "notice": notice,
-    "usage": usage,
-    "mode": mode,
-    "commands": commands,
-    "image": image,
-    "svg": svg,
-    "audio": audio,
-    "link": link,
-    "resource": resource,
-    "blob": blob,
-    "tool": tool,
-    "echo": echo,
-    "mcp": mcp,
-    "stop": stop,
-    "refuse": refuse,
-    "error": error,
-    "die": die,
-    "wait": wait,
-    "silent": silent,
-    "hang": hang,
-    "rawline": rawline,
-    "stderr": stderr,
+FORM: Json = {
+    "type": "object",
+    "title": "A few questions",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 20},
+        "mail": {"type": "string", "title": "Mail address", "format": "email"},
+        "colour": {"type": "string", "title": "Colour", "enum": ["red", "green", "blue"], "default": "green"},
+        "size": {
+            "type": "string",
+            "title": "Size",
+            "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}],
+        },
+        "count": {"type": "integer", "title": "How many", "minimum": 1, "maximum": 10, "default": 3},
+        "weight": {"type": "number", "title": "Weight", "description": "In kilograms", "minimum": 0},
+        "gift": {"type": "boolean", "title": "Is it a gift?", "default": False},
+        "extras": {
+            "type": "array",
+            "title": "Extras",
+            "items": {"type": "string", "enum": ["card", "ribbon", "candle"]},
+            "minItems": 1,
+            "maxItems": 2,
+        },
+    },
+    "required": ["name", "count"],
 }
+"""A form with a field of each kind."""
+OPTION_NAMES = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Deny",
+    "reject_always": "Always deny",
+}
+
+
+async def offer(stage: Stage, argument: str) -> None:
+    """`options KIND[=NAME];…`: what is offered with the next questions of this turn.
+
+    A kind that comes again gets an id of its own (`allow_once_2`).
+    """
+    stage.options = []
+    for kind, _, name in (item.strip().partition("=") for item in argument.split(";")):
+        times = 1 + sum(option["kind"] == kind for option in stage.options)
+        id = kind if times == 1 else f"{kind}_{times}"
+        stage.options.append({"optionId": id, "kind": kind, "name": name or OPTION_NAMES.get(kind, kind)})
+
+
+async def withdraw(stage: Stage, argument: str) -> None:
+    """`withdraw [WHEN]`: asks, and takes the question back after that pause (0.3)."""
+    title = "Do it, or perhaps not"
+    id = await stage.begin("other", title, {"what": "nothing"})
+    question = partial(stage.ask, id, ("withdraw", id), {"title": title, "kind": "other"}, withdraws=True)
+    answer = await _before(stage, argument, question)
+    words = "I took my question back." if answer is None else "You were faster."
+    await stage.change(id, status="completed" if answer else "failed", content=content(words))
+
+
+async def _before(stage: Stage, when: str, ask: Callable[[], Awaitable[str]]) -> str | None:
+    """The answer; None if the pause is over before it comes."""
+    with single_error():
+        async with anyio.create_task_group() as tasks:
+
+            async def give_up() -> None:
+                await pause(stage, when, 0.3)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(give_up)
+            answer = await ask()
+            tasks.cancel_scope.cancel()
+            return answer
+    return None
+
+
+async def request(stage: Stage, argument: str) -> None:
+    """`request METHOD [JSON]`: any request to the client, of this session unless it says other; says the answer."""
+    method, _, params = argument.partition(" ")
+    await stage.say(f"{method} answered {await _answer(stage, method, json.loads(params or '{}'))}")
+
+
+async def _answer(stage: Stage, method: str, params: Json) -> str:
+    try:
+        return json.dumps(await stage.client.request(method, {"sessionId": stage.session.id, **params}))
+    except AgentRefused as error:
+        return f"error {error.code}: {error}"
+
+
+async def elicit(stage: Stage, argument: str) -> None:
+    """`elicit form [JSON]`, `elicit url URL`: asks by an elicitation; says what was answered.
+
+    JSON is a schema, or all parameters; without it the form has a field of each kind.
+    """
+    kind, _, rest = argument.partition(" ")
+    if kind == "form":
+        return await stage.say(f"You answered: {await _form(stage, rest)}")
+    id = f"elicitation_{len(stage.session.prompts)}"
+    params = {"mode": "url", "message": "The demo agent asks you to open a page.", "elicitationId": id, "url": rest}
+    await stage.say(f"You answered: {await _answer(stage, 'elicitation/create', params)}")
+    await stage.client.notify("elicitation/complete", {"elicitationId": id})
+
+
+async def _form(stage: Stage, argument: str = "") -> str:
+    given = json.loads(argument) if argument else FORM
+    params = given if "requestedSchema" in given else {"requestedSchema": given}
+    message = "The demo agent wants to know something."
+    return await _answer(stage, "elicitation/create", {"mode": "form", "message": message, **params})
+
+
+async def elicit_withdrawn(stage: Stage, argument: str) -> None:
+    """`elicit-withdrawn [WHEN]`: shows a form, and takes it back after that pause (0.3)."""
+    answer = await _before(stage, argument, partial(_form, stage))
+    await stage.say("I took my question back." if answer is None else f"You answered: {answer}")
+
+
+async def swap(stage: Stage, argument: str) -> None:
+    """`swap CMD => OTHER [=> WHEN]`: asks about CMD, says after that pause (0.3) that it is OTHER, runs it if allowed.
+
+    An answer does not wait for the pause.
+    """
+    command, other, when = [part.strip() for part in f"{argument} => ".split("=>")][:3]
+    id = await stage.begin("execute", f"Run {command}", {"command": command})
+    change = partial(stage.change, id, title=f"Run {other}", rawInput={"command": other})
+
+    async def change_meanwhile() -> None:
+        await pause(stage, when, 0.3)
+        await change()
+
+    question = {"title": f"Run {command}", "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
+    with single_error():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(change_meanwhile)
+            await stage.ask(id, ("execute", command), question, withdraws=True)
+            tasks.cancel_scope.cancel()
+    await change()
+    async with files.running(other, stage.session.cwd) as process:
+        await process.wait()
+    await stage.change(id, status="completed", content=content(f"This ran: {other}"))
+
+
+# -- what the client offers: its files and its terminals ------------------------------------------------------------
+
+OUTPUT_LIMIT = 100_000
+"""Bytes of a terminal's output that the client shall keep."""
+CAPABILITIES = {"fs/read_text_file": "readTextFile", "fs/write_text_file": "writeTextFile"}
+
+
+async def fsread(stage: Stage, argument: str) -> None:
+    """`fsread PATH [LINE [LIMIT]]`: reads a text file by the client, and says what is in it."""
+    name, *numbers = argument.split()
+    part = dict(zip(("line", "limit"), map(int, numbers), strict=False))
+    path = str(stage.session.cwd / name)
+    id = await stage.begin("read", f"Read {name}", {"path": path, **part}, locations=[{"path": path}])
+    async with _failing(stage, id):
+        answer = await _ask_client(stage, "fs/read_text_file", path=path, **part)
+        await _done(stage, id, f"{answer.get('content')!r}")
+
+
+async def fswrite(stage: Stage, argument: str, asks: bool = False) -> None:
+    """`fswrite PATH TEXT`, `fswrite-asked PATH TEXT`: writes a text file by the client, after a question if asked."""
+    name, words = split_two(argument, " ")
+    path, text = str(stage.session.cwd / name), unescape(words)
+    shown = [{"type": "diff", "path": path, "oldText": None, "newText": text}]
+    where: Json = {"locations": [{"path": path}]}
+    id = await stage.begin("edit", f"Write {name}", {"path": path}, content=shown, **where)
+    if asks:
+        await stage.ask(id, ("edit", ""), {"title": f"Write {name}", "kind": "edit", "content": shown, **where})
+    async with _failing(stage, id):
+        await _ask_client(stage, "fs/write_text_file", path=path, content=text)
+        await _done(stage, id, f"{name} is written", *shown)
+
+
+async def terminal(stage: Stage, command: str, asks: bool = False, leaves: bool = False) -> None:
+    """`terminal CMD`, `terminal-asked CMD`, `terminal-left CMD`: runs a command in a terminal of the client's.
+
+    Says how it ended; or, where it is left, does not wait for its end.
+    """
+    id = await stage.begin("execute", f"Run {command}", {"command": command})
+    if asks:
+        question = {"title": f"Run {command}", "kind": "execute", "rawInput": {"command": command}}
+        await stage.ask(id, ("execute", command), question)
+    async with _failing(stage, id), _created(stage, command, leaves) as made:
+        shown = {"type": "terminal", "terminalId": made}
+        if leaves:
+            return await _done(stage, id, "left running", shown)
+        await stage.change(id, status="in_progress", content=[shown])
+        ended = await _ask_client(stage, "terminal/wait_for_exit", terminalId=made)
+        output = await _ask_client(stage, "terminal/output", terminalId=made)
+        end = f"signal {ended['signal']}" if ended.get("signal") else f"exit code {ended.get('exitCode')}"
+        await _done(stage, id, f"{end}, output {output.get('output')!r}", shown)
+
+
+@asynccontextmanager
+async def _created(stage: Stage, command: str, leaves: bool) -> AsyncIterator[str]:
+    """A terminal, released also when the turn is cancelled: what runs is then killed by the release."""
+    answer = await _ask_client(
+        stage,
+        "terminal/create",
+        command="/bin/sh",
+        args=["-c", command],
+        env=[{"name": "DEMO_AGENT", "value": "1"}],
+        cwd=str(stage.session.cwd),
+        outputByteLimit=OUTPUT_LIMIT,
+    )
+    made = str(answer.get("terminalId"))
+    try:
+        yield made
+    finally:
+        with anyio.move_on_after(2, shield=True), suppress(AgentRefused):
+            if not leaves:
+                await _ask_client(stage, "terminal/release", terminalId=made)
+
+
+@asynccontextmanager
+async def _failing(stage: Stage, id: str) -> AsyncIterator[None]:
+    """A refusal by the client is the end of the tool call `id`, not of the turn."""
+    try:
+        yield
+    except AgentRefused as error:
+        await stage.change(id, status="failed", content=content(str(error)))
+        await stage.say(f"It failed: {error}\n")
+
+
+async def _ask_client(stage: Stage, method: str, **params: Any) -> Json:
+    """An answer may be null, which says nothing."""
+    offered = {**(stage.client.capabilities.get("fs") or {}), "terminal": stage.client.capabilities.get("terminal")}
+    if not offered.get(CAPABILITIES.get(method, "terminal")):
+        raise AgentRefused(method, None, f"the client does not offer {method}")
+    answer = await stage.client.request(method, {"sessionId": stage.session.id, **params})
+    return answer if isinstance(answer, dict) else {}
+
+
+async def _done(stage: Stage, id: str, words: str, *blocks: Json) -> None:
+    await stage.change(id, status="completed", content=list(blocks) or content(words))
+    await stage.say(f"{words}\n")
+
+
+DIRECTIVES: Mapping[str, Directive] = {
+    **{
+        directive.__name__: directive
+        for directive in (slow, plan, edit, create, unasked, storm, long, remember, commands, echo, mcp)
+    },
+    "options": offer,
+    "withdraw": withdraw,
+    "request": request,
+    "elicit": elicit,
+    "elicit-withdrawn": elicit_withdrawn,
+    "swap": swap,
+    "fsread": fsread,
+    "fswrite": fswrite,
+    "fswrite-asked": partial(fswrite, asks=True),
+    "terminal": terminal,
+    "terminal-asked": partial(terminal, asks=True),
+    "terminal-left": partial(terminal, leaves=True),
+}
+"""Directives by name."""

@@ -13,6 +13,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.agent.attempts import ATTEMPTS, Place
 from tests.agent.network_attempts import NETWORK_ATTEMPTS
 
+MODES = {"currentModeId": "m", "availableModes": [{"id": "m", "name": "Mode"}]}
+"""Else they are waited for."""
+RESULTS: dict[str, Any] = {
+    "initialize": {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []},
+    "session/new": {"sessionId": "hostile", "modes": MODES},
+    "session/prompt": {"stopReason": "end_turn"},
+}
+
 
 def attempted(place: Place) -> dict[str, str]:
     """What each attempt returned, or the error that ended it."""
@@ -25,31 +33,15 @@ def attempted(place: Place) -> dict[str, str]:
     return results
 
 
-def answers(method: str, params: dict[str, Any]) -> Any:
-    match method:
-        case "initialize":
-            return {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}
-        case "session/new":
-            modes = {"currentModeId": "m", "availableModes": [{"id": "m", "name": "Mode"}]}  # else they are waited for
-            return {"sessionId": "hostile", "modes": modes}
-        case "session/prompt":
-            content = {"type": "text", "text": json.dumps(attempted(Place.read(Path(params["prompt"][0]["text"]))))}
-            update = {"sessionUpdate": "agent_message_chunk", "content": content}
-            write({"method": "session/update", "params": {"sessionId": "hostile", "update": update}})
-            return {"stopReason": "end_turn"}
-    return {}
-
-
-def write(message: dict[str, Any]) -> None:
+def write(**message: Any) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
-def main() -> None:
-    for line in sys.stdin:
-        message = json.loads(line)
-        if "id" in message and "method" in message:
-            write({"id": message["id"], "result": answers(message["method"], message["params"])})
-
-
 if __name__ == "__main__":
-    main()
+    for request in map(json.loads, sys.stdin):
+        if request.get("method") == "session/prompt":
+            found = json.dumps(attempted(Place.read(Path(request["params"]["prompt"][0]["text"]))))
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": found}}
+            write(method="session/update", params={"sessionId": "hostile", "update": update})
+        if "id" in request and "method" in request:
+            write(id=request["id"], result=RESULTS.get(request["method"], {}))

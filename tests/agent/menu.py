@@ -8,7 +8,7 @@ from typing import Any
 
 from copilot_kernel.demo.session import CHOICES, Choice, Json
 
-from .switches import Switches
+from .faults import Switches
 
 URI = "https://agentclientprotocol.com/protocol/session-modes#"
 URI_MODES = Choice(

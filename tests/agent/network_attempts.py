@@ -6,21 +6,16 @@ Services of the user listen on loopback. Where there is a proxy, most attempts g
 import base64
 import os
 import socket
+from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
+from functools import partial
+from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from .attempts import Attempt, Place, checked, libc
+from .attempts import FOUND, SECONDS, Attempt, Step, enter, perform
 
-NETWORK_ATTEMPTS: dict[str, Attempt] = {}
 NETWORK_FOR_ROOT = {"raw_socket", "network_of_another"}
-SECONDS = 5
-
-
-def attempt(function: Attempt) -> Attempt:
-    NETWORK_ATTEMPTS[function.__name__] = function
-    return function
 
 
 def proxy(name: str) -> tuple[tuple[str, int], str] | None:
@@ -43,121 +38,89 @@ def authorization(account: str) -> str:
     return f"Proxy-Authorization: Basic {base64.b64encode(account.encode()).decode()}\r\n"
 
 
-def tunnel(host: str, port: int) -> socket.socket:
-    """A connection by CONNECT."""
+def fetch(host: str, port: str) -> str:
+    """By a connection of its own."""
+    return answered(socket.create_connection((host, int(port)), SECONDS))
+
+
+def fetch_without_variables(url: str) -> str:
+    """The variables that name a proxy are left aside."""
+    with build_opener(ProxyHandler({})).open(url, timeout=SECONDS) as answer:
+        return answer.read().decode()
+
+
+def fetch_by_tunnel(host: str, port: str) -> str:
+    """By CONNECT."""
     if not (found := proxy("HTTPS_PROXY")):
-        return socket.create_connection((host, port), SECONDS)
+        return fetch(host, port)
     stream = socket.create_connection(found[0], SECONDS)
     stream.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{authorization(found[1])}\r\n".encode())
     answer = stream.recv(4096).decode()
     if " 200 " not in answer.partition("\r\n")[0]:
         raise ConnectionError(answer)
-    return stream
+    return answered(stream)
 
 
-def forwarded(place: Place, target: int, header: int) -> str:
+def fetch_forwarded(service: str, target: str, header: str) -> str:
     """A request whose target is one port, and whose header names another one."""
     if not (found := proxy("HTTP_PROXY")):
-        return answered(socket.create_connection(("127.0.0.1", place.service), SECONDS))
+        return fetch("127.0.0.1", service)
     url, host = f"http://127.0.0.1:{target}/", f"127.0.0.1:{header}"
     return answered(socket.create_connection(found[0], SECONDS), url, host, authorization(found[1]))
 
 
-@attempt
-def service_by_address(place):
-    return answered(socket.create_connection(("127.0.0.1", place.service), SECONDS))
-
-
-@attempt
-def service_by_unspecified_address(place):
-    return answered(socket.create_connection(("0.0.0.0", place.service), SECONDS))
-
-
-@attempt
-def service_without_proxy_variables(place):
-    with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{place.service}/", timeout=SECONDS) as answer:
-        return answer.read().decode()
-
-
-@attempt
-def service_through_proxy(place):
-    return answered(tunnel("127.0.0.1", place.service))
-
-
-@attempt
-def service_through_proxy_by_name(place):
-    return answered(tunnel("localhost", place.service))
-
-
-@attempt
-def service_through_proxy_by_number(place):
-    return answered(tunnel("2130706433", place.service))
-
-
-@attempt
-def service_through_proxy_by_short_address(place):
-    return answered(tunnel("127.1", place.service))
-
-
-@attempt
-def service_through_proxy_by_unspecified_address(place):
-    return answered(tunnel("0.0.0.0", place.service))
-
-
-@attempt
-def service_by_request_line(place):
-    return forwarded(place, target=place.service, header=place.listed)
-
-
-@attempt
-def service_by_host_header(place):
-    return forwarded(place, target=place.listed, header=place.service)
-
-
-@attempt
-def service_by_socks(place):
+def fetch_by_socks(port: str) -> str:
     if not (found := proxy("FTP_PROXY")):
-        return answered(socket.create_connection(("127.0.0.1", place.service), SECONDS))
+        return fetch("127.0.0.1", port)
     user, _, password = found[1].partition(":")
     stream = socket.create_connection(found[0], SECONDS)
     stream.sendall(b"\x05\x01\x02")
     assert stream.recv(2) == b"\x05\x02"
     stream.sendall(b"\x01" + bytes([len(user)]) + user.encode() + bytes([len(password)]) + password.encode())
     assert stream.recv(2) == b"\x01\x00"
-    stream.sendall(b"\x05\x01\x00\x01" + socket.inet_aton("127.0.0.1") + place.service.to_bytes(2, "big"))
+    stream.sendall(b"\x05\x01\x00\x01" + socket.inet_aton("127.0.0.1") + int(port).to_bytes(2, "big"))
     if (code := stream.recv(10)[1]) != 0:
         raise ConnectionError(f"refused by the proxy: {code}")
     return answered(stream)
 
 
-@attempt
-def datagram(place):
-    """As to a name server."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(1)
-        client.connect(("127.0.0.1", place.datagrams))
-        client.send(b"?")
-        return client.recv(1000).decode()
-
-
-@attempt
-def abstract_socket(place):
-    with socket.socket(socket.AF_UNIX) as client:
+def ask(family: int, kind: int, address: Any) -> str:
+    """What answers a question mark."""
+    with socket.socket(family, kind) as client:
         client.settimeout(SECONDS)
-        client.connect(f"\0{place.name}")
+        client.connect(address)
         client.sendall(b"?")
-        return client.recv(1000).decode().partition("\r\n\r\n")[2]
+        return client.recv(1000).decode().rpartition("\r\n\r\n")[2]
 
 
-@attempt
-def raw_socket(place):
+def ask_datagram(port: str) -> str:
+    return ask(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", int(port)))
+
+
+def ask_abstract(name: str) -> str:
+    return ask(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{name}")
+
+
+def open_raw() -> None:
     """Only opened: it sees every packet of the network."""
     socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
-    return place.secret
 
 
-@attempt
-def network_of_another(place):
-    with Path(f"/proc/{place.helper}/ns/net").open() as namespace:
-        checked(libc.setns(namespace.fileno(), 0))
-    return answered(socket.create_connection(("127.0.0.1", place.service), SECONDS))
+STEPS: dict[str, Sequence[Step]] = {
+    "service_by_address": [(fetch, "127.0.0.1", "{service}")],
+    "service_by_unspecified_address": [(fetch, "0.0.0.0", "{service}")],
+    "service_without_proxy_variables": [(fetch_without_variables, "http://127.0.0.1:{service}/")],
+    "service_through_proxy": [(fetch_by_tunnel, "127.0.0.1", "{service}")],
+    "service_through_proxy_by_name": [(fetch_by_tunnel, "localhost", "{service}")],
+    "service_through_proxy_by_number": [(fetch_by_tunnel, "2130706433", "{service}")],
+    "service_through_proxy_by_short_address": [(fetch_by_tunnel, "127.1", "{service}")],
+    "service_through_proxy_by_unspecified_address": [(fetch_by_tunnel, "0.0.0.0", "{service}")],
+    "service_by_request_line": [(fetch_forwarded, "{service}", "{service}", "{listed}")],
+    "service_by_host_header": [(fetch_forwarded, "{service}", "{listed}", "{service}")],
+    "service_by_socks": [(fetch_by_socks, "{service}")],
+    "datagram": [(ask_datagram, "{datagrams}")],  # as to a name server
+    "abstract_socket": [(ask_abstract, "{place}")],
+    "raw_socket": [(open_raw,), FOUND],
+    "network_of_another": [(enter, "/proc/{helper}/ns/net"), (fetch, "127.0.0.1", "{service}")],
+}
+NETWORK_ATTEMPTS: dict[str, Attempt] = {name: partial(perform, name=name, steps=steps) for name, steps in STEPS.items()}

@@ -1,20 +1,10 @@
-"""Things to show that are the same every time: a sound, a long text."""
+"""A long text that is the same every time."""
 
 from __future__ import annotations
 
-import base64
-import struct
 from itertools import count, pairwise
 
 END_MARK = "\n\nEND-MARK\n"
-
-
-def sound() -> str:
-    """A WAV (base64): a tenth of a second of 500 Hz, 8 bit, 8 kHz."""
-    wave = (b"\x60" * 8 + b"\xa0" * 8) * 50
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
-    riff = b"WAVE" + form + struct.pack("<4sI", b"data", len(wave)) + wave
-    return base64.b64encode(struct.pack("<4sI", b"RIFF", len(riff)) + riff).decode()
 
 
 def passage(size: int) -> str:

@@ -1,14 +1,14 @@
-"""Signing in to the test agent: whoever is signed in has a file, so it can also happen elsewhere (`--login`)."""
+"""Signing in to the test agent: a file records it, so that another process can do it (`--login`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, INVALID_PARAMS, RequestFailed
+from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, RequestFailed
 from copilot_kernel.demo.session import Json, home
 
-from .switches import Switches
+from .faults import Switches
 
 LOGIN: Json = {
     "id": "demo-login",
@@ -32,14 +32,14 @@ METHODS: Mapping[str, Json] = {
 
 
 def log_in() -> None:
-    """Whoever uses the same folder (`home`) is signed in from now on."""
+    """Sign in everybody who uses the same folder (`home`)."""
     mark = home() / "signed-in"
     mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark.touch()
 
 
 class SignIn:
-    """Of one connection. With the switch `signed-out`, and after `logout`, sessions need a sign-in."""
+    """The sign-in of one connection, which sessions need after `logout` and with the switch `signed-out`."""
 
     def __init__(self, switches: Switches) -> None:
         self._switches = switches
@@ -53,17 +53,13 @@ class SignIn:
         return [METHODS[kind] for kind in kinds if kind in METHODS]
 
     def require(self) -> None:
-        """Raises RequestFailed for who is not signed in."""
+        """Raise RequestFailed unless somebody is signed in."""
         if self._needed and not (home() / "signed-in").exists():
             raise RequestFailed(AUTH_REQUIRED, "Authentication required")
 
     async def authenticate(self, params: Json) -> Json:
-        """Only the method of type `agent` signs anybody in; the others, as Copilot does, say what is true."""
-        known = {method["id"]: kind for kind, method in METHODS.items()}
-        kind = known.get(params.get("methodId"))
-        if kind is None:
-            raise RequestFailed(INVALID_PARAMS, f"demo agent: there is no method {params.get('methodId')!r}")
-        if kind == "agent":
+        """Sign in by the method of type `agent`; with the others, only answer whether somebody is signed in."""
+        if params["methodId"] == METHODS["agent"]["id"]:
             log_in()
         self.require()
         return {}

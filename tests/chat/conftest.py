@@ -17,7 +17,7 @@ from copilot_kernel.chat.agent import Retry
 from copilot_kernel.config import Settings
 
 from ..agent.agent import serve
-from ..agent.switches import read_switches
+from ..agent.faults import read_switches
 
 Open = Callable[..., AbstractAsyncContextManager[Chat]]
 

@@ -1,223 +1,122 @@
-"""A client for the demo agent, in memory; whatever the agent sends it is held against the official schema."""
+"""A client for the demo agent, in memory."""
 
-import json
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import method_not_found
 from copilot_kernel.acp.transport import Transport
-from copilot_kernel.demo import agent as demo
+from copilot_kernel.demo.agent import serve
 
+from ..acp import conftest as acp
 from ..acp.memory import memory_pair
-from ..agent import agent as tested
-from ..agent.switches import read_switches
 
-SCHEMA = Path(__file__).parents[1] / "peers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
-RESULTS = {
-    "initialize": "InitializeResponse",
-    "authenticate": "AuthenticateResponse",
-    "logout": "LogoutResponse",
-    "session/new": "NewSessionResponse",
-    "session/load": "LoadSessionResponse",
-    "session/resume": "ResumeSessionResponse",
-    "session/list": "ListSessionsResponse",
-    "session/close": "CloseSessionResponse",
-    "session/delete": "DeleteSessionResponse",
-    "session/prompt": "PromptResponse",
-    "session/set_mode": "SetSessionModeResponse",
-    "session/set_config_option": "SetSessionConfigOptionResponse",
-    "session/set_model": "SetSessionModeResponse",
-}
-SENT = {
-    "session/update": "SessionNotification",
-    "session/request_permission": "RequestPermissionRequest",
-    "$/cancel_request": "CancelRequestNotification",
-    "elicitation/create": "CreateElicitationRequest",
-    "elicitation/complete": "CompleteElicitationNotification",
-    "fs/read_text_file": "ReadTextFileRequest",
-    "fs/write_text_file": "WriteTextFileRequest",
-    "terminal/create": "CreateTerminalRequest",
-    "terminal/output": "TerminalOutputRequest",
-    "terminal/wait_for_exit": "WaitForTerminalExitRequest",
-    "terminal/kill": "KillTerminalRequest",
-    "terminal/release": "ReleaseTerminalRequest",
-}
+typescript_sdk, schema, valid = acp.typescript_sdk, acp.schema, acp.valid
+LIMIT = 60
 Answer = str | None | Callable[[], Any]
 
 
 class Client:
-    """Says prompts and answers questions. `heard` holds updates and questions (without the session id), as they came.
+    """Sends prompts and answers questions. `received` are the updates and questions in order, without the session id.
 
     `answers` are used up one by one, then everything is allowed once: an option's id, None for `cancelled`, or an async
-    function that returns one of these. `services` answer other requests; these are kept in `served`.
+    function that returns one of these. `asked` are the methods of the requests by their ids.
     """
 
     def __init__(self, transport: Transport, cwd: Path) -> None:
-        self.connection = RpcConnection(transport, on_notification=self._hear, on_request=self._answer)
-        self.heard: list[Any] = []
+        self.connection = RpcConnection(transport, on_notification=self._receive, on_request=self._answer)
+        self.received: list[Any] = []
         self.answers: list[Answer] = []
-        self.services: dict[str, Callable[[Any], Any]] = {}
-        self.served: list[Any] = []
         self.asked: list[str] = []
-        self.lawful = True
         self.session_id = ""
-        self.capabilities: dict[str, Any] = {}
         self._cwd, self._more = cwd, anyio.Event()
 
-    async def begin(self) -> None:
-        """A session; what came before its answer stays in `heard`."""
-        await self.initialize()
-        self.session_id = (await self.new())["sessionId"]
+    async def begin(self) -> Any:
+        """Open a session; what came before its answer stays in `received`."""
+        await self.request("initialize", {"protocolVersion": 1})
+        new = await self.request("session/new", {"cwd": str(self._cwd), "mcpServers": []})
+        self.session_id = new["sessionId"]
+        return new
 
-    async def initialize(self) -> Any:
-        return await self.request("initialize", {"protocolVersion": 1, "clientCapabilities": self.capabilities})
+    async def restore(self, method: str, session_id: str) -> tuple[list[Any], Any]:
+        """What comes before the answer to `session/load` or `session/resume`, and the answer."""
+        before, self.session_id = len(self.received), session_id
+        answer = await self.request(method, {"cwd": str(self._cwd), "mcpServers": []})
+        return self.received[before:], answer
 
-    async def new(self, *servers: Any) -> Any:
-        return await self.request("session/new", {"cwd": str(self._cwd), "mcpServers": list(servers)})
-
-    async def come_back(self, method: str, session_id: str) -> tuple[list[Any], Any]:
-        """What `session/load` or `session/resume` tells before its answer, and the answer."""
-        before = len(self.heard)
-        params = {"sessionId": session_id, "cwd": str(self._cwd), "mcpServers": []}
-        answer = await self.request(method, params)
-        self.session_id = session_id
-        return self.heard[before:], answer
-
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
+    async def request(self, method: str, params: Any) -> Any:
+        """The answer to a request about the session, unless `params` name another one."""
         self.asked.append(method)
-        with anyio.fail_after(10):
-            return await self.connection.request(method, params)
+        with anyio.fail_after(LIMIT):
+            return await self.connection.request(method, {"sessionId": self.session_id, **params})
 
     async def prompt(self, *blocks: Any) -> Any:
         """The prompt's answer; texts may be given as they are."""
         content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
-        return await self.request("session/prompt", {"sessionId": self.session_id, "prompt": content})
+        return await self.request("session/prompt", {"prompt": content})
 
     async def play(self, *blocks: Any) -> list[Any]:
-        """Everything that comes between the prompt and its answer, which is the last; without the usage update."""
-        before = len(self.heard)
-        answer = await self.prompt(*blocks)
-        return [heard for heard in self.heard[before:] if not _is_usage(heard)] + [answer]
+        """All about the conversation that comes between the prompt and its answer, which is the last."""
+        before, answer = len(self.received), await self.prompt(*blocks)
+        others = ("usage_update", "session_info_update")
+        return [each for each in self.received[before:] if each.get("sessionUpdate") not in others] + [answer]
 
     async def cancel(self) -> None:
         await self.connection.notify("session/cancel", {"sessionId": self.session_id})
 
     async def until(self, found: Callable[[Any], bool]) -> Any:
-        """The first of `heard`, old or new, for which `found` is true."""
-        with anyio.fail_after(10):
+        """The first of `received`, old or new, for which `found` is true."""
+        with anyio.fail_after(LIMIT):
             while True:
                 more = self._more = anyio.Event()
-                for heard in self.heard:
-                    if found(heard):
-                        return heard
+                for received in self.received:
+                    if found(received):
+                        return received
                 await more.wait()
 
-    def _hear(self, method: str, params: Any) -> None:
-        self._keep(params["update"] if method == "session/update" else {"method": method, "params": params})
+    def _receive(self, method: str, params: Any) -> None:
+        self._keep(params["update"])
 
-    def _keep(self, heard: Any) -> None:
-        self.heard.append(heard)
+    def _keep(self, received: Any) -> None:
+        self.received.append(received)
         self._more.set()
 
     async def _answer(self, method: str, params: Any) -> Any:
-        if method in self.services:
-            return await self._serve(method, params)
         if method != "session/request_permission":
             raise method_not_found(method)
         self._keep({name: value for name, value in params.items() if name != "sessionId"})
         answer = self.answers.pop(0) if self.answers else "allow_once"
-        try:
-            chosen = await answer() if callable(answer) else answer
-        except anyio.get_cancelled_exc_class():
-            self._keep({"withdrawn": params["toolCall"]["toolCallId"]})
-            raise
+        chosen = await answer() if callable(answer) else answer
         return {"outcome": {"outcome": "cancelled"} if chosen is None else {"outcome": "selected", "optionId": chosen}}
-
-    async def _serve(self, method: str, params: Any) -> Any:
-        assert params.pop("sessionId", self.session_id) == self.session_id
-        self.served.append((method, params))
-        try:
-            answer = self.services[method](params)
-            return await answer if isawaitable(answer) else answer
-        except anyio.get_cancelled_exc_class():
-            self._keep({"withdrawn": method})
-            raise
-
-    def validate(self, validators: Callable[[str], Any]) -> None:
-        """All that the agent sent, by the official schema."""
-        for message in (json.loads(line) for direction, line in self.connection.log.lines if direction == "<"):
-            if "method" in message:
-                validators(SENT[message["method"]]).validate(message["params"])
-            elif "error" in message:
-                validators("Error").validate(message["error"])
-            else:
-                validators(RESULTS[self.asked[message["id"]]]).validate(message["result"])
-
-
-def _is_usage(heard: Any) -> bool:
-    return isinstance(heard, dict) and heard.get("sessionUpdate") == "usage_update"
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the demo agent remembers, it remembers in a folder of the test's own."""
+    """The demo agent keeps its sessions in a folder of the test's own."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(folder))
     return folder
 
 
-Talking = Callable[..., AbstractAsyncContextManager[Client]]
+Connected = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture
-def talking(tmp_path: Path) -> Talking:
-    """`async with talking() as client`: a session with the demo agent in memory, in a folder of its own.
-
-    With `switches`, and be it an empty one, it is the test agent.
-    """
+def connected(tmp_path: Path) -> Connected:
+    """`async with connected() as client`: a session with the demo agent in memory, in a folder of its own."""
 
     @asynccontextmanager
-    async def talk(
-        *switches: str, cwd: Path = tmp_path, begins: bool = True, **capabilities: Any
-    ) -> AsyncIterator[Client]:
-        run = partial(tested.serve, switches=read_switches(",".join(switches))) if switches else demo.serve
+    async def connect(cwd: Path = tmp_path) -> AsyncIterator[Client]:
         near, far = memory_pair()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run, far)
+            tasks.start_soon(serve, far)
             client = Client(near, cwd)
-            client.capabilities = capabilities
             async with client.connection:
-                if begins:
-                    await client.begin()
+                await client.begin()
                 yield client
-            if client.lawful and SCHEMA.exists():
-                client.validate(validator)
 
-    return talk
-
-
-def validator(name: str) -> Any:
-    """A validator for one definition of the official schema; skips where that is not installed, fails in CI."""
-    if name not in _validators:
-        schema = {**official_schema(), "anyOf": [{"$ref": f"#/$defs/{name}"}]}
-        _validators[name] = jsonschema.Draft202012Validator(schema)
-    return _validators[name]
-
-
-def official_schema() -> Any:
-    if not SCHEMA.exists():
-        reason = "the official schema is not installed: npm install --prefix tests/peers"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return json.loads(SCHEMA.read_text("utf-8"))
-
-
-_validators: dict[str, Any] = {}
+    return connect

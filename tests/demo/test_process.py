@@ -1,139 +1,78 @@
-"""The demo agent as a real process."""
+"""The demo agent as a real process, and the commands that it runs."""
 
-import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
+from contextlib import asynccontextmanager
 
+import anyio
 import pytest
+from copilot_kernel.acp.transport import PipeTransport
+from copilot_kernel.errors import AgentExited
 
-pytestmark = pytest.mark.timeout(60)
+from .conftest import LIMIT, Client
+from .messages import END, content, message
+
+pytestmark = pytest.mark.anyio
 
 COMMAND = [sys.executable, "-m", "copilot_kernel.demo"]
+RUNNING = "shell echo $$ > pid.txt; echo started; exec sleep 600"
 
 
-class Pipe:
-    """A blocking client of one process; every wait ends when the process does."""
-
-    def __init__(self, process: subprocess.Popen, cwd: Path) -> None:
-        self.process, self.heard = process, []
-        self._cwd, self._ids, self.session = cwd, count(1), ""
-
-    def send(self, method, params):
-        id = next(self._ids)
-        self.write({"id": id, "method": method, "params": params})
-        return id
-
-    def write(self, message):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.process.stdin.flush()
-
-    def request(self, method, params):
-        id = self.send(method, params)
-        while line := self.process.stdout.readline():
-            message = json.loads(line)
-            if message.get("id") == id and "method" not in message:
-                return message["result"]
-            self.hear(message)
-        return None
-
-    def hear(self, message):
-        """Keep a message; what asks for a permission is allowed."""
-        self.heard.append(message)
-        if message["method"] == "session/request_permission":
-            outcome = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
-            self.write({"id": message["id"], "result": outcome})
-
-    def until(self, sign):
-        """Hear messages until one has `sign` in it."""
-        while not any(sign in json.dumps(message) for message in self.heard):
-            self.hear(json.loads(self.process.stdout.readline()))
-
-    def begin(self):
-        self.request("initialize", {"protocolVersion": 1})
-        self.session = self.request("session/new", {"cwd": str(self._cwd), "mcpServers": []})["sessionId"]
-
-    def prompt(self, text):
-        prompt = [{"type": "text", "text": text}]
-        return self.request("session/prompt", {"sessionId": self.session, "prompt": prompt})
-
-    def texts(self):
-        updates = [message["params"]["update"] for message in self.heard]
-        return [update["content"]["text"] for update in updates if update["sessionUpdate"] == "agent_message_chunk"]
-
-    def end(self, seconds=5):
-        """Close its input. Returns the exit code and what it said on stderr."""
-        self.process.stdin.close()
-        code = self.process.wait(seconds)
-        return code, self.process.stderr.read()
-
-
-@contextmanager
-def demo(cwd: Path) -> Iterator[Pipe]:
+@asynccontextmanager
+async def running(cwd):
+    """The process, the pipes to it, and a client with a session."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
-    with process:
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
         try:
-            yield Pipe(process, cwd)
+            transport = PipeTransport(os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno()))
+            process.stdin.close()
+            client = Client(transport, cwd)
+            async with client.connection:
+                await client.begin()
+                yield process, transport, client
         finally:
             process.kill()
 
 
-def test_it_talks_on_pipes_and_ends_with_its_input(tmp_path):
-    with demo(tmp_path) as client:
-        client.begin()
-        assert (client.prompt("demo: say hello"), client.texts()) == ({"stopReason": "end_turn"}, ["hello"])
-        assert client.end() == (0, "")
+async def ended(process):
+    """Its exit code."""
+    return await anyio.to_thread.run_sync(process.wait, LIMIT)
 
 
-def test_it_ends_with_its_input_in_the_middle_of_everything(tmp_path):
-    script = "demo: together shell echo $$ > pid.txt; echo started; exec sleep 60 ;; shell yes"
-    with demo(tmp_path) as client:
-        client.begin()
-        client.send("session/prompt", {"sessionId": client.session, "prompt": [{"type": "text", "text": script}]})
-        client.until("started\\n")
-        client.process.stdin.close()
-        client.process.stdout.read()
-        assert client.process.wait(5) == 0
+async def unanswered(client, prompt):
+    with pytest.raises(AgentExited):
+        await client.prompt(prompt)
+
+
+@pytest.mark.parametrize("is_terminated", [False, True], ids=["end of input", "SIGTERM"])
+async def test_it_ends_in_the_middle_of_everything_with_its_commands(tmp_path, is_terminated):
+    async with running(tmp_path) as (process, transport, client):
+        assert await client.play("demo: say hello") == [message("hello"), END]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(unanswered, client, f"demo: together {RUNNING} ;; shell yes")
+            await client.until(lambda received: received.get("content") == content("started\n"))
+            if is_terminated:
+                process.terminate()
+            else:
+                transport.close_writing()
+        assert (await ended(process), process.stderr.read()) == (0, b"")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid.txt").read_text()), 0)
 
 
-def test_the_scene_of_the_crash_dies_too(tmp_path):
-    with demo(tmp_path) as client:
-        client.begin()
-        assert client.prompt("Crash, please") is None
-        assert client.end()[0] == 1
-
-
-def test_sigterm_ends_it_with_its_commands(tmp_path):
-    script = "demo: shell echo $$ > pid.txt; echo started; exec sleep 60"
-    with demo(tmp_path) as client:
-        client.begin()
-        client.send("session/prompt", {"sessionId": client.session, "prompt": [{"type": "text", "text": script}]})
-        client.until("started\\n")
-        client.process.terminate()
-        assert client.process.wait(5) == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid.txt").read_text()), 0)
-
-
-def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path):
-    with demo(tmp_path) as client:
-        client.begin()
-        client.prompt("demo: say one\nshell echo two\nsay half\nshell kill -9 $PPID")
-        assert client.process.wait(10) == -9
-        session = client.session
-    with demo(tmp_path) as client:
-        client.request("initialize", {"protocolVersion": 1})
-        (listed,) = client.request("session/list", {})["sessions"]
+async def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path, connected):
+    async with running(tmp_path) as (process, _, client):
+        session = client.session_id
+        await unanswered(client, "demo: say one\nshell echo two\nsay half\nshell kill -9 $PPID")
+        assert await ended(process) == -signal.SIGKILL
+    async with connected() as client:
+        (listed,) = (await client.request("session/list", {}))["sessions"]
+        shown, _ = await client.restore("session/load", session)
         assert (listed["sessionId"], listed["cwd"]) == (session, str(tmp_path))
-        client.request("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
-        assert client.texts() == ["one", "half"]
-        client.session = session
-        client.prompt("What do you remember?")
-        assert client.texts()[2].startswith("This is prompt 2 of this session; the first was 'demo: say one")
+        assert [each for each in shown if each in (message("one"), message("half"))] == [
+            message("one"),
+            message("half"),
+        ]
+        assert (await client.play("What do you remember?"))[-1] == END

@@ -40,7 +40,7 @@ async def test_events_of_ours_tell_the_rest(settings: Settings) -> None:
     async with conversation(settings) as (session, listener):
         call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
         change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
-        text = "demo: link https://example.org/a\nnotice warning Careful: of this"
+        text = "demo: link https://example.org/a\nnotice warning Careful of this"
         text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
         text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
         session.join(html := Listener(with_html=True))

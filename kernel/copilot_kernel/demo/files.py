@@ -22,13 +22,15 @@ MAX_OUTPUT = 100_000
 """Characters of a command's output that are kept; the beginning is cut off when there are more."""
 OUTPUT_SECONDS = 0.03
 """Seconds between two looks at the output, so that a talkative command makes few updates."""
+OUTSIDE = "{} is outside the session's folder"
+CUT = "[the beginning is cut off]\n"
 
 
 def inside(folder: Path, name: str) -> Path:
     """The absolute path of `name` in `folder`, with links resolved. Raises ValueError if it leads out of the folder."""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"{name} is outside the session's folder")
+        raise ValueError(OUTSIDE.format(name))
     return path
 
 
@@ -119,7 +121,7 @@ async def _follow(stage: Stage, id: str, process: Process) -> str:
             await anyio.sleep(OUTPUT_SECONDS)
             text += decode(await process.stdout.receive(MAX_OUTPUT))
             if len(text) > MAX_OUTPUT:
-                text = "[the beginning is cut off]\n" + text[-MAX_OUTPUT // 2 :]
+                text = CUT + text[-MAX_OUTPUT // 2 :]
             await stage.change(id, content=content(text))
     return text
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 FOLDER = "demo-project"
 MARKER = ".made-by-the-demo-agent"
+TAKEN = f"there is already a `{FOLDER}` here that I did not make, so I leave everything as it is"
+LINKED = "`{}` is a link, so I leave everything as it is"
 CODE, TESTS, NOTES = (f"{FOLDER}/{name}" for name in ("fibonacci.py", "test_fibonacci.py", "notes.txt"))
 WRONG = "        numbers.append(numbers[-1] + numbers[-1])\n"
 RIGHT = "        numbers.append(numbers[-1] + numbers[-2])\n"
@@ -55,11 +57,11 @@ def reset(cwd: Path, *names: str) -> None:
     """Write `names` (all, without names) in `cwd` as they are at first. Raises NotOursError and OSError."""
     folder = cwd / FOLDER
     if folder.is_symlink() or (folder.exists() and not (folder / MARKER).is_file()):
-        raise NotOursError(f"there is already a `{FOLDER}` here that I did not make, so I leave everything as it is")
+        raise NotOursError(TAKEN)
     folder.mkdir(exist_ok=True)
     (folder / MARKER).touch()
     for name in names or FILES:
         path = cwd / name
         if path.is_symlink():
-            raise NotOursError(f"`{name}` is a link, so I leave everything as it is")
+            raise NotOursError(LINKED.format(name))
         path.write_text(FILES[name])

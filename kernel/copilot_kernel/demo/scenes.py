@@ -88,7 +88,7 @@ async def picture(stage: Stage) -> None:
 async def remember(stage: Stage) -> None:
     """How many prompts the session has had, and the first."""
     prompts = stage.session.prompts
-    await stage.say(f"This is prompt {len(prompts)} of this session; the first was {prompts[0]!r}.")
+    await stage.say(REMEMBERED.format(len(prompts), prompts[0]))
 
 
 # -- the second notebook: questions, diffs, commands -------------------------------------------------------------
@@ -128,8 +128,7 @@ async def delete_notes(stage: Stage) -> None:
 
 async def fail(stage: Stage) -> None:
     """A JSON-RPC error."""
-    details = {"details": "demo agent: this is a pretended error; nothing is wrong"}
-    raise RequestFailed(INTERNAL_ERROR, "The model could not be reached", details)
+    raise RequestFailed(INTERNAL_ERROR, "The model could not be reached", {"details": PRETENDED})
 
 
 async def crash(stage: Stage) -> None:
@@ -211,6 +210,8 @@ PLANNED = """### A command line for `fibonacci.py`
 This was a plan of the demo agent's; it changes no files.
 """
 
+REMEMBERED = "This is prompt {} of this session; the first was {!r}."
+
 READ = "The notes are one line long, and say themselves that nobody needs them."
 
 FIXED = """The loop now adds the last **two** numbers:
@@ -227,6 +228,8 @@ FAILING = "Some tests **fail**: the command ended with an exit code that is not 
 PASSING = "All four tests **pass**."
 
 GONE = "The old notes are gone."
+
+PRETENDED = "demo agent: this is a pretended error; nothing is wrong"
 
 CRASH = "This is the demo agent. In the middle of this sentence my process"
 

@@ -22,6 +22,7 @@ from .project import FOLDER
 
 Json = dict[str, Any]
 
+UNKEPT = "demo agent: sessions are not kept: {}\n"
 FROM_CLIENT = "[Copilot Kernel]"
 """How a text begins that is no words of the user's."""
 
@@ -161,7 +162,7 @@ class Session:
                 journal.write(line)
         except OSError as error:
             self.close()
-            sys.stderr.write(f"demo agent: sessions are not kept: {error}\n")
+            sys.stderr.write(UNKEPT.format(error))
 
     def close(self) -> None:
         """Keep nothing any more."""

@@ -1,0 +1,85 @@
+"""What is played as it is written: the scripts in `scripts.jsonl`, each a directive; and a transcript.
+
+A script has `updates`, or the `lines` of a prompt. In these, `$name` stands for a word of the argument: `words` are the
+names in their order, each with what stands there if it is left out; the last one takes the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from copilot_kernel.demo.directives import perform, unescape
+from copilot_kernel.demo.session import Json
+from copilot_kernel.demo.stage import Directive, Stage
+
+from . import replay
+
+FILE = Path(__file__).with_name("scripts.jsonl")
+
+
+def words(script: Json, argument: str) -> Json:
+    """The words of `argument` by name. Raises ValueError."""
+    defaults = script.get("words", {})
+    given = argument.split(" ", max(len(defaults) - 1, 0)) if argument else []
+    pairs = zip_longest(defaults.items(), given[: len(defaults)])
+    return {name: default if word is None else type(default)(unescape(word)) for (name, default), word in pairs}
+
+
+def filled(template: Any, words: Mapping[str, Any]) -> Any:
+    """A copy of `template` with the words in their places."""
+    match template:
+        case dict():
+            return {name: filled(value, words) for name, value in template.items()}
+        case list():
+            return [filled(value, words) for value in template]
+        case str() if template.startswith("$"):
+            return words[template[1:]]
+    return template
+
+
+def directive(script: Json) -> Directive:
+    """A directive that plays the script."""
+
+    async def play(stage: Stage, argument: str) -> None:
+        given = words(script, argument)
+        for update in script.get("updates", ()):
+            await stage.send(filled(update, given))
+        await perform(stage, Template(script.get("lines", "")).substitute(given))
+
+    form = " ".join([script["name"], *(name.upper() for name in script.get("words", ()))])
+    play.__doc__ = f"`{form}`: the script of that name."
+    return play
+
+
+async def tool(stage: Stage, argument: str) -> None:
+    """`tool NAME …`: a tool call with the content of these scripts."""
+    names = argument.split()
+    blocks = [filled(SCRIPTS[name]["updates"][0]["content"], words(SCRIPTS[name], "")) for name in names]
+    id = await stage.begin("fetch", f"Fetch {' and '.join(names)}", {"kinds": names})
+    await stage.change(id, status="completed", content=[{"type": "content", "content": block} for block in blocks])
+
+
+async def play(stage: Stage, argument: str) -> None:
+    """`play FILE`: the updates and requests of the agent in a transcript, each request after the answer to the last."""
+    for message in (record["message"] for record in replay.read(Path(argument)) if record["from"] == "agent"):
+        params = {**message.get("params", {}), "sessionId": stage.session.id}
+        if message.get("method") == "session/update":
+            await stage.send(params["update"])
+        elif "method" in message:
+            await stage.client.request(message["method"], params)
+
+
+SCRIPTS: Mapping[str, Json] = {
+    script["name"]: script for script in map(json.loads, FILE.read_text("utf-8").splitlines())
+}
+PLAYED: Mapping[str, Directive] = {
+    **{name: directive(script) for name, script in SCRIPTS.items()},
+    "tool": tool,
+    "play": play,
+}
+"""Directives by name."""
