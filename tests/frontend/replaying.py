@@ -26,8 +26,8 @@ from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.rendering.plain import visible_text
 from copilot_widgets.base import WIDGET_VIEW, shortened
 
+from ..agent.replay import Gone, Replay
 from ..limits import LIMIT
-from ..real.replay import Gone, Replay
 from ..real.scenes import NOTES
 from ..real.turns import Turn, is_method, last_words, turns
 from ..rendering.allowed import text_of

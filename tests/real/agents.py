@@ -1,7 +1,7 @@
 """The real agents: where each one is found, how it is started against the scripted model, what its tools are called.
 
 They come from npm (`npm install --prefix tests/peers`, which runs no package's scripts); a program of the same
-name on PATH will do as well. An agent that is not `pinned` is not installed: it is for whoever has it.
+name on PATH will do as well.
 """
 
 import json
@@ -53,7 +53,6 @@ class Agent:
     slash: tuple[str, str] = ("", "")
     listen: tuple[str, ...] = ()
     later: Callable[[Path], None] = lambda home: None
-    pinned: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -216,38 +215,4 @@ GEMINI = Agent(
 )
 
 
-def _claude(home: Path, model: str) -> dict[str, str]:
-    return {
-        "ANTHROPIC_BASE_URL": model,
-        "ANTHROPIC_API_KEY": "none",
-        "ANTHROPIC_MODEL": "scripted",
-        "CLAUDE_CONFIG_DIR": str(home / "claude"),
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_ERROR_REPORTING": "1",
-    }
-
-
-CLAUDE = Agent(
-    name="claude-agent-acp",
-    programs=(".bin/claude-agent-acp",),
-    arguments=(),
-    configure=_claude,
-    shell=lambda command: ("Bash", {"command": command, "description": "Run a command"}),
-    edit=lambda path, old, new: ("Edit", {"file_path": str(path), "old_string": old, "new_string": new}),
-    create=lambda path, text: ("Write", {"file_path": str(path), "content": text}),
-    read=lambda path: ("Read", {"file_path": str(path)}),
-    plan=(
-        ("TaskCreate", {"subject": "Read the notes", "description": "All of them", "activeForm": "Reading the notes"}),
-        ("TaskCreate", {"subject": "Change them", "description": "The second line"}),
-        ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
-        ("TaskUpdate", {"taskId": "1", "status": "completed"}),
-    ),
-    allow="Allow",
-    reject="Reject",
-    scenes=EVERY_SCENE,
-    pinned=False,
-)
-
-AGENTS = {agent.name: agent for agent in (COPILOT, OPENCODE, GEMINI, CLAUDE)}
+AGENTS = {agent.name: agent for agent in (COPILOT, OPENCODE, GEMINI)}

@@ -18,8 +18,8 @@ from .played import Played
 
 Play = Callable[[Agent, Path, Path], Any]
 Json = dict[str, Any]
-PINNED = [agent for agent in AGENTS.values() if agent.pinned]
-LISTENING = [agent for agent in PINNED if agent.listen]
+EVERY_AGENT = [*AGENTS.values()]
+LISTENING = [agent for agent in EVERY_AGENT if agent.listen]
 PLAYS: dict[str, Play] = {
     "scenes": played.perform,
     "findings": chapters.perform,
@@ -82,14 +82,14 @@ def _played(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue("plays")[request.fixturename, agent.name].result()
 
 
-@pytest.fixture(params=PINNED, ids=str)
+@pytest.fixture(params=EVERY_AGENT, ids=str)
 def scenes(request: pytest.FixtureRequest) -> dict[str, Played]:
     """All scenes of an agent, with a client that knows nothing of our kernel."""
     found: dict[str, Played] = _played(request)
     return found
 
 
-@pytest.fixture(params=PINNED, ids=str)
+@pytest.fixture(params=EVERY_AGENT, ids=str)
 def findings(request: pytest.FixtureRequest) -> Json:
     """What a reader saw in each cell of an agent's notebook."""
     return {"agent": request.param.name, **_played(request)}
@@ -109,7 +109,7 @@ def shared_agent(request: pytest.FixtureRequest) -> Json:
     return found
 
 
-@pytest.fixture(params=PINNED, ids=str)
+@pytest.fixture(params=EVERY_AGENT, ids=str)
 def api(request: pytest.FixtureRequest) -> Json:
     """What clients of the API were told, and what the model was sent."""
     found: Json = _played(request)
@@ -130,7 +130,7 @@ def socket_frames(request: pytest.FixtureRequest) -> Json:
     return found
 
 
-@pytest.fixture(params=PINNED, ids=str)
+@pytest.fixture(params=EVERY_AGENT, ids=str)
 def confined_turns(request: pytest.FixtureRequest) -> Json:
     """What came of two conversations in a sandbox, of which the second resumes the first."""
     found: Json = _played(request)

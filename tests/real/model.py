@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .wires import Anthropic, Call, Gemini, OpenAI, Said, Step, Wire, sse
+from .wires import Call, Gemini, OpenAI, Said, Step, Wire, sse
 
 MARKER = "SCRIPT:"
 LONGEST_HANG = 60.0
@@ -99,8 +99,6 @@ def running(port: int = 0) -> Iterator[Model]:
 def _wire(path: str) -> Wire | None:
     if path.endswith("/chat/completions"):
         return OpenAI()
-    if path.endswith("/messages"):
-        return Anthropic()
     return Gemini() if "enerateContent" in path else None
 
 

@@ -8,7 +8,6 @@ from .agents import AGENTS, Agent
 from .features import FEATURES, column, version
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
-PINNED = [agent for agent in AGENTS.values() if agent.pinned]
 Columns = dict[str, list[str]]
 
 
@@ -39,9 +38,9 @@ def tried(agent: Agent, folder: Path) -> tuple[str, list[str]]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for name in [agent.name for agent in PINNED] + [f"{agent.name}-tcp" for agent in PINNED]:
+        for name in [agent.name for agent in AGENTS.values()] + [f"{agent.name}-tcp" for agent in AGENTS.values()]:
             Path(folder, name).mkdir()
-        columns = dict(tried(agent, Path(folder)) for agent in PINNED)
+        columns = dict(tried(agent, Path(folder)) for agent in AGENTS.values())
     PAGE.write_text(written(PAGE.read_text("utf-8"), columns), "utf-8")
     print(PAGE.read_text("utf-8"))
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from .conftest import PINNED
+from .conftest import EVERY_AGENT
 
 Json = dict[str, Any]
-TALKATIVE = [agent for agent in PINNED if "cancel-shell" in agent.scenes]
+TALKATIVE = [agent for agent in EVERY_AGENT if "cancel-shell" in agent.scenes]
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
 agents_that_send_output = pytest.mark.parametrize("findings", TALKATIVE, ids=str, indirect=True)

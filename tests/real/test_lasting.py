@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import PINNED
+from .conftest import EVERY_AGENT
 from .features import draws_again, remembers
 
 Json = dict[str, Any]
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytes
 
 
 agents_with_memory = pytest.mark.parametrize(
-    "findings", [agent for agent in PINNED if agent.name not in FORGETFUL], ids=str, indirect=True
+    "findings", [agent for agent in EVERY_AGENT if agent.name not in FORGETFUL], ids=str, indirect=True
 )
 
 

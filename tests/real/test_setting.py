@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from copilot_kernel.frontend.agent_commands import NO_CHOICE
 
-from .conftest import PINNED
+from .conftest import EVERY_AGENT
 from .setting import EFFECTS
 
 Json = dict[str, Any]
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
-agents_with_models = pytest.mark.parametrize("findings", [a for a in PINNED if a.model], ids=str, indirect=True)
-agents_with_options = pytest.mark.parametrize("findings", [a for a in PINNED if a.option], ids=str, indirect=True)
-copilot = pytest.mark.parametrize("findings", [a for a in PINNED if a.name == "copilot"], ids=str, indirect=True)
+agents_with_models = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.model], ids=str, indirect=True)
+agents_with_options = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.option], ids=str, indirect=True)
+copilot = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.name == "copilot"], ids=str, indirect=True)
 
 
 def test_a_mode_is_named_in_one_word_and_told_to_the_model(findings: Json) -> None:
@@ -47,7 +47,7 @@ def test_an_option_that_is_set_shows_in_what_the_agent_does(findings: Json) -> N
 
 
 def test_every_option_that_is_tried_has_an_effect_that_is_looked_for() -> None:
-    assert {agent.option for agent in PINNED if agent.option} == set(EFFECTS)
+    assert {agent.option for agent in EVERY_AGENT if agent.option} == set(EFFECTS)
 
 
 def test_its_own_commands_are_offered_and_answered(findings: Json) -> None:

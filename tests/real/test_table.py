@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .agents import PEERS
-from .conftest import PINNED
+from .conftest import EVERY_AGENT
 from .features import FEATURES, NO, NONE, column, version
 from .table import PAGE, read, written
 
@@ -59,4 +59,6 @@ def test_nothing_that_was_not_seen_is_said_to_work(findings: Json) -> None:
 @pytest.mark.timeout(300)
 def test_an_agent_that_listens_is_said_to_serve_several_notebooks(listening_agent: Json) -> None:
     assert FEATURES[PORT].verdict({"listening": listening_agent}) == "yes"
-    assert [each[PORT] for each in read(page())[1].values()] == ["yes" if agent.listen else NONE for agent in PINNED]
+    assert [each[PORT] for each in read(page())[1].values()] == [
+        "yes" if agent.listen else NONE for agent in EVERY_AGENT
+    ]

@@ -50,12 +50,6 @@ class Turn:
         answered = [message.get("id") == prompt and "result" in message for message in spoken]
         return Turn(self.records[answered.index(True) :]).updates
 
-    def before_cancel(self) -> str:
-        """The last words of the agent when the client cancelled."""
-        at = next(at for at, record in enumerate(self.records) if is_method(record, "session/cancel"))
-        last = self.records[at - 1]["message"]["params"]
-        return last_words(last.get("update") or last["toolCall"])
-
 
 def turns(records: list[Json]) -> list[Turn]:
     """The turns of a transcript."""

@@ -56,9 +56,8 @@ class Wire(Protocol):
 
 
 def sse(event: Json) -> bytes:
-    """Anthropic's clients want the event named; the others ignore the name."""
-    name = f"event: {event['type']}\n" if "type" in event else ""
-    return f"{name}data: {json.dumps(event)}\n\n".encode()
+    """One event of a stream."""
+    return f"data: {json.dumps(event)}\n\n".encode()
 
 
 def _text(content: Any) -> str:
@@ -153,63 +152,3 @@ def _gemini_chunk(parts: list[Json], end: bool = False) -> Json:
         candidate["finishReason"] = "STOP"
     usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
-
-
-class Anthropic:
-    """Messages."""
-
-    def said(self, body: Json) -> list[Said]:
-        return [Said(message["role"], _text(message["content"])) for message in body["messages"]]
-
-    def offers_tools(self, body: Json) -> bool:
-        return bool(body.get("tools"))
-
-    def whole(self, step: Step) -> Json:
-        return {**_anthropic_message(step), "content": _anthropic_blocks(step), "stop_reason": _anthropic_end(step)}
-
-    def events(self, step: Step) -> Iterator[Json]:
-        yield {"type": "message_start", "message": _anthropic_message(step)}
-        for at, block in enumerate(_anthropic_blocks(step)):
-            yield {"type": "content_block_start", "index": at, "content_block": _anthropic_empty(block)}
-            for delta in _anthropic_deltas(block, step):
-                yield {"type": "content_block_delta", "index": at, "delta": delta}
-            yield {"type": "content_block_stop", "index": at}
-
-    def ending(self, step: Step) -> Iterator[Json]:
-        delta = {"stop_reason": _anthropic_end(step), "stop_sequence": None}
-        yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 20}}
-        yield {"type": "message_stop"}
-
-
-def _anthropic_message(step: Step) -> Json:
-    usage = {"input_tokens": 1000, "output_tokens": 1}
-    message = {"id": f"msg_{step.name}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
-    return {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}
-
-
-def _anthropic_end(step: Step) -> str:
-    return "tool_use" if step.calls else "end_turn"
-
-
-def _anthropic_blocks(step: Step) -> list[Json]:
-    blocks: list[Json] = [{"type": "thinking", "thinking": step.think, "signature": "c2ln"}] if step.think else []
-    blocks += [{"type": "text", "text": step.say}] if step.say else []
-    return blocks + [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in step.calls
-    ]
-
-
-def _anthropic_empty(block: Json) -> Json:
-    blank = {"text": "", "thinking": "", "signature": "", "input": {}}
-    return {key: blank.get(key, value) if key != "type" else value for key, value in block.items()}
-
-
-def _anthropic_deltas(block: Json, step: Step) -> Iterator[Json]:
-    match block["type"]:
-        case "thinking":
-            yield {"type": "thinking_delta", "thinking": block["thinking"]}
-            yield {"type": "signature_delta", "signature": block["signature"]}
-        case "text":
-            yield from ({"type": "text_delta", "text": piece} for piece in step.pieces)
-        case _:
-            yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
