@@ -35,7 +35,7 @@ async def serve(transport: Transport, switches: Switches | None = None) -> None:
 
 
 class Client:
-    """The connection as the demo agent sees it, with more for directives. `capabilities` are the client's."""
+    """The connection, with what directives need beside it. `capabilities` are the client's."""
 
     def __init__(self, connection: RpcConnection, transport: Transport) -> None:
         self.request, self.closed, self.transport = connection.request, connection.closed, transport
@@ -121,7 +121,7 @@ class FaultyAgent(demo.Agent):
         return {name: value for name, value in answer.items() if name not in hidden}
 
     async def _serve(self, servers: Sequence[Json]) -> None:
-        """What an agent may do that cannot reach such servers."""
+        """Fail or hang, as an agent may that cannot reach the servers."""
         if servers and "mcp-fails" in self._switches:
             names = ", ".join(server["name"] for server in servers)
             raise RequestFailed(INTERNAL_ERROR, f"demo agent: cannot reach the MCP server {names}")

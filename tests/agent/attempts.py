@@ -59,10 +59,6 @@ class Place:
         return self.home / "project"
 
     @property
-    def other(self) -> Path:
-        return self.home / "other"
-
-    @property
     def run(self) -> Path:
         return Path(self.root, "run")
 
@@ -81,8 +77,14 @@ class Place:
 
     def values(self, name: str) -> dict[str, object]:
         """What the words of a step may stand for; `tree` is the repository of the attempt `name`."""
-        folders = {"home": self.home, "project": self.project, "other": self.other, "tree": self.repository(name)}
-        return {**asdict(self), **folders, "name": name, "place": self.name, "parent": os.getppid()}
+        folders = {
+            "home": self.home,
+            "project": self.project,
+            "other": self.home / "other",
+            "tree": self.repository(name),
+        }
+        more = {"name": name, "place": self.name, "parent": os.getppid(), "length": len(self.secret)}
+        return {**asdict(self), **folders, **more}
 
     @classmethod
     def read(cls, file: Path) -> "Place":
@@ -102,6 +104,16 @@ def perform(place: Place, name: str, steps: Sequence[Step]) -> str | None:
     for act, *words in steps:
         found = act(*(word.format(**values) for word in words))
     return found
+
+
+def perform_in_child(place: Place, name: str, steps: Sequence[Step]) -> None:
+    """Take steps that a process cannot undo in a process of its own."""
+    if os.fork() == 0:
+        try:
+            perform(place, name, steps)
+        finally:
+            os._exit(0)
+    os.wait()
 
 
 def checked(result: int) -> int:
@@ -161,6 +173,35 @@ def exchange(one: str, other: str) -> None:
 
 def run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
+
+
+def read_segment(key: str, length: str) -> str:
+    id = checked(libc.shmget(int(key), 0, 0))
+    libc.shmat.restype = ctypes.c_void_p
+    address = libc.shmat(id, None, 0o10000)
+    found = ctypes.string_at(address, int(length)).decode()
+    libc.shmdt(ctypes.c_void_p(address))
+    return found
+
+
+def trace(pid: str) -> None:
+    """Attach to another process (`ptrace`, PTRACE_ATTACH), and detach."""
+    checked(libc.ptrace(16, int(pid), None, None))
+    os.waitpid(int(pid), 0x40000000)
+    libc.ptrace(17, int(pid), None, None)
+
+
+def enter(namespace: str) -> None:
+    with open(namespace) as opened:
+        checked(libc.setns(opened.fileno(), 0))
+
+
+def type_into(terminal: str, text: str) -> None:
+    """By TIOCSTI, into a terminal of somebody else."""
+    os.setsid()
+    opened = os.open(terminal, os.O_RDWR)
+    for byte in text.encode():
+        fcntl.ioctl(opened, termios.TIOCSTI, bytes([byte]))
 
 
 def post(file: str, text: str) -> None:
@@ -339,6 +380,8 @@ SECRETS: dict[str, Sequence[Step]] = {
     "token_of_hub": [(os.environ.__getitem__, "JUPYTERHUB_API_TOKEN")],
     "token_of_hub_elsewhere": [(read_variable, "JUPYTERHUB_API_TOKEN", "self", "{parent}", "1")],
     "environment_of_another": [(read_variable, "SECRET", "{helper}")],
+    "shared_memory": [(read_segment, "{shared_memory}", "{length}")],
+    "memory_of_another": [(trace, "{helper}"), FOUND],
     "root_of_another": [(read, "/proc/{helper}/root{home}/.ssh/id_ed25519")],
 }
 
@@ -368,6 +411,10 @@ ELSEWHERE: dict[str, Sequence[Step]] = {
     "unmounted_home": [(run, "unshare", "-Urm", "sh", "-c", f"umount -l {{home}}; {WRITE_IN_HOME}")],
 }
 """By other processes, devices and mounts. What is written to `core_pattern` is run outside by root: only opened."""
+IN_CHILD: dict[str, Sequence[Step]] = {
+    "namespace_of_another": [(enter, "/proc/{helper}/ns/mnt"), mark("{root}/namespace")],
+    "terminal_input": [(type_into, "{terminal}", "escaped:{name}\n")],
+}
 STEPS = WRITING | HOOKS | SETTINGS | LATER | SECRETS | SERVICES | ELSEWHERE
 
 
@@ -396,54 +443,6 @@ def hook_by_race(place):
     write()
 
 
-def shared_memory(place):
-    id = checked(libc.shmget(place.shared_memory, 0, 0))
-    libc.shmat.restype = ctypes.c_void_p
-    address = libc.shmat(id, None, 0o10000)
-    found = ctypes.string_at(address, len(place.secret)).decode()
-    libc.shmdt(ctypes.c_void_p(address))
-    return found
-
-
-def memory_of_another(place):
-    """`ptrace` (PTRACE_ATTACH)."""
-    checked(libc.ptrace(16, place.helper, None, None))
-    os.waitpid(place.helper, 0x40000000)
-    libc.ptrace(17, place.helper, None, None)
-    return place.secret
-
-
-def in_child(act: Callable[[], None]) -> None:
-    """Run what a process cannot undo in a process of its own."""
-    if os.fork() == 0:
-        try:
-            act()
-        finally:
-            os._exit(0)
-    os.wait()
-
-
-def namespace_of_another(place):
-    def act():
-        with open(f"/proc/{place.helper}/ns/mnt") as namespace:
-            checked(libc.setns(namespace.fileno(), 0))
-        perform(place, "namespace_of_another", [mark("{root}/namespace")])
-
-    in_child(act)
-
-
-def terminal_input(place):
-    """TIOCSTI: what is typed into a terminal of somebody else."""
-
-    def act():
-        os.setsid()
-        terminal = os.open(place.terminal, os.O_RDWR)
-        for byte in b"escaped:terminal_input\n":
-            fcntl.ioctl(terminal, termios.TIOCSTI, bytes([byte]))
-
-    in_child(act)
-
-
 LISTEN = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).accept()"
 
 
@@ -463,11 +462,7 @@ def detached_process(place):
 
 ATTEMPTS: dict[str, Attempt] = {
     **{name: partial(perform, name=name, steps=steps) for name, steps in STEPS.items()},
-    **{
-        attempt.__name__: attempt
-        for attempt in (
-            *(hook_by_race, shared_memory, memory_of_another, namespace_of_another, terminal_input),
-            detached_process,
-        )
-    },
+    **{name: partial(perform_in_child, name=name, steps=steps) for name, steps in IN_CHILD.items()},
+    "hook_by_race": hook_by_race,
+    "detached_process": detached_process,
 }

@@ -291,10 +291,6 @@ OUTPUT_LIMIT = 100_000
 CAPABILITIES = {"fs/read_text_file": "readTextFile", "fs/write_text_file": "writeTextFile"}
 
 
-class _NotOffered(Exception):
-    """The client does not have this; the text says what."""
-
-
 async def fsread(stage: Stage, argument: str) -> None:
     """`fsread PATH [LINE [LIMIT]]`: reads a text file by the client, and says what is in it."""
     name, *numbers = argument.split()
@@ -366,7 +362,7 @@ async def _failing(stage: Stage, id: str) -> AsyncIterator[None]:
     """A refusal by the client is the end of the tool call `id`, not of the turn."""
     try:
         yield
-    except (AgentRefused, _NotOffered) as error:
+    except AgentRefused as error:
         await stage.change(id, status="failed", content=content(str(error)))
         await stage.say(f"It failed: {error}\n")
 
@@ -375,7 +371,7 @@ async def _ask_client(stage: Stage, method: str, **params: Any) -> Json:
     """An answer may be null, which says nothing."""
     offered = {**(stage.client.capabilities.get("fs") or {}), "terminal": stage.client.capabilities.get("terminal")}
     if not offered.get(CAPABILITIES.get(method, "terminal")):
-        raise _NotOffered(f"the client does not offer {method}")
+        raise AgentRefused(method, None, f"the client does not offer {method}")
     answer = await stage.client.request(method, {"sessionId": stage.session.id, **params})
     return answer if isinstance(answer, dict) else {}
 

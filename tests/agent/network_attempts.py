@@ -9,12 +9,11 @@ import socket
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from .attempts import FOUND, SECONDS, Attempt, Step, checked, libc, perform
+from .attempts import FOUND, SECONDS, Attempt, Step, enter, perform
 
 NETWORK_FOR_ROOT = {"raw_socket", "network_of_another"}
 
@@ -107,13 +106,6 @@ def open_raw() -> None:
     socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
 
 
-def fetch_from_another(pid: str, port: str) -> str:
-    """From the network of another process."""
-    with Path(f"/proc/{pid}/ns/net").open() as namespace:
-        checked(libc.setns(namespace.fileno(), 0))
-    return fetch("127.0.0.1", port)
-
-
 STEPS: dict[str, Sequence[Step]] = {
     "service_by_address": [(fetch, "127.0.0.1", "{service}")],
     "service_by_unspecified_address": [(fetch, "0.0.0.0", "{service}")],
@@ -129,6 +121,6 @@ STEPS: dict[str, Sequence[Step]] = {
     "datagram": [(ask_datagram, "{datagrams}")],  # as to a name server
     "abstract_socket": [(ask_abstract, "{place}")],
     "raw_socket": [(open_raw,), FOUND],
-    "network_of_another": [(fetch_from_another, "{helper}", "{service}")],
+    "network_of_another": [(enter, "/proc/{helper}/ns/net"), (fetch, "127.0.0.1", "{service}")],
 }
 NETWORK_ATTEMPTS: dict[str, Attempt] = {name: partial(perform, name=name, steps=steps) for name, steps in STEPS.items()}

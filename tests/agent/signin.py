@@ -1,4 +1,4 @@
-"""Signing in to the test agent: whoever is signed in has a file, so it can also happen elsewhere (`--login`)."""
+"""Signing in to the test agent: a file records it, so that another process can do it (`--login`)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ METHODS: Mapping[str, Json] = {
 
 
 def log_in() -> None:
-    """Whoever uses the same folder (`home`) is signed in from now on."""
+    """Sign in everybody who uses the same folder (`home`)."""
     mark = home() / "signed-in"
     mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark.touch()
 
 
 class SignIn:
-    """Of one connection. With the switch `signed-out`, and after `logout`, sessions need a sign-in."""
+    """The sign-in of one connection, which sessions need after `logout` and with the switch `signed-out`."""
 
     def __init__(self, switches: Switches) -> None:
         self._switches = switches
@@ -53,12 +53,12 @@ class SignIn:
         return [METHODS[kind] for kind in kinds if kind in METHODS]
 
     def require(self) -> None:
-        """Raises RequestFailed for who is not signed in."""
+        """Raise RequestFailed unless somebody is signed in."""
         if self._needed and not (home() / "signed-in").exists():
             raise RequestFailed(AUTH_REQUIRED, "Authentication required")
 
     async def authenticate(self, params: Json) -> Json:
-        """Only the method of type `agent` signs anybody in; the others, as Copilot does, say what is true."""
+        """Sign in by the method of type `agent`; with the others, only answer whether somebody is signed in."""
         if params["methodId"] == METHODS["agent"]["id"]:
             log_in()
         self.require()

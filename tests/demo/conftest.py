@@ -21,32 +21,32 @@ Answer = str | None | Callable[[], Any]
 
 
 class Client:
-    """Sends prompts and answers questions. `heard` holds updates and questions (without the session id), as they came.
+    """Sends prompts and answers questions. `received` are the updates and questions in order, without the session id.
 
     `answers` are used up one by one, then everything is allowed once: an option's id, None for `cancelled`, or an async
     function that returns one of these. `asked` are the methods of the requests by their ids.
     """
 
     def __init__(self, transport: Transport, cwd: Path) -> None:
-        self.connection = RpcConnection(transport, on_notification=self._hear, on_request=self._answer)
-        self.heard: list[Any] = []
+        self.connection = RpcConnection(transport, on_notification=self._receive, on_request=self._answer)
+        self.received: list[Any] = []
         self.answers: list[Answer] = []
         self.asked: list[str] = []
         self.session_id = ""
         self._cwd, self._more = cwd, anyio.Event()
 
     async def begin(self) -> Any:
-        """Open a session; what came before its answer stays in `heard`."""
+        """Open a session; what came before its answer stays in `received`."""
         await self.request("initialize", {"protocolVersion": 1})
         new = await self.request("session/new", {"cwd": str(self._cwd), "mcpServers": []})
         self.session_id = new["sessionId"]
         return new
 
-    async def come_back(self, method: str, session_id: str) -> tuple[list[Any], Any]:
+    async def restore(self, method: str, session_id: str) -> tuple[list[Any], Any]:
         """What comes before the answer to `session/load` or `session/resume`, and the answer."""
-        before, self.session_id = len(self.heard), session_id
+        before, self.session_id = len(self.received), session_id
         answer = await self.request(method, {"cwd": str(self._cwd), "mcpServers": []})
-        return self.heard[before:], answer
+        return self.received[before:], answer
 
     async def request(self, method: str, params: Any) -> Any:
         """The answer to a request about the session, unless `params` name another one."""
@@ -61,28 +61,28 @@ class Client:
 
     async def play(self, *blocks: Any) -> list[Any]:
         """All about the conversation that comes between the prompt and its answer, which is the last."""
-        before, answer = len(self.heard), await self.prompt(*blocks)
+        before, answer = len(self.received), await self.prompt(*blocks)
         others = ("usage_update", "session_info_update")
-        return [each for each in self.heard[before:] if each.get("sessionUpdate") not in others] + [answer]
+        return [each for each in self.received[before:] if each.get("sessionUpdate") not in others] + [answer]
 
     async def cancel(self) -> None:
         await self.connection.notify("session/cancel", {"sessionId": self.session_id})
 
     async def until(self, found: Callable[[Any], bool]) -> Any:
-        """The first of `heard`, old or new, for which `found` is true."""
+        """The first of `received`, old or new, for which `found` is true."""
         with anyio.fail_after(LIMIT):
             while True:
                 more = self._more = anyio.Event()
-                for heard in self.heard:
-                    if found(heard):
-                        return heard
+                for received in self.received:
+                    if found(received):
+                        return received
                 await more.wait()
 
-    def _hear(self, method: str, params: Any) -> None:
+    def _receive(self, method: str, params: Any) -> None:
         self._keep(params["update"])
 
-    def _keep(self, heard: Any) -> None:
-        self.heard.append(heard)
+    def _keep(self, received: Any) -> None:
+        self.received.append(received)
         self._more.set()
 
     async def _answer(self, method: str, params: Any) -> Any:
@@ -102,15 +102,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-Talking = Callable[..., AbstractAsyncContextManager[Client]]
+Connected = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture
-def talking(tmp_path: Path) -> Talking:
-    """`async with talking() as client`: a session with the demo agent in memory, in a folder of its own."""
+def connected(tmp_path: Path) -> Connected:
+    """`async with connected() as client`: a session with the demo agent in memory, in a folder of its own."""
 
     @asynccontextmanager
-    async def talk(cwd: Path = tmp_path) -> AsyncIterator[Client]:
+    async def connect(cwd: Path = tmp_path) -> AsyncIterator[Client]:
         near, far = memory_pair()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(serve, far)
@@ -119,4 +119,4 @@ def talking(tmp_path: Path) -> Talking:
                 await client.begin()
                 yield client
 
-    return talk
+    return connect

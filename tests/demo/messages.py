@@ -38,9 +38,9 @@ def rejected(option, call="call_1"):
     return changed(call, status="failed", rawOutput=output)
 
 
-def asks(heard):
-    return "options" in heard
+def asks(received):
+    return "options" in received
 
 
 def says(text):
-    return lambda heard: heard == message(text)
+    return lambda received: received == message(text)

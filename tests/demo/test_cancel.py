@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def running(client, script, sign):
-    """The prompt runs, and `sign` was heard; yields the list that will hold its answer."""
+    """The prompt runs, and `sign` was received; yields the list that will hold its answer."""
     answers = []
 
     async def run():
@@ -30,8 +30,8 @@ async def running(client, script, sign):
 @pytest.mark.parametrize(
     "end", [Client.cancel, lambda client: client.prompt("demo: say second")], ids=["cancel", "next"]
 )
-async def test_a_cancel_or_another_prompt_ends_the_prompt_that_runs(talking, end):
-    async with talking() as client:
+async def test_a_cancel_or_another_prompt_ends_the_prompt_that_runs(connected, end):
+    async with connected() as client:
         async with running(client, "Count to 1000", says("2 ")) as answers:
             await end(client)
         assert answers == [CANCELLED]
@@ -48,18 +48,18 @@ async def test_a_cancel_before_anything_has_run_finds_the_prompt(tmp_path):
         assert await prompt == CANCELLED
 
 
-async def test_an_open_question_is_left_without_a_final_update(talking):
-    async with talking() as client:
+async def test_an_open_question_is_left_without_a_final_update(connected):
+    async with connected() as client:
         client.answers = [anyio.sleep_forever]
         async with running(client, "demo: ask", asks) as answers:
             await client.cancel()
         assert answers == [CANCELLED]
-        kinds = [heard.get("sessionUpdate", "question") for heard in client.heard]
+        kinds = [received.get("sessionUpdate", "question") for received in client.received]
         assert kinds == ["available_commands_update", "tool_call", "question"]
 
 
-async def test_a_prompt_request_can_be_cancelled_by_the_general_method(talking):
-    async with talking() as client:
+async def test_a_prompt_request_can_be_cancelled_by_the_general_method(connected):
+    async with connected() as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.prompt, "Count to 1000")
             await client.until(says("1 "))

@@ -23,8 +23,8 @@ SENT = {"session/update": "SessionNotification", "session/request_permission": "
 PROMPTS = ("Explain the project", "Make a plan", "Draw a picture", "Fix the bug", "Show both files", "Delete the notes")
 
 
-async def test_all_that_it_sends_is_valid_by_the_official_schema(talking, valid):
-    async with talking() as client:
+async def test_all_that_it_sends_is_valid_by_the_official_schema(connected, valid):
+    async with connected() as client:
         for prompt in PROMPTS:
             await client.prompt(prompt)
         await client.request("session/set_mode", {"modeId": "plan"})
@@ -63,15 +63,15 @@ async def test_all_that_it_sends_is_valid_by_the_official_schema(talking, valid)
         ("no/such", {}, -32601),
     ],
 )
-async def test_a_mistake_is_an_error_with_its_code(talking, method, params, code):
-    async with talking() as client:
+async def test_a_mistake_is_an_error_with_its_code(connected, method, params, code):
+    async with connected() as client:
         with pytest.raises(AgentRefused) as caught:
             await client.request(method, params)
     assert caught.value.code == code
 
 
-async def test_what_needs_no_answer_and_is_unknown_is_ignored(talking):
-    async with talking() as client:
+async def test_what_needs_no_answer_and_is_unknown_is_ignored(connected):
+    async with connected() as client:
         await client.connection.notify("no/such", {})
         await client.connection.notify("session/cancel", {"sessionId": "unknown"})
         assert await client.request("session/delete", {"sessionId": "../../secret"}) == {}

@@ -52,7 +52,7 @@ async def test_it_ends_in_the_middle_of_everything_with_its_commands(tmp_path, i
         assert await client.play("demo: say hello") == [message("hello"), END]
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(unanswered, client, f"demo: together {RUNNING} ;; shell yes")
-            await client.until(lambda heard: heard.get("content") == content("started\n"))
+            await client.until(lambda received: received.get("content") == content("started\n"))
             if is_terminated:
                 process.terminate()
             else:
@@ -62,14 +62,17 @@ async def test_it_ends_in_the_middle_of_everything_with_its_commands(tmp_path, i
         os.kill(int((tmp_path / "pid.txt").read_text()), 0)
 
 
-async def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path, talking):
+async def test_a_session_survives_a_kill_in_the_middle_of_a_turn(tmp_path, connected):
     async with running(tmp_path) as (process, _, client):
         session = client.session_id
         await unanswered(client, "demo: say one\nshell echo two\nsay half\nshell kill -9 $PPID")
         assert await ended(process) == -signal.SIGKILL
-    async with talking() as client:
+    async with connected() as client:
         (listed,) = (await client.request("session/list", {}))["sessions"]
-        told, _ = await client.come_back("session/load", session)
+        shown, _ = await client.restore("session/load", session)
         assert (listed["sessionId"], listed["cwd"]) == (session, str(tmp_path))
-        assert [each for each in told if each in (message("one"), message("half"))] == [message("one"), message("half")]
+        assert [each for each in shown if each in (message("one"), message("half"))] == [
+            message("one"),
+            message("half"),
+        ]
         assert (await client.play("What do you remember?"))[-1] == END

@@ -32,29 +32,29 @@ def test_a_prompt_is_a_script_when_one_of_its_texts_begins_with_the_mark(blocks,
     assert find_script(blocks) == script
 
 
-async def test_each_line_of_a_script_is_sent_and_how_much_of_the_context_is_used(talking):
+async def test_each_line_of_a_script_is_sent_and_how_much_of_the_context_is_used(connected):
     update = '{"sessionUpdate": "session_info_update", "title": "T"}'
-    async with talking() as client:
+    async with connected() as client:
         answer = await client.prompt(f"demo: say # One\\n\\n- two\nraw {update}\nsay on")
         used = {"sessionUpdate": "usage_update", "used": 1000, "size": 32000}
-        said = [message("# One\n\n- two"), {"sessionUpdate": "session_info_update", "title": "T"}, message("on"), used]
-        assert (client.heard[1:], answer) == (said, END)
+        sent = [message("# One\n\n- two"), {"sessionUpdate": "session_info_update", "title": "T"}, message("on"), used]
+        assert (client.received[1:], answer) == (sent, END)
         title = {"sessionUpdate": "session_info_update", "title": r"Demo: demo: say # One\n\n- two"}
-        await client.until(lambda heard: heard == title)
+        await client.until(lambda received: received == title)
         await client.prompt("demo: say b")
-        assert client.heard[-1] == {**used, "used": 2000}
+        assert client.received[-1] == {**used, "used": 2000}
 
 
 @pytest.mark.parametrize(("script", "words"), [("say one\nsing", "called 'sing'"), ("raw {", "write raw JSON")])
-async def test_a_script_that_cannot_be_read_is_an_error_and_nothing_is_done(talking, script, words):
-    async with talking() as client:
+async def test_a_script_that_cannot_be_read_is_an_error_and_nothing_is_done(connected, script, words):
+    async with connected() as client:
         with pytest.raises(AgentRefused, match=words) as caught:
             await client.prompt(f"demo: {script}")
-        assert (caught.value.code, message("one") in client.heard) == (-32602, False)
+        assert (caught.value.code, message("one") in client.received) == (-32602, False)
 
 
-async def test_help_lists_every_directive_with_its_form(talking):
-    async with talking() as client:
+async def test_help_lists_every_directive_with_its_form(connected):
+    async with connected() as client:
         (update, _) = await client.play("demo: help")
     lines = update["content"]["text"].splitlines()
     assert [line.split("`")[1].split()[0] for line in lines] == sorted(DIRECTIVES)
@@ -79,8 +79,8 @@ async def refuse():
     ],
     ids=["allowed", "rejected", "unknown option", "error", "cancelled"],
 )
-async def test_what_an_answer_does(talking, answer, end):
-    async with talking() as client:
+async def test_what_an_answer_does(connected, answer, end):
+    async with connected() as client:
         client.answers = [answer]
         asked = [
             begun("Shall I", "other", rawInput={"what": "Shall I"}),
@@ -90,26 +90,26 @@ async def test_what_an_answer_does(talking, answer, end):
 
 
 @pytest.mark.parametrize("script", ["shell true\nshell true\nshell false", "ask One\nask One\nask Two"])
-async def test_allow_always_is_for_the_identical_command_or_question(talking, script):
-    async with talking() as client:
+async def test_allow_always_is_for_the_identical_command_or_question(connected, script):
+    async with connected() as client:
         client.answers = ["allow_always"] * 2
         first, again = [await client.play(f"demo: {script}") for _ in range(2)]
     assert [each["toolCall"]["toolCallId"] for each in first if asks(each)] == ["call_1", "call_3"]
     assert not any(map(asks, again))
 
 
-async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(talking):
+async def test_a_rejection_of_one_lets_the_other_finish_and_then_ends_the_turn(connected):
     released = anyio.Event()
 
     async def later():
         await released.wait()
         return "allow_once"
 
-    async with talking() as client, anyio.create_task_group() as tasks:
+    async with connected() as client, anyio.create_task_group() as tasks:
         client.answers = ["reject_once", later]
         tasks.start_soon(client.prompt, "demo: together ask One ;; ask Two\nsay never")
-        await client.until(lambda heard: heard == rejected("reject_once"))
+        await client.until(lambda received: received == rejected("reject_once"))
         released.set()
-        await client.until(lambda heard: heard == answered("allow_once", "call_2"))
-        await client.until(lambda heard: heard == message(REJECTED))
-        assert message("never") not in client.heard
+        await client.until(lambda received: received == answered("allow_once", "call_2"))
+        await client.until(lambda received: received == message(REJECTED))
+        assert message("never") not in client.received

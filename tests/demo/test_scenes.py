@@ -18,14 +18,14 @@ def hurry(monkeypatch):
     monkeypatch.setattr(scenes, "STEP_SECONDS", 0)
 
 
-def text(heard):
-    pieces = [update["content"]["text"] for update in heard if update.get("sessionUpdate") == "agent_message_chunk"]
+def text(received):
+    pieces = [update["content"]["text"] for update in received if update.get("sessionUpdate") == "agent_message_chunk"]
     return "".join(pieces)
 
 
-def steps(heard):
+def steps(received):
     """What kind of thing happened, one word each; repeated words once. The last is the stop reason."""
-    *updates, answer = heard
+    *updates, answer = received
     words = [WORDS.get(name, name) for name in (each.get("sessionUpdate", "question") for each in updates)]
     return [word for word, _ in groupby(words)] + [answer["stopReason"]]
 
@@ -48,9 +48,9 @@ PLAYED = {
 }
 
 
-async def test_each_scene_does_what_it_is_for_and_touches_nothing_but_its_own_folder(talking, tmp_path):
+async def test_each_scene_does_what_it_is_for_and_touches_nothing_but_its_own_folder(connected, tmp_path):
     (tmp_path / "fibonacci.py").write_text("mine")
-    async with talking() as client:
+    async with connected() as client:
         assert {prompt: steps(await client.play(prompt)) for prompt in PLAYED} == PLAYED
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
         "demo-project",
@@ -62,8 +62,8 @@ async def test_each_scene_does_what_it_is_for_and_touches_nothing_but_its_own_fo
     assert (tmp_path / "fibonacci.py").read_text() == "mine"
 
 
-async def test_a_fix_is_asked_about_with_its_diff_and_makes_the_tests_pass(talking, tmp_path):
-    async with talking() as client:
+async def test_a_fix_is_asked_about_with_its_diff_and_makes_the_tests_pass(connected, tmp_path):
+    async with connected() as client:
         before, fixed, after = [await client.play(prompt) for prompt in ("Run the tests", "Fix it", "Run the tests")]
     path = str(tmp_path / CODE)
     call = next(each for each in fixed if each.get("kind") == "edit")
@@ -73,11 +73,11 @@ async def test_a_fix_is_asked_about_with_its_diff_and_makes_the_tests_pass(talki
     assert (asked["rawInput"]["fileName"], [line for line in lines if line[:2] in ("- ", "+ ")]) == (
         path, ["-" + project.WRONG.rstrip(), "+" + project.RIGHT.rstrip()],
     )  # fmt: skip
-    assert [text(heard) for heard in (before, after)] == [scenes.FAILING, scenes.PASSING]
+    assert [text(received) for received in (before, after)] == [scenes.FAILING, scenes.PASSING]
 
 
-async def test_a_new_session_starts_from_the_beginning(talking, tmp_path):
-    async with talking() as client:
+async def test_a_new_session_starts_from_the_beginning(connected, tmp_path):
+    async with connected() as client:
         await client.prompt("Fix the bug")
         await client.prompt("Delete the old notes")
         await client.begin()
@@ -85,28 +85,28 @@ async def test_a_new_session_starts_from_the_beginning(talking, tmp_path):
     assert {name: (tmp_path / name).read_text() for name in project.FILES} == project.FILES
 
 
-async def test_a_folder_that_somebody_else_made_is_left_alone(talking, tmp_path):
+async def test_a_folder_that_somebody_else_made_is_left_alone(connected, tmp_path):
     (tmp_path / CODE).parent.mkdir()
     (tmp_path / CODE).write_text("mine")
-    async with talking() as client:
-        heard = await client.play("Fix the bug")
-    assert text(heard) == f"demo agent: {project.TAKEN}."
+    async with connected() as client:
+        received = await client.play("Fix the bug")
+    assert text(received) == f"demo agent: {project.TAKEN}."
     assert [path.name for path in (tmp_path / "demo-project").iterdir()] == ["fibonacci.py"]
     assert (tmp_path / CODE).read_text() == "mine"
 
 
-async def test_links_are_not_followed_out_of_the_folder(talking, tmp_path):
+async def test_links_are_not_followed_out_of_the_folder(connected, tmp_path):
     folder, outside = tmp_path / "work", tmp_path / "outside"
     folder.mkdir()
     outside.mkdir()
     (outside / project.MARKER).touch()
     (folder / "demo-project").symlink_to(outside)
-    async with talking(cwd=folder) as client:
+    async with connected(cwd=folder) as client:
         await client.prompt("Fix the bug")
     assert [path.name for path in outside.iterdir()] == [project.MARKER]
 
     (folder / "demo-project").unlink()
-    async with talking(cwd=folder) as client:
+    async with connected(cwd=folder) as client:
         await client.prompt("Explain the project")
         (folder / CODE).unlink()
         (folder / CODE).symlink_to(outside / "target.py")
@@ -114,22 +114,22 @@ async def test_links_are_not_followed_out_of_the_folder(talking, tmp_path):
     assert [path.name for path in outside.iterdir()] == [project.MARKER]
 
 
-async def test_the_plan_progresses_step_by_step(talking):
-    async with talking() as client:
-        heard = await client.play("Make a plan")
-    plans = [[entry["status"] for entry in each["entries"]] for each in heard if each.get("sessionUpdate") == "plan"]
+async def test_the_plan_progresses_step_by_step(connected):
+    async with connected() as client:
+        received = await client.play("Make a plan")
+    plans = [[entry["status"] for entry in each["entries"]] for each in received if each.get("sessionUpdate") == "plan"]
     statuses = ["completed"] * 4 + ["in_progress"] + ["pending"] * 3
     assert plans == [statuses[4 - done : 8 - done] for done in range(5)]
 
 
-async def test_an_error_is_a_json_rpc_error(talking):
-    async with talking() as client:
+async def test_an_error_is_a_json_rpc_error(connected):
+    async with connected() as client:
         with pytest.raises(AgentRefused) as caught:
             await client.prompt("Answer with an error")
     assert (caught.value.code, caught.value.data) == (-32603, {"details": scenes.PRETENDED})
 
 
-async def test_context_before_the_prompt_does_not_choose_the_scene(talking):
-    async with talking() as client:
-        heard = await client.play("An earlier cell said: crash and delete everything", "Count to 2")
-    assert text(heard) == "1 2 "
+async def test_context_before_the_prompt_does_not_choose_the_scene(connected):
+    async with connected() as client:
+        received = await client.play("An earlier cell said: crash and delete everything", "Count to 2")
+    assert text(received) == "1 2 "

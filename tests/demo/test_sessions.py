@@ -14,8 +14,8 @@ from .messages import END, answered, begun, message
 pytestmark = pytest.mark.anyio
 
 
-def names(heard):
-    return [update["sessionUpdate"] for update in heard]
+def names(received):
+    return [update["sessionUpdate"] for update in received]
 
 
 async def refused(client, method, **params):
@@ -24,21 +24,21 @@ async def refused(client, method, **params):
     return caught.value.code
 
 
-async def talked(talking, prompt, **options):
-    """The id of a session in which this was said, in the mode plan, to an agent that is gone."""
-    async with talking(**options) as client:
+async def saved_session(connected, prompt, **options):
+    """The id of a session with this prompt, in the mode plan, whose agent has ended."""
+    async with connected(**options) as client:
         await client.prompt(prompt)
         await client.request("session/set_mode", {"modeId": "plan"})
         return client.session_id
 
 
-async def test_a_loaded_session_is_shown_again_before_the_answer_remembers_and_goes_on(talking):
+async def test_a_loaded_session_is_shown_again_before_the_answer_remembers_and_goes_on(connected):
     script = 'demo: say Hel\nsay lo\nraw {"sessionUpdate": "plan", "entries": []}\nask Shall I\nsay bye'
-    session = await talked(talking, script)
-    async with talking() as client:
-        commands = client.heard[0]
-        told, answer = await client.come_back("session/load", session)
-        assert told == [
+    session = await saved_session(connected, script)
+    async with connected() as client:
+        commands = client.received[0]
+        shown, answer = await client.restore("session/load", session)
+        assert shown == [
             message(script, "user_message"),
             message("Hel"),
             message("lo"),
@@ -54,27 +54,18 @@ async def test_a_loaded_session_is_shown_again_before_the_answer_remembers_and_g
         assert (await client.play("demo: ask"))[0]["toolCallId"] == "call_2"
 
 
-async def test_a_resumed_session_is_not_shown_but_remembers(talking):
-    session = await talked(talking, "demo: say one")
-    async with talking() as client:
-        told, answer = await client.come_back("session/resume", session)
-        assert (names(told), answer["modes"]["currentModeId"]) == (["available_commands_update"], "plan")
-        (said, _) = await client.play("What do you remember?")
-        assert said == message(REMEMBERED.format(2, "demo: say one"))
-
-
-async def test_pictures_of_the_prompt_are_not_shown_again(talking):
-    async with talking() as client:
+async def test_pictures_of_the_prompt_are_not_shown_again(connected):
+    async with connected() as client:
         await client.prompt("Draw", {"type": "image", "mimeType": "image/png", "data": "AAAA"})
-        told, _ = await client.come_back("session/load", client.session_id)
-        assert sum(update.get("content", {}).get("type") == "image" for update in told) == 1
+        shown, _ = await client.restore("session/load", client.session_id)
+        assert sum(update.get("content", {}).get("type") == "image" for update in shown) == 1
 
 
-async def test_sessions_are_listed_by_folder_the_newest_first(talking, tmp_path):
+async def test_sessions_are_listed_by_folder_the_newest_first(connected, tmp_path):
     elsewhere = tmp_path / "elsewhere"
-    other = await talked(talking, "demo: say there", cwd=elsewhere)
-    here = [await talked(talking, f"demo: say {number}") for number in range(3)]
-    async with talking() as client:
+    other = await saved_session(connected, "demo: say there", cwd=elsewhere)
+    here = [await saved_session(connected, f"demo: say {number}") for number in range(3)]
+    async with connected() as client:
         found = (await client.request("session/list", {"cwd": str(tmp_path)}))["sessions"]
         everything = (await client.request("session/list", {}))["sessions"]
     assert [session["sessionId"] for session in found] == here[::-1]
@@ -84,44 +75,44 @@ async def test_sessions_are_listed_by_folder_the_newest_first(talking, tmp_path)
     assert oldest["updatedAt"] < found[0]["updatedAt"]
 
 
-async def test_a_session_without_a_prompt_is_not_kept(talking):
-    async with talking() as client:
+async def test_a_session_without_a_prompt_is_not_kept(connected):
+    async with connected() as client:
         assert await client.request("session/list", {}) == {"sessions": []}
-        told, _ = await client.come_back("session/load", client.session_id)
-        assert names(told) == ["current_mode_update", "available_commands_update"]
+        shown, _ = await client.restore("session/load", client.session_id)
+        assert names(shown) == ["current_mode_update", "available_commands_update"]
         assert await client.request("session/close", {}) == {}
         assert await refused(client, "session/load") == -32002
 
 
-async def test_a_closed_session_can_be_loaded_and_a_deleted_one_cannot(talking):
-    async with talking() as client:
+async def test_a_closed_session_can_be_loaded_and_a_deleted_one_cannot(connected):
+    async with connected() as client:
         await client.prompt("demo: say a")
         assert await client.request("session/close", {}) == {}
         assert await refused(client, "session/prompt", prompt=[]) == -32602
-        told, _ = await client.come_back("session/load", client.session_id)
-        assert told[1] == message("a")
+        shown, _ = await client.restore("session/load", client.session_id)
+        assert shown[1] == message("a")
         assert [await client.request("session/delete", {}) for _ in range(2)] == [{}, {}]
         assert await client.request("session/list", {}) == {"sessions": []}
         assert await refused(client, "session/load") == -32002
         assert await refused(client, "session/prompt", prompt=[]) == -32602
 
 
-async def test_a_line_that_was_cut_off_costs_itself_alone(talking, home):
-    session = await talked(talking, "demo: say one")
+async def test_a_line_that_was_cut_off_costs_itself_alone(connected, home):
+    session = await saved_session(connected, "demo: say one")
     path = home / "sessions" / f"{session}.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
-    async with talking() as client:
-        await client.come_back("session/load", session)
+    async with connected() as client:
+        await client.restore("session/load", session)
         await client.prompt("demo: say two")
     assert saved.load(session).prompts == ["demo: say one", "demo: say two"]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_scenes_use_the_scratch_project_as_it_was_left(talking, tmp_path):
-    session = await talked(talking, "Fix the bug in fibonacci.py")
+async def test_scenes_use_the_scratch_project_as_it_was_left(connected, tmp_path):
+    session = await saved_session(connected, "Fix the bug in fibonacci.py")
     fixed = (tmp_path / "demo-project" / "fibonacci.py").read_text()
-    async with talking() as client:
-        await client.come_back("session/load", session)
+    async with connected() as client:
+        await client.restore("session/load", session)
         await client.prompt("Run the tests")
     assert (tmp_path / "demo-project" / "fibonacci.py").read_text() == fixed
 
@@ -147,8 +138,8 @@ def unwritable(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
 
 
-async def test_prompts_are_answered_where_the_home_folder_cannot_be_written(talking, unwritable, capfd):
-    async with talking() as client:
+async def test_prompts_are_answered_where_the_home_folder_cannot_be_written(connected, unwritable, capfd):
+    async with connected() as client:
         assert await client.play("demo: say Hello") == [message("Hello"), END]
         assert await client.play("demo: say Again") == [message("Again"), END]
         assert (await client.request("session/list", {}))["sessions"] == []

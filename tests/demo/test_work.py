@@ -13,19 +13,19 @@ from .test_cancel import running
 pytestmark = pytest.mark.anyio
 
 
-def final(heard):
+def final(received):
     """The last word on the last tool call."""
-    return next(update for update in reversed(heard) if update.get("sessionUpdate") == "tool_call_update")
+    return next(update for update in reversed(received) if update.get("sessionUpdate") == "tool_call_update")
 
 
 def shows(output):
-    return lambda heard: heard == changed(content=content(output))
+    return lambda received: received == changed(content=content(output))
 
 
-async def test_read_reads_the_file(talking, tmp_path):
+async def test_read_reads_the_file(connected, tmp_path):
     path = str(tmp_path / "a.txt")
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    async with talking() as client:
+    async with connected() as client:
         assert await client.play("demo: read a.txt") == [
             begun("Read a.txt", "read", rawInput={"path": path}, locations=[{"path": path}]),
             changed(status="completed", rawOutput={"content": "one\ntwo\n"}),
@@ -34,9 +34,9 @@ async def test_read_reads_the_file(talking, tmp_path):
 
 
 @pytest.mark.parametrize("script", ["delete a.txt", "shell rm a.txt"])
-async def test_what_is_rejected_is_not_done(talking, tmp_path, script):
+async def test_what_is_rejected_is_not_done(connected, tmp_path, script):
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    async with talking() as client:
+    async with connected() as client:
         client.answers = ["reject_once"]
         assert (await client.play(f"demo: {script}\nsay never"))[2:] == [
             rejected("reject_once"),
@@ -56,23 +56,23 @@ async def test_what_is_rejected_is_not_done(talking, tmp_path, script):
         ("read binary.dat\x00", "embedded null byte"),
     ],
 )
-async def test_what_cannot_be_done_fails_and_the_turn_goes_on(talking, tmp_path, script, reason):
+async def test_what_cannot_be_done_fails_and_the_turn_goes_on(connected, tmp_path, script, reason):
     folder = tmp_path / "project"
     folder.mkdir()
     (tmp_path / "secret.txt").write_text("secret a\n")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-    async with talking(cwd=folder) as client:
-        heard = await client.play(f"demo: {script}\nsay on")
-    assert (final(heard), heard[-2:]) == (changed(status="failed", content=content(reason)), [message("on"), END])
+    async with connected(cwd=folder) as client:
+        received = await client.play(f"demo: {script}\nsay on")
+    assert (final(received), received[-2:]) == (changed(status="failed", content=content(reason)), [message("on"), END])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "secret.txt"]
     assert (tmp_path / "secret.txt").read_text() == "secret a\n"
 
 
-async def test_shell_asks_runs_and_tells_the_exit_code(talking, tmp_path):
+async def test_shell_asks_runs_and_tells_the_exit_code(connected, tmp_path):
     command = "printf 'out\\n'; echo err >&2; exit 3"
     text = "out\nerr\n<shellId: 0 completed with exit code 3>"
     exit = {"type": "shell_exit", "shellId": "0", "exitCode": 3, "outputPreview": "out\nerr\n"}
-    async with talking() as client:
+    async with connected() as client:
         assert await client.play(f"demo: shell {command}\nsay on") == [
             begun(f"Run {command}", "execute", rawInput={"command": command}),
             question(title=f"Run {command}", kind="execute", rawInput={"command": command, "commands": [command]}),
@@ -83,25 +83,25 @@ async def test_shell_asks_runs_and_tells_the_exit_code(talking, tmp_path):
         ]
 
 
-async def test_shell_shows_the_whole_output_so_far_while_it_runs(talking, tmp_path):
+async def test_shell_shows_the_whole_output_so_far_while_it_runs(connected, tmp_path):
     command = "echo one; until test -e go; do sleep 0.01; done; echo two"
-    async with talking() as client, anyio.create_task_group() as tasks:
+    async with connected() as client, anyio.create_task_group() as tasks:
         tasks.start_soon(client.play, f"demo: shell {command}")
         await client.until(shows("one\n"))
         (tmp_path / "go").touch()
         await client.until(shows("one\ntwo\n"))
 
 
-async def test_the_beginning_of_a_very_long_output_is_cut_off(talking):
-    async with talking() as client:
-        heard = await client.play("demo: shell head -c 300000 /dev/zero | tr '\\000' x; echo; echo end")
-    text = final(heard)["rawOutput"]["content"]
+async def test_the_beginning_of_a_very_long_output_is_cut_off(connected):
+    async with connected() as client:
+        received = await client.play("demo: shell head -c 300000 /dev/zero | tr '\\000' x; echo; echo end")
+    text = final(received)["rawOutput"]["content"]
     assert (text.startswith(CUT), text.count("\nend\n<shellId: 0 "), len(text) < 110_000) == (True, 1, True)
 
 
-async def test_a_cancelled_command_is_killed_with_its_children(talking, tmp_path):
+async def test_a_cancelled_command_is_killed_with_its_children(connected, tmp_path):
     command = "sleep 60 & echo $! > pid.txt; echo started; wait"
-    async with talking() as client, running(client, f"demo: shell {command}", shows("started\n")) as answers:
+    async with connected() as client, running(client, f"demo: shell {command}", shows("started\n")) as answers:
         await client.cancel()
     assert answers == [CANCELLED]
     with anyio.fail_after(LIMIT):
