@@ -209,7 +209,7 @@ def test_two_questions_are_asked_one_after_the_other_and_the_end_of_input_reject
 
 
 @pytest.mark.parametrize(("script", "doing"), [
-    ("demo: slow 1000 0.02", "2 "),
+    ("demo: slow 100000 0.02", "2 "),
     ("demo: ask Something", PROMPT),
 ])  # fmt: skip
 def test_ctrl_c_cancels_the_turn_and_leaves_no_process(spawn, script, doing):
@@ -234,14 +234,16 @@ def test_a_signal_while_the_answer_is_being_shown_cancels(monkeypatch, tmp_path)
 SCHEMA = {"properties": {"name": {"type": "string", "minLength": 2}, "gift": {"type": "boolean"}}, "required": ["name"]}
 
 
-def test_what_the_agent_takes_back_says_so_and_the_end_of_input_answers_no_form(spawn):
-    child = spawn("demo: elicit-withdrawn 0.3\nelicit form\nwithdraw 0.2")
+def test_what_the_agent_takes_back_says_so_and_the_end_of_input_answers_no_form(spawn, tmp_path):
+    child = spawn("demo: elicit-withdrawn go\nelicit form\nwithdraw on")
     for _ in range(2):
         child.expect_exact("1) Answer  2) Decline: ")
+        (tmp_path / "go").touch()
     assert ("(the question was withdrawn)" in child.before, "I took my question back." in child.before) == (True, True)
     child.sendeof()
     child.expect_exact(PROMPT)
     assert 'You answered: {"action": "cancel"}' in child.before
+    (tmp_path / "on").touch()
     code, rest = ended(child)
     assert (code, "(the question was withdrawn)" in rest) == (0, True)
 

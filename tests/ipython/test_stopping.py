@@ -82,16 +82,16 @@ def by_signal(front_end: FrontEnd) -> None:
 
 
 BUSY = {
-    "streaming": ("%%copilot\ndemo: slow 1000 0.02", "2 "),
+    "streaming": ("%%copilot\ndemo: slow 100000 0.02", "2 "),
     "in a tool": ("%%copilot\ndemo: say Start.\nunasked sleep 60", "sleep 60"),
     "asking": ("%copilot demo: ask Something", "Allow once"),
     "silent": ("%%copilot\ndemo: say Start.\nwait", "Start."),
-    "in a function": ("def f():\n    %copilot demo: slow 1000 0.02\nf()", "2 "),
+    "in a function": ("def f():\n    %copilot demo: slow 100000 0.02\nf()", "2 "),
     "in a function of a cell that awaits": (
-        "import asyncio\ndef f():\n    %copilot demo: slow 1000 0.02\nawait asyncio.sleep(0)\nf()",
+        "import asyncio\ndef f():\n    %copilot demo: slow 100000 0.02\nawait asyncio.sleep(0)\nf()",
         "2 ",
     ),
-    "among others": ("x = 1\n%copilot demo: slow 1000 0.02\nx = 2", "2 "),
+    "among others": ("x = 1\n%copilot demo: slow 100000 0.02\nx = 2", "2 "),
 }
 
 
@@ -113,7 +113,7 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
 
 
 def test_a_cancelled_turn_is_kept_as_far_as_it_came(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%copilot demo: slow 1000 0.02")
+    cell = notebook.execute("%copilot demo: slow 100000 0.02")
     notebook.shows("2 ", cell)
     by_signal(notebook)
     notebook.finish(cell)
@@ -157,7 +157,7 @@ def test_the_second_interrupt_ends_an_agent_that_does_not_listen(
 
 
 @pytest.mark.parametrize(
-    ("patch", "code"), [(AGAIN, "demo: slow 1000 0.02"), (AT_THE_END, "demo: say 1 2 3")], ids=["again", "at the end"]
+    ("patch", "code"), [(AGAIN, "demo: slow 100000 0.02"), (AT_THE_END, "demo: say 1 2 3")], ids=["again", "at the end"]
 )
 def test_an_interrupt_at_any_moment_of_a_cell_that_blocks_waits_for_the_turns_end(
     start_kernel: StartKernel, patch: str, code: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 from .commanding import Picked
@@ -38,7 +39,11 @@ def test_a_form_is_filled_in_while_the_cell_runs(notebook: FrontEnd) -> None:
 
 
 def test_a_form_that_is_taken_back_closes(notebook: FrontEnd) -> None:
-    outcome = Picked(notebook, "demo: elicit-withdrawn 0.2").finish()
+    go = Path(notebook.process.cwd(), "go")
+    shown = Picked(notebook, "demo: elicit-withdrawn go")
+    go.touch()
+    outcome = shown.finish()
+    go.unlink()
     for line in ("Cancelled (withdrawn)", "I took my question back."):
         assert line in outcome.text
 

@@ -27,7 +27,7 @@ def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn
     terminal.expect(r"In \[2\]:")
 
     question = r"1\) Allow once.*: "
-    for number, (doing, sign) in enumerate((("demo: slow 1000 0.05", "3 4 "), ("demo: ask Something", question)), 3):
+    for number, (doing, sign) in enumerate((("demo: slow 100000 0.05", "3 4 "), ("demo: ask Something", question)), 3):
         terminal.sendline(doing)
         terminal.expect(sign)
         (interrupt if sign == question else pexpect.spawn.sendintr)(terminal)

@@ -151,7 +151,7 @@ def test_a_bug_of_ours_ends_the_cell_and_not_the_kernel(start_kernel: StartKerne
 # -- interrupt ----------------------------------------------------------------------------------------------------
 
 BUSY = {
-    "streaming": ("demo: slow 1000 0.02", "2 "),
+    "streaming": ("demo: slow 100000 0.02", "2 "),
     "in a tool": ("demo: say Start.\nunasked sleep 60", "sleep 60"),
     "asking": ("demo: ask Something", "Allow once"),
     "silent": ("demo: say Start.\nwait", "Start."),

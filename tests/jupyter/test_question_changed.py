@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ def notebook(wired: FrontEnd) -> FrontEnd:
     return wired
 
 
+@pytest.fixture
+def go(notebook: FrontEnd) -> Iterator[Path]:
+    """The file whose creation makes the agent go on."""
+    path = Path(notebook.process.cwd(), "go")
+    yield path
+    path.unlink()
+
+
 def question(asked: Asked) -> str:
     """What stands in the cell, in plain text."""
     return "\n".join(bundle["text/plain"] for bundle in asked.outputs())
@@ -25,13 +34,14 @@ def question(asked: Asked) -> str:
 
 @pytest.mark.parametrize(("name", "outcome"), [(ALLOW, "allow_once"), (DENY, "reject_once")])
 def test_a_command_that_changes_under_its_question_is_shown_before_it_can_be_allowed(
-    notebook: FrontEnd, wire: Wire, name: str, outcome: str
+    notebook: FrontEnd, wire: Wire, go: Path, name: str, outcome: str
 ) -> None:
     folder = Path(notebook.process.cwd())
     wire.mark()
-    asked = Asked(notebook, "demo: swap echo one > one.txt => echo two > two.txt")
+    asked = Asked(notebook, "demo: swap echo one > one.txt => echo two > two.txt => go")
     assert ("echo one > one.txt" in question(asked), "two.txt" in question(asked)) == (True, False)
     old = asked.button(ALLOW)
+    go.touch()
     asked.look(1)
     assert (CHANGED in question(asked), "echo two > two.txt" in question(asked)) == (True, True)
     notebook.idle(notebook.press(old))
@@ -56,13 +66,14 @@ def test_a_command_that_changes_after_the_answer_is_told(notebook: FrontEnd, wir
 
 
 def test_in_a_console_what_was_typed_for_the_first_description_does_not_allow_the_second(
-    notebook: FrontEnd, wire: Wire
+    notebook: FrontEnd, wire: Wire, go: Path
 ) -> None:
     """A console goes on showing the first prompt; the line that it sends does not say which one it is for."""
     wire.mark()
-    cell = notebook.execute("demo: swap echo one > one.txt => echo two > two.txt", cell_id=None)
+    cell = notebook.execute("demo: swap echo one > one.txt => echo two > two.txt => go", cell_id=None)
     for _ in range(2):
         assert "1) Allow once" in notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
+        go.touch()
     for line in ("1", "3"):
         notebook.client.input(line)
     outcome = notebook.finish(cell)
@@ -92,11 +103,14 @@ def test_an_agent_that_does_not_wait_for_the_answer_is_told_so(notebook: FrontEn
     assert "done before it was allowed" in asked.finish().text
 
 
-def test_a_question_that_is_open_when_its_turn_ends_is_answered_with_cancelled(notebook: FrontEnd, wire: Wire) -> None:
+def test_a_question_that_is_open_when_its_turn_ends_is_answered_with_cancelled(
+    notebook: FrontEnd, wire: Wire, go: Path
+) -> None:
     """Nobody is to find a button in a cell that does not run."""
     notebook.run("demo: say The session is known.")
     wire.mark()
-    asked = Asked(notebook, f"demo: {asking(wire)}\nwait 1")
+    asked = Asked(notebook, f"demo: {asking(wire)}\nwait go")
+    go.touch()
     outcome = asked.finish()
     assert (outcome.status, wire.outcomes(1)) == ("ok", ["cancelled"])
     notebook.idle(asked.click(ALLOW))

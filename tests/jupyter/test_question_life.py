@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -142,11 +143,14 @@ def test_a_tab_that_is_opened_later_gets_the_buttons_and_they_work(
 
 
 def test_a_question_that_the_agent_takes_back_is_answered_once_and_a_line_stays(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: withdraw 0.2\nsay Done.")
+    go = Path(notebook.process.cwd(), "go")
+    asked = Asked(notebook, "demo: withdraw go\nsay Done.")
+    go.touch()
     notebook.shows("I took my question back.", asked.cell)
     asked.await_standing(0)
     notebook.idle(asked.click(ALLOW))
     text = asked.finish().text
+    go.unlink()
     assert ("not run (withdrawn)" in text, "allowed" in text) == (True, False)
     assert wire.outcomes(1) == ["-32800"]
 
