@@ -64,7 +64,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end."""
+    """Browser tests come last: Playwright keeps an event loop running in the main thread until the session's end.
+
+    A test with a real agent may wait for all that is played before it.
+    """
+    for item in items:
+        if item.nodeid.startswith(PLAYED):
+            item.add_marker(pytest.mark.timeout(3600))
     items.sort(
         key=lambda item: (item.get_closest_marker("browser") is not None, not item.nodeid.startswith(LONG_FIRST))
     )

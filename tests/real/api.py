@@ -1,7 +1,4 @@
-"""The OpenAI-compatible API in a server of its own, over a real agent; asked by OpenAI's client for Python.
-
-The inside half (`python -m tests.real.api AGENT`) prints its findings as JSON: answers, and what the model was sent.
-"""
+"""The OpenAI-compatible API in a server of its own, over a real agent; asked by OpenAI's client for Python."""
 
 import json
 import os
@@ -20,18 +17,12 @@ import openai
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from . import model
-from .agents import AGENTS, Agent
-from .chapters import told
+from .agents import Agent
 from .listening import _free_port
 from .model import Model
 
 Json = dict[str, Any]
 TOKEN = "secret"
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.api", agent, home, cache, seconds=120)
 
 
 @contextmanager
@@ -67,8 +58,8 @@ def _user(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
-def main() -> None:
-    agent, port = AGENTS[sys.argv[1]], _free_port()
+def play(agent: Agent) -> Json:
+    port = _free_port()
     made = Path(os.environ["HOME"]) / "made-by-the-agent"
     findings: Json = {}
     with (
@@ -98,8 +89,4 @@ def main() -> None:
         findings["recalls"] = again.choices[0].message.content
         alone = create(model="any", messages=_user(model.prompt({"recall": True})))
         findings["knows nothing"] = alone.choices[0].message.content
-    print(json.dumps(findings))
-
-
-if __name__ == "__main__":
-    main()
+    return findings

@@ -1,7 +1,5 @@
 """A real agent in the sandbox: edits, a command, the notebook's tools over HTTP, a session that is resumed, and a turn
 with a list of hosts.
-
-The inside half (`python -m tests.real.confined AGENT`) prints its findings as JSON.
 """
 
 import asyncio
@@ -9,7 +7,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,20 +17,14 @@ from copilot_kernel.chat import Chat
 from ..chat.people import Person
 from ..notebook_tools.fakes import FakeNotebook
 from . import model
-from .agents import AGENTS, COPILOT, PEERS, Agent
-from .chapters import told
+from .agents import COPILOT, PEERS, Agent
 from .model import prompt
 from .played import Json
 
-SECONDS = 60
+SECONDS = 300
 COMMAND = (
     "echo made > made; echo bad >> .git/config; echo bad > ../outside; ls -A ~; git add notes.txt made; git status -s"
 )
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.confined", agent, home, cache, own_proc=True)
 
 
 async def _said(prompts: list[str], name: str = "book.ipynb") -> Json:
@@ -67,8 +58,8 @@ def _tools(agent: Agent) -> list[Json]:
     return [{"call": [("notebook-read_notebook", {})]}] if agent is COPILOT else []
 
 
-def main() -> None:
-    agent, home = AGENTS[sys.argv[1]], Path(os.environ["HOME"])
+def play(agent: Agent) -> Json:
+    home = Path(os.environ["HOME"])
     project = home / "project"
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / "notes.txt").write_text("one\ntwo\nthree\n")
@@ -101,8 +92,4 @@ def main() -> None:
         "read the notebook later": "x = 1" in sent_later,
         "staged": "A  made" in sent,
     }
-    print(json.dumps(findings))
-
-
-if __name__ == "__main__":
-    main()
+    return findings

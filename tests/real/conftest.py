@@ -4,34 +4,20 @@ What is played with an agent is played once, and two at a time: agents are slow 
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from . import api as served
-from . import chapters, confined, early, listening, magic, namespace, played, sharing, talking
+from . import namespace, played, plays
 from .agents import AGENTS, COPILOT, Agent
-from .played import Played
 
-Play = Callable[[Agent, Path, Path], Any]
-Json = dict[str, Any]
 EVERY_AGENT = [*AGENTS.values()]
 LISTENING = [agent for agent in EVERY_AGENT if agent.listen]
-PLAYS: dict[str, Play] = {
-    "scenes": played.perform,
-    "findings": chapters.perform,
-    "listening_agent": listening.perform,
-    "shared_agent": sharing.perform,
-    "api": served.perform,
-    "magic_cells": magic.perform,
-    "socket_frames": talking.perform,
-    "confined_turns": confined.perform,
-    "initialized": early.perform,
-}
-"""By the name of the fixture that gives what came of it."""
+NAMES = ("scenes", *plays.MODULES)
+"""Of fixtures: each gives what came of the play of that name."""
 
 
 def lacking(reason: str) -> None:
@@ -62,7 +48,7 @@ def plays(
     wanted = dict.fromkeys(play for item in request.session.items for play in _wanted(item))
     with ThreadPoolExecutor(2) as pool:
         yield {
-            (name, agent): pool.submit(PLAYS[name], AGENTS[agent], tmp_path_factory.mktemp(agent), cache)
+            (name, agent): pool.submit(_perform, name, AGENTS[agent], tmp_path_factory.mktemp(agent), cache)
             for name, agent in wanted
         }
         pool.shutdown(cancel_futures=True)
@@ -71,7 +57,7 @@ def plays(
 def _wanted(item: pytest.Item) -> Iterator[tuple[str, str]]:
     """Of agents that are installed."""
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    return ((name, agent.name) for name, agent in parameters.items() if name in PLAYS and agent.find())
+    return ((name, agent.name) for name, agent in parameters.items() if name in NAMES and agent.find())
 
 
 def _played(request: pytest.FixtureRequest) -> Any:
@@ -82,63 +68,17 @@ def _played(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue("plays")[request.fixturename, agent.name].result()
 
 
-@pytest.fixture(params=EVERY_AGENT, ids=str)
-def scenes(request: pytest.FixtureRequest) -> dict[str, Played]:
-    """All scenes of an agent, with a client that knows nothing of our kernel."""
-    found: dict[str, Played] = _played(request)
-    return found
+def _perform(name: str, agent: Agent, home: Path, cache: Path) -> Any:
+    return played.perform(agent, home, cache) if name == "scenes" else plays.perform(name, agent, home, cache)
 
 
-@pytest.fixture(params=EVERY_AGENT, ids=str)
-def findings(request: pytest.FixtureRequest) -> Json:
-    """What a reader saw in each cell of an agent's notebook."""
-    return {"agent": request.param.name, **_played(request)}
-
-
-@pytest.fixture(params=LISTENING, ids=str)
-def listening_agent(request: pytest.FixtureRequest) -> Json:
-    """What two readers saw whose kernels are clients of one agent."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=[COPILOT], ids=str)
-def shared_agent(request: pytest.FixtureRequest) -> Json:
-    """What three readers saw whose kernels share an agent."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=EVERY_AGENT, ids=str)
-def api(request: pytest.FixtureRequest) -> Json:
-    """What clients of the API were told, and what the model was sent."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=[COPILOT], ids=str)
-def magic_cells(request: pytest.FixtureRequest) -> Json:
-    """What a reader of a Python notebook saw."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=[COPILOT], ids=str)
-def socket_frames(request: pytest.FixtureRequest) -> Json:
-    """What a client of the WebSocket was sent."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=EVERY_AGENT, ids=str)
-def confined_turns(request: pytest.FixtureRequest) -> Json:
-    """What came of two conversations in a sandbox, of which the second resumes the first."""
-    found: Json = _played(request)
-    return found
-
-
-@pytest.fixture(params=[COPILOT], ids=str)
-def initialized(request: pytest.FixtureRequest) -> Json:
-    """What an agent ran and kept that got no further than `initialize`."""
-    found: Json = _played(request)
-    return found
+scenes = pytest.fixture(_played, params=EVERY_AGENT, ids=str)  # with a client that knows nothing of our kernel
+findings = pytest.fixture(_played, params=EVERY_AGENT, ids=str)  # what a reader saw in each cell of a notebook
+listening_agent = pytest.fixture(_played, params=LISTENING, ids=str)
+shared_agent = pytest.fixture(_played, params=[COPILOT], ids=str)
+api = pytest.fixture(_played, params=EVERY_AGENT, ids=str)
+magic_cells = pytest.fixture(_played, params=[COPILOT], ids=str)
+socket_frames = pytest.fixture(_played, params=[COPILOT], ids=str)
+confined_turns = pytest.fixture(_played, params=EVERY_AGENT, ids=str)
+initialized = pytest.fixture(_played, params=[COPILOT], ids=str)
+denied = pytest.fixture(_played, params=[COPILOT], ids=str)

@@ -1,12 +1,8 @@
-"""Copilot with rules of ours that deny, in a mode of ours that allows everything: what it does not even ask about.
-
-The inside half (`python -m tests.real.denying copilot`) prints what a reader saw of each act, as JSON.
-"""
+"""Copilot with rules of ours that deny, in a mode of ours that allows everything: what it does not even ask about."""
 
 import json
-import sys
 
-from .agents import AGENTS
+from .agents import Agent
 from .book import Json, Notebook, opened
 
 DENIED = (
@@ -40,14 +36,10 @@ def _act(book: Notebook, call: tuple[str, Json]) -> Json:
     return {"asked": asked, "said": "was denied due to the following rules" in seen["text"], "text": seen["text"]}
 
 
-def main() -> None:
+def play(agent: Agent) -> Json:
     settings = {"COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions", "COPILOT_KERNEL_DENY": json.dumps(DENIED)}
-    with opened(AGENTS[sys.argv[1]], **settings) as book:
+    with opened(agent, **settings) as book:
         (book.project / "sub").mkdir()
         (book.project / "secret.txt").write_text("a secret")
         found = {name: _act(book, call) for name, call in acts(book).items()}
-        print(json.dumps({"acts": found, "files": sorted(path.name for path in book.project.rglob("*"))}))
-
-
-if __name__ == "__main__":
-    main()
+        return {"acts": found, "files": sorted(path.name for path in book.project.rglob("*"))}

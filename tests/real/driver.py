@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..limits import LIMIT
 from .recorder import Recorder
 
 Json = dict[str, Any]
@@ -64,7 +65,7 @@ class Driver:
         sent = (message for message in self.recorder.sent_by("agent") if message.get("method") == "session/update")
         return [message["params"]["update"] for message in sent]
 
-    async def request(self, method: str, params: Json, seconds: float = 60) -> Json:
+    async def request(self, method: str, params: Json, seconds: float = LIMIT) -> Json:
         """Raises Refused for an error answer, TimeoutError, ConnectionError when the agent ends."""
         answer = self.start(method, params)
         async with asyncio.timeout(seconds):
@@ -95,7 +96,7 @@ class Driver:
         """The permission requests so far."""
         return [message for message in self.recorder.sent_by("agent") if asks(message)]
 
-    async def until(self, seen: Callable[[Json], bool], seconds: float = 30) -> None:
+    async def until(self, seen: Callable[[Json], bool], seconds: float = LIMIT) -> None:
         """Wait until the agent has sent a message of which `seen` is true."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: any(map(seen, self.recorder.sent_by("agent"))))
@@ -135,12 +136,12 @@ class Driver:
         self._in.close()
         for end in (signal.SIGTERM, signal.SIGKILL):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), 5)
+                await asyncio.wait_for(self._process.wait(), LIMIT)
                 break
             os.killpg(self._process.pid, end)
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        await asyncio.wait_for(self._process.wait(), 5)
+        await asyncio.wait_for(self._process.wait(), LIMIT)
 
 
 @asynccontextmanager

@@ -3,11 +3,10 @@
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
-from . import model, namespace
-from .agents import AGENTS, Agent, Json
+from . import model
+from .agents import Agent, Json
 from .driver import started
 from .recorder import Recorder
 
@@ -30,7 +29,7 @@ def plant(project: Path) -> None:
         (project / path).write_text(json.dumps(settings))
 
 
-async def initialize(agent: Agent, home: Path, url: str) -> Json:
+async def _initialize(agent: Agent, home: Path, url: str) -> Json:
     """`ran`: the marks; `sessions`: folders of sessions in the home of Copilot."""
     project = home / "project"
     plant(project)
@@ -41,14 +40,6 @@ async def initialize(agent: Agent, home: Path, url: str) -> Json:
     return {"ran": sorted(os.listdir(project / "ran")), "sessions": sessions}
 
 
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    inside = [sys.executable, "-m", "tests.real.early", agent.name]
-    done = namespace.run(inside, namespace.environment(home, cache), seconds=90)
-    assert done.returncode == 0, done.stderr
-    found: Json = json.loads(done.stdout)
-    return found
-
-
-if __name__ == "__main__":
+def play(agent: Agent) -> Json:
     with model.running() as scripted:
-        print(json.dumps(asyncio.run(initialize(AGENTS[sys.argv[1]], Path(os.environ["HOME"]), scripted.url))))
+        return asyncio.run(_initialize(agent, Path(os.environ["HOME"]), scripted.url))

@@ -1,14 +1,9 @@
-"""Two notebooks on one agent that listens on a TCP port, which is killed and started again meanwhile.
+"""Two notebooks on one agent that listens on a TCP port, which is killed and started again meanwhile."""
 
-The inside half (`python -m tests.real.listening AGENT`) prints its findings as JSON.
-"""
-
-import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -17,15 +12,9 @@ from pathlib import Path
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from . import model
-from .agents import AGENTS, Agent
+from .agents import Agent
 from .book import Json, Notebook, reading
-from .chapters import told
 from .model import Model
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.listening", agent, home, cache, seconds=90)
 
 
 def _free_port() -> int:
@@ -67,8 +56,8 @@ def _gone(book: Notebook) -> bool:
     return "not running" in book.run("%status")["text"]
 
 
-def main() -> None:
-    agent, port = AGENTS[sys.argv[1]], _free_port()
+def play(agent: Agent) -> Json:
+    port = _free_port()
     findings: Json = {}
     with ExitStack() as stack:
         scripted = stack.enter_context(model.running())
@@ -86,8 +75,4 @@ def main() -> None:
         with _server(agent, port, scripted):
             findings["back"] = [book.end(cell) for book, cell in zip(books, cells, strict=True)]
             findings["sessions after"] = _session_ids(books)
-    print(json.dumps(findings))
-
-
-if __name__ == "__main__":
-    main()
+    return findings

@@ -1,28 +1,18 @@
 """`%%copilot` in ipykernel's own kernel with a real agent: an answer, and an edit that a click allows meanwhile.
 
 The agent also uses the notebook's tools, in a page that the test plays.
-
-The inside half (`python -m tests.real.magic AGENT`) prints its findings as JSON.
 """
 
-import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from ..ipython.fake_page import FakePage
-from .agents import AGENTS, Agent
+from .agents import Agent
 from .book import LIMIT, Json, Notebook, opened
-from .chapters import told
 from .model import prompt
 from .processes import running_here
 
 PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.magic", agent, home, cache, seconds=120)
 
 
 def _ask(book: Notebook, *steps: Json) -> str:
@@ -78,9 +68,9 @@ def _button(message: Json) -> str:
     return str(state.get("description", "")) if state.get("_model_name") == "ButtonModel" else ""
 
 
-def main() -> None:
+def play(agent: Agent) -> Json:
     findings: dict[str, Any] = {}
-    with opened(AGENTS[sys.argv[1]], PYTHON) as book:
+    with opened(agent, PYTHON) as book:
         assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
         findings["insert"] = _insert(book)
         cell = _ask(book, {"say": "There are **three lines**."})
@@ -93,8 +83,4 @@ def main() -> None:
         findings["stream"] = _stream(book)
         book.front_end.manager.shutdown_kernel()
         findings["programs after"] = sorted(process.name for process in running_here())
-    print(json.dumps(findings))
-
-
-if __name__ == "__main__":
-    main()
+    return findings

@@ -14,11 +14,11 @@ from pathlib import Path
 from . import model, namespace
 from .agents import AGENTS, PEERS, Agent
 from .driver import started
+from .plays import SECONDS
 from .recorder import Recorder
 from .scenes import NOTES, SCENES, Stage
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
-LONGEST_SCENE = 90.0
 
 
 async def play(agent: Agent, scene: str, home: Path, url: str) -> Recorder:
@@ -29,7 +29,7 @@ async def play(agent: Agent, scene: str, home: Path, url: str) -> Recorder:
     ready = {} if scene == "signed-out" else agent.configure(home, url)
     env = {**os.environ, "HOME": str(home), **ready}
     recorder = Recorder()
-    async with asyncio.timeout(LONGEST_SCENE):
+    async with asyncio.timeout(SECONDS):
         async with started(agent.command(), env, project, recorder, home / "errors.txt") as driver:
             await SCENES[scene](Stage(agent, driver, project))
     return recorder
@@ -49,7 +49,7 @@ def perform(
 ) -> subprocess.CompletedProcess[str]:
     """Record the scenes in one namespace; the project of scene number N is left in HOME/N/project."""
     inside = [sys.executable, "-m", "tests.real.record", "--inside", str(out), agent.name, *scenes]
-    return namespace.run(inside, namespace.environment(home, cache), seconds=60 + 35 * len(scenes))
+    return namespace.run(inside, namespace.environment(home, cache), seconds=SECONDS * len(scenes))
 
 
 def _inside(out: str, name: str, *scenes: str) -> None:

@@ -1,30 +1,19 @@
-"""Three notebooks of one project share an agent, one of whose kernels and which itself are killed meanwhile.
+"""Three notebooks of one project share an agent, one of whose kernels and which itself are killed meanwhile."""
 
-The inside half (`python -m tests.real.sharing AGENT`) prints its findings as JSON.
-"""
-
-import json
 import os
 import shlex
 import signal
-import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from ..jupyter.front_end import no_settings, until
 from . import model
-from .agents import AGENTS, Agent
+from .agents import Agent
 from .book import Json, Notebook, reading
-from .chapters import told
 from .processes import Process, running_here
 
 NAMES = ("left", "middle", "right")
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.sharing", agent, home, cache, seconds=120)
 
 
 def _agents(agent: Agent) -> list[Process]:
@@ -45,8 +34,8 @@ def _others(book: Notebook) -> str:
     return next((words[2] for words in lines if words[:2] == ["Agent", "process"]), "")
 
 
-def main() -> None:
-    agent, home = AGENTS[sys.argv[1]], Path(os.environ["HOME"])
+def play(agent: Agent) -> Json:
+    home = Path(os.environ["HOME"])
     findings: Json = {}
     with ExitStack() as stack:
         scripted = stack.enter_context(model.running())
@@ -65,12 +54,8 @@ def main() -> None:
         until(partial(_is_gone, books), "the kernels see that the agent is gone")
         findings["back"] = [book.ask({"recall": True}) for book in books]
         findings["agents after"] = len(_agents(agent))
-    print(json.dumps(findings))
+    return findings
 
 
 def _is_gone(books: list[Notebook]) -> bool:
     return all("not running" in book.run("%status")["text"] for book in books)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from . import chapters, listening
+from . import plays
 from .agents import AGENTS, Agent
 from .features import FEATURES, column, version
 
@@ -30,9 +30,9 @@ def written(page: str, columns: Columns) -> str:
 
 def tried(agent: Agent, folder: Path) -> tuple[str, list[str]]:
     """The agent's heading and column."""
-    found = chapters.perform(agent, folder / agent.name, folder / "cache")
+    found = plays.perform("findings", agent, folder / agent.name, folder / "cache")
     if agent.listen:
-        found["listening"] = listening.perform(agent, folder / f"{agent.name}-tcp", folder / "cache")
+        found["listening"] = plays.perform("listening_agent", agent, folder / f"{agent.name}-tcp", folder / "cache")
     return version(found), column(found)
 
 

@@ -1,13 +1,9 @@
-"""The chat over the WebSocket with a real agent: a session, an answer in pieces, and a tool that waits for a yes.
-
-The inside half (`python -m tests.real.talking AGENT`) prints its findings as JSON.
-"""
+"""The chat over the WebSocket with a real agent: a session, an answer in pieces, and a tool that waits for a yes."""
 
 import asyncio
 import json
 import os
 import shlex
-import sys
 from pathlib import Path
 
 from tornado.httpclient import HTTPRequest
@@ -15,15 +11,9 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from ..limits import LIMIT
 from . import model
-from .agents import AGENTS, Agent
+from .agents import Agent
 from .api import TOKEN, Json, _serving
-from .chapters import told
 from .listening import _free_port
-
-
-def perform(agent: Agent, home: Path, cache: Path) -> Json:
-    """The findings by name; raises AssertionError with the inside's last words."""
-    return told("tests.real.talking", agent, home, cache, seconds=120)
 
 
 async def _heard(socket: WebSocketClientConnection, last: str) -> list[Json]:
@@ -58,13 +48,9 @@ async def _talk(agent: Agent, port: int, made: Path) -> Json:
     return findings
 
 
-def main() -> None:
-    agent, port = AGENTS[sys.argv[1]], _free_port()
+def play(agent: Agent) -> Json:
+    port = _free_port()
     made = Path(os.environ["HOME"]) / "made-by-the-agent"
     with model.running() as scripted, _serving(agent, port, scripted):
         findings = asyncio.run(_talk(agent, port, made))
-    print(json.dumps(findings))
-
-
-if __name__ == "__main__":
-    main()
+    return findings

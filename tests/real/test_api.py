@@ -11,7 +11,6 @@ Json = dict[str, Any]
 pytestmark = [
     pytest.mark.real_agent,
     pytest.mark.usefixtures("isolated"),
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("api", [COPILOT], ids=str, indirect=True),
 ]
 

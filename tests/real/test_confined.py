@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.real_agent,
     pytest.mark.sandbox,
     pytest.mark.usefixtures("isolated"),
-    pytest.mark.timeout(300),
 ]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from .agents import COPILOT, GEMINI, Json
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
 @pytest.mark.parametrize("initialized", [COPILOT], ids=str, indirect=True)

@@ -8,7 +8,6 @@ from .played import Played
 pytestmark = [
     pytest.mark.real_agent,
     pytest.mark.usefixtures("isolated"),
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("scenes", [COPILOT], ids=str, indirect=True),
 ]
 

@@ -9,7 +9,7 @@ from .conftest import EVERY_AGENT
 Json = dict[str, Any]
 TALKATIVE = [agent for agent in EVERY_AGENT if "cancel-shell" in agent.scenes]
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 agents_that_send_output = pytest.mark.parametrize("findings", TALKATIVE, ids=str, indirect=True)
 
 

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 FORGETFUL = ("gemini",)
 """It offers `session/load`, which it refuses the second time, and sends what was said after its answer; no list."""
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
 agents_with_memory = pytest.mark.parametrize(

@@ -11,7 +11,7 @@ GREETINGS = {"pipe": "hello", "web": "no greeting"}
 WORDLESS = ("gemini",)
 """They say of an image that there was one, and nothing more."""
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ from .setting import EFFECTS
 
 Json = dict[str, Any]
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 agents_with_models = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.model], ids=str, indirect=True)
 agents_with_options = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.option], ids=str, indirect=True)
 copilot = pytest.mark.parametrize("findings", [a for a in EVERY_AGENT if a.name == "copilot"], ids=str, indirect=True)

@@ -6,7 +6,7 @@ import pytest
 
 Json = dict[str, Any]
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
 def events(frames: list[Json], name: str) -> list[Json]:
