@@ -41,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def plays(
+def begun(
     request: pytest.FixtureRequest, isolated: None, cache: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[str, str], Future[Any]]]:
     """All that the tests of this run want, begun; by the names of the fixture and of the agent."""
@@ -65,7 +65,7 @@ def _played(request: pytest.FixtureRequest) -> Any:
     agent: Agent = request.param
     if agent.find() is None:
         lacking(agent.missing())
-    return request.getfixturevalue("plays")[request.fixturename, agent.name].result()
+    return request.getfixturevalue("begun")[request.fixturename, agent.name].result()
 
 
 def _perform(name: str, agent: Agent, home: Path, cache: Path) -> Any:
