@@ -1,8 +1,9 @@
-"""An agent for runs under faults: quick to start, plays small scripts, and keeps a journal of what went over its wire.
+"""An agent that is quick to start, runs small scripts with faults, and keeps a journal of its messages.
 
-`python -I -S fault_agent.py FOLDER`. A prompt has one directive a line, see `DIRECTIVES`. FOLDER gets `journal.jsonl`,
-`{"pid": …, "way": "<" | ">", "message": …}` after each message came or was written, and the sessions, which can be
-resumed. Threads rather than asyncio: it is up in 30 ms.
+`python -I -S fault_agent.py FOLDER [SESSION]`. A prompt has one directive a line, see `DIRECTIVES`. FOLDER gets
+`journal.jsonl`, `{"pid": …, "way": "<" | ">", "message": …}` after each message came or was written, and the sessions,
+which can be resumed. A file in it can be replayed, as a turn or as a session that is loaded: it has lines of updates of
+SESSION, which then is the id of each new session. Threads rather than asyncio: it is up in 30 ms.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ FORM = {"type": "object", "properties": {"name": {"type": "string", "title": "Na
 INITIALIZED = {
     "protocolVersion": 1,
     "agentInfo": {"name": "fault-agent", "title": "fault agent", "version": "1"},
-    "agentCapabilities": {"loadSession": False, "sessionCapabilities": {"resume": {}, "close": {}}},
+    "agentCapabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}, "close": {}}},
     "authMethods": [],
 }
-NO_SESSION, REFUSED = -32002, -32603
+NO_SESSION, NO_METHOD = -32002, -32601
+PIECE_BYTES = 1 << 16
 
 
 class Ended(Exception):
@@ -43,6 +45,7 @@ class Wire:
     """Lines in and out, each in the journal as soon as it has passed."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._journal = os.open(folder / "journal.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._writing = threading.Lock()
         self._answers: dict[int, SimpleQueue[Json]] = {}
@@ -59,6 +62,15 @@ class Wire:
         """Write bytes as they are."""
         while data:
             data = data[os.write(1, data) :]
+
+    def replay(self, name: str, rate: str = "") -> None:
+        """Write the lines of a file, all at once or `rate` a second; the journal does not have them."""
+        began = time.monotonic()
+        with self._writing, (self.folder / name).open("rb") as recording:
+            for number, line in enumerate(recording if rate else iter(lambda: recording.read(PIECE_BYTES), b"")):
+                if rate:
+                    time.sleep(max(0.0, began + number / int(rate) - time.monotonic()))
+                self.write(line)
 
     def request(self, method: str, params: Json, cancelled: threading.Event) -> Json | None:
         """The answer's result, or its error as `{"error": …}`; None when the turn was cancelled before it came."""
@@ -112,8 +124,19 @@ class Turn:
         """`say TAG N MS`: the words TAGw0, TAGw1, … as chunks, so many milliseconds apart."""
         for number in range(int(amount)):
             self._sleep(float(milliseconds) / 1000)
-            content = {"type": "text", "text": f"{tag}w{number} "}
-            self._update({"sessionUpdate": "agent_message_chunk", "content": content})
+            self._chunk(f"{tag}w{number} ")
+
+    def replay(self, name: str, rate: str = "") -> None:
+        """`replay NAME [RATE]`: the lines of a file of the folder, all at once or so many a second."""
+        self._wire.replay(name, rate)
+
+    def flood(self, rate: str, seconds: str, size: str = "1") -> None:
+        """`flood RATE SECONDS SIZE`: chunks of SIZE characters; each has the time at which it was due."""
+        began = time.monotonic()
+        for number in range(int(float(rate) * float(seconds))):
+            due = began + number / float(rate)
+            time.sleep(max(0.0, due - time.monotonic()))
+            self._chunk(f"{due:.6f} {'x' * int(size)}")
 
     def call(self, amount: str = "1") -> None:
         """`call N`: tool calls that need no permission, one after the other."""
@@ -200,6 +223,9 @@ class Turn:
         self._update({"sessionUpdate": "tool_call", **call, "title": title, "kind": kind, "status": "pending", **more})
         return {"sessionUpdate": "tool_call_update", **call}
 
+    def _chunk(self, text: str) -> None:
+        self._update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+
     def _update(self, update: Json) -> None:
         self._wire.send({"method": "session/update", "params": {"sessionId": self._session, "update": update}})
 
@@ -208,15 +234,15 @@ class Turn:
             raise Ended(self._stop_reason)
 
 
-NAMES = "say call ask edit form read write garbage refuse die wait hang child"
+NAMES = "say replay flood call ask edit form read write garbage refuse die wait hang child"
 DIRECTIVES: dict[str, Callable[..., None]] = {name: getattr(Turn, name) for name in NAMES.split()}
 
 
 class Agent:
     """Answers requests in their order; prompts are played beside one another."""
 
-    def __init__(self, folder: Path) -> None:
-        self._wire, self._sessions = Wire(folder), folder / "sessions"
+    def __init__(self, folder: Path, session: str = "") -> None:
+        self._wire, self._sessions, self._session = Wire(folder), folder / "sessions", session
         self._sessions.mkdir(exist_ok=True)
         self._cwd = Path.cwd()
         self._turns: dict[str, Turn] = {}
@@ -245,20 +271,23 @@ class Agent:
             case "initialize":
                 return {"result": INITIALIZED}
             case "session/new":
-                session = f"session-{os.getpid()}-{time.monotonic_ns()}"
+                session = self._session or f"session-{os.getpid()}-{time.monotonic_ns()}"
                 (self._sessions / session).touch()
                 return {"result": {"sessionId": session}}
             case "session/resume" if (self._sessions / params["sessionId"]).exists():
                 return {"result": {}}
+            case "session/load" if (self._wire.folder / params["sessionId"]).exists():
+                self._wire.replay(params["sessionId"])
+                return {"result": {}}
             case "session/close":
                 return {"result": {}}
-            case "session/resume":
+            case "session/resume" | "session/load":
                 return {"error": {"code": NO_SESSION, "message": "There is no such session"}}
-        return {"error": {"code": -32601, "message": f"Method not found: {method}"}}
+        return {"error": {"code": NO_METHOD, "message": f"Method not found: {method}"}}
 
     def _play(self, number: int, turn: Turn, script: str) -> None:
         self._wire.send({"id": number, **turn.play(script)})
 
 
 if __name__ == "__main__":
-    Agent(Path(sys.argv[1])).run()
+    Agent(Path(sys.argv[1]), *sys.argv[2:]).run()
