@@ -170,7 +170,7 @@ def faults(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> N
 
 def faulty(trial: Trial, notebook: Notebook, fault: str, tag: str) -> None:
     """One such turn."""
-    cell = notebook.begin(f"say {{tag}} 3\n{fault}\nsay after 1 {3_600_000 * (fault == 'die')}", tag)
+    cell = notebook.begin(f"say {{tag}} 3\n{fault}\nsay after", tag)
     if fault == "hang":
         cell.shows(2)
         cell.interrupt()
