@@ -1,4 +1,4 @@
-"""From the agent's bytes to the conversation, without a front end: long conversations, many chunks, huge lines.
+"""From the agent's bytes to the conversation, without a front end: long conversations, many chunks.
 
 CPU time, since nothing here waits; the floor is `json.loads` of the same lines.
 """
@@ -10,10 +10,8 @@ import time
 from statistics import median
 from typing import Any
 
-import anyio
-from anyio.lowlevel import checkpoint
 from copilot_kernel.acp.chunk_line import read_chunk
-from copilot_kernel.acp.connection import RpcConnection, WireLog
+from copilot_kernel.acp.connection import WireLog
 from copilot_kernel.acp.handlers import ClientHandlers
 from copilot_kernel.acp.jsonrpc import RpcCodec
 from copilot_kernel.acp.messages import TextBlock
@@ -29,12 +27,11 @@ from .report import Report
 ENTRIES = CALLS = 50_000
 CHUNKS = 100_000
 ROUNDS = 7
-HUGE = 5_000_000
-LINE_OF_CODE = "    print('äöü', value)  # another line\n"
+SESSION = "1b5a6b3e-5a0a-4c33-9fd0-8f3b8f1b6d11"
 
 
 def run(scale: float = 1.0) -> Report:
-    """`scale` changes the numbers of entries, calls and chunks, not the size of huge lines."""
+    """`scale` changes the numbers of entries, calls and chunks."""
     entries, calls, chunks = (max(1_000, round(number * scale)) for number in (ENTRIES, CALLS, CHUNKS))
     report = Report("core", "bytes to conversation, CPU time")
     long, none = growth(entries)
@@ -46,18 +43,12 @@ def run(scale: float = 1.0) -> Report:
     lines = [line(chunk(f"word {number} and some more text of an answer. ")) for number in range(chunks)]
     ours, least = (min(measure(lines) for _ in range(ROUNDS)) for measure in (bytes_to_conversation, floor))
     report.add(f"{chunks:,} chunks ÷ json.loads of the same lines", ours / least, "×", 2.0)
-    code = LINE_OF_CODE * (HUGE // len(LINE_OF_CODE.encode()))
-    diff = [{"type": "diff", "path": "/project/a.py", "oldText": None, "newText": code}]
-    edit = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Edit", "kind": "edit", "content": diff}
-    for name, update in (("message", chunk(code)), ("diff", edit)):
-        longest = anyio.run(longest_piece, line(update))
-        report.add(f"one {name} of 5 MB: longest piece of work", longest * 1000, "ms", 50)
     return report
 
 
 def line(update: dict[str, Any]) -> bytes:
     """One line, as agents write it."""
-    params = {"sessionId": "1b5a6b3e-5a0a-4c33-9fd0-8f3b8f1b6d11", "update": update}
+    params = {"sessionId": SESSION, "update": update}
     message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
     return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
@@ -86,10 +77,10 @@ class Newest(Person):
         self.entry = entry
 
 
-def begun() -> tuple[ConversationState, ClientHandlers]:
+def begun(view: Person | None = None) -> tuple[ConversationState, ClientHandlers]:
     """A conversation whose first turn is running, and what takes updates for it."""
     state = ConversationState()
-    state.begin([TextBlock("Go")], Newest(), Stop())
+    state.begin([TextBlock("Go")], view or Newest(), Stop())
 
     async def refuse(request: object) -> None:
         return None
@@ -130,30 +121,3 @@ def of_a_chunk(client: ClientHandlers, count: int = 200) -> float:
     for _ in range(count):
         client.notify("session/update", params)
     return (time.process_time() - start) / count
-
-
-class Pieces:
-    """A transport that never waits."""
-
-    def __init__(self, data: bytes) -> None:
-        self._pieces = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
-
-    async def receive(self) -> bytes:
-        return next(self._pieces, b"")
-
-    async def send(self, data: bytes) -> None: ...
-    async def close(self) -> None: ...
-
-
-async def longest_piece(data: bytes) -> float:
-    """Seconds between two turns of the event loop."""
-    (state, client), longest, last = begun(), 0.0, time.process_time()
-    async with RpcConnection(
-        Pieces(data), on_notification=client.notify, on_request=client.serve, read=read_chunk
-    ) as connection:
-        while not connection.closed.is_set():
-            await checkpoint()
-            now = time.process_time()
-            longest, last = max(longest, now - last), now
-    assert len(state.conversation.entries) == 2  # the prompt, and what came
-    return longest

@@ -1,4 +1,4 @@
-"""What the extension and the notebook's tools cost a Python kernel, its cells and its page.
+"""What the extension and the notebook's tools cost a Python kernel and its cells.
 
 A call of a tool is as in a kernel: a chat, its gate, HTTP on loopback; the client is a bare connection, and the
 notebook holds a few cells in memory.
@@ -79,9 +79,7 @@ await notebook.run_python({_SLEEPING!r})
 
 def run(scale: float = 1.0) -> Report:
     """The bounds are those of something that nobody notices."""
-    report = Report(
-        "notebook", "the server started, tools called, a table described, kernels, and cells edited in a page"
-    )
+    report = Report("notebook", "the server started, tools called, a table described, and cells in kernels")
 
     def rounds(usual: int) -> int:
         return max(3, round(usual * scale))
@@ -98,7 +96,6 @@ def run(scale: float = 1.0) -> Report:
     names = {"df": pandas.DataFrame({name: numpy.arange(10_000_000) for name in "abcd"})}
     summaries = [_seconds(lambda: inspect_variable(names, "df", "", 5)) for _ in range(rounds(20))]
     report.add("summary of 10,000,000 rows, slowest", max(summaries) * 1000, "ms", 100)
-    _add_edits(report, rounds(100))
     return report
 
 
@@ -164,28 +161,6 @@ def _stops(rounds: int) -> list[float]:
             front_end.finish(request)
             times.append(time.perf_counter() - began)
     return times
-
-
-# -- in the page ------------------------------------------------------------------------------------------------------
-
-
-def _add_edits(report: Report, rounds: int) -> None:
-    """From the kernel's message to the frame that shows it."""
-    from tests.browser.driven import DrivenNotebook
-    from tests.browser.lab import find_chromium, running_browser, running_lab
-
-    if find_chromium() is None:
-        report.what += " (no page: there is no Chromium)"
-        return
-    with (
-        TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder,
-        running_lab(Path(folder) / "lab") as lab,
-        running_browser() as browser,
-        DrivenNotebook(browser.new_context(), lab, "edits", "x = 0") as driven,
-    ):
-        (x,) = driven.ids()
-        times = [driven.milliseconds_until_seen(x, f"x = {each}", f"x = {each + 1}") for each in range(rounds)]
-    report.add("cell edit → drawn in the page, p95", percentile(times, 0.95), "ms", 150)
 
 
 # -- tool calls -------------------------------------------------------------------------------------------------------

@@ -18,10 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
-from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
-from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
 from copilot_kernel.conversation.model import Entry
 from copilot_kernel.frontend.output_area import OutputArea
 
@@ -29,6 +26,7 @@ from tests.agent import samples
 from tests.chat.people import Person
 from tests.frontend.recording import RecordingCell
 
+from .core import SESSION, begun, chunk, line
 from .kernels import OURS, PLAIN, kernel, tapped, times
 from .report import Report
 from .trial import AGENT
@@ -36,9 +34,6 @@ from .trial import AGENT
 TURNS, CALLS_A_TURN, CALLS, CHUNKS, ENTRIES = 150, 80, 5_000, 1_000_000, 10_000
 SIZE, GIANT = 5_000_000, 50_000_000
 PAGE_SIZE, PAGE_CHUNKS, PAGE_RATE = 10_000_000, 10_000, 1_000
-SESSION = "recorded"
-MIN_DRAWN = 20_000
-"""Characters of what is drawn piece by piece."""
 
 Updates = Iterable[dict[str, Any]]
 
@@ -64,7 +59,7 @@ def run(scale: float = 1.0) -> Report:
 
 def message(size: int, chunks: int) -> Updates:
     """Markdown of `size` characters in so many chunks."""
-    return map(_chunk, samples.cut(samples.passage(size), chunks))
+    return map(chunk, samples.cut(samples.passage(size), chunks))
 
 
 def calls(count: int, turn: int = 0) -> Updates:
@@ -79,15 +74,15 @@ def calls(count: int, turn: int = 0) -> Updates:
         result = [{"type": "content", "content": {"type": "text", "text": lines}}]
         yield {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed", "content": result}
         if number % 10 == 9:
-            yield _chunk(f"Step {number} is done.\n\n")
+            yield chunk(f"Step {number} is done.\n\n")
 
 
 def entries(count: int) -> Updates:
     """A session with so many entries: prompts, calls and answers."""
     for turn in range(count // 10):
-        yield {**_chunk(f"Do task {turn}."), "sessionUpdate": "user_message_chunk"}
+        yield {**chunk(f"Do task {turn}."), "sessionUpdate": "user_message_chunk"}
         yield from calls(8, turn)
-        yield _chunk(f"Task {turn} is **done**.\n\n")
+        yield chunk(f"Task {turn} is **done**.\n\n")
 
 
 def diff(size: int) -> Updates:
@@ -96,10 +91,6 @@ def diff(size: int) -> Updates:
     content = [{"type": "diff", "path": "data.py", "oldText": old, "newText": old.replace("value", "other")}]
     call = {"toolCallId": "diff", "title": "Edit data.py", "kind": "edit", "status": "completed"}
     yield {"sessionUpdate": "tool_call", **call, "content": content}
-
-
-def _chunk(text: str) -> dict[str, Any]:
-    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
 
 
 @dataclass
@@ -121,10 +112,8 @@ class Recordings:
 
     def record(self, name: str, updates: Updates) -> str:
         """The prompt that replays it."""
-        with (self.folder / name).open("w") as file:
-            for update in updates:
-                params = {"sessionId": SESSION, "update": update}
-                print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}), file=file)
+        with (self.folder / name).open("wb") as file:
+            file.writelines(map(line, updates))
         return f"replay {name}"
 
     def costs(self, *prompts: str, command: tuple[str, ...] = OURS) -> Iterator[Cost]:
@@ -182,11 +171,9 @@ def _add_giants(report: Report, recordings: Recordings, sizes: tuple[int, ...]) 
 class _Cell(RecordingCell):
     """Messages are written as they would be sent."""
 
-    drawn = 0
-
     def _send(self, kind: str, data: Any, key: Any, metadata: Any) -> None:
         super()._send(kind, data, key, metadata)
-        self.drawn += len(json.dumps(data))
+        json.dumps(data)
 
 
 class _View(Person):
@@ -202,9 +189,9 @@ class _View(Person):
 
 async def _longest(updates: Updates) -> float:
     """Seconds of CPU between two turns of the event loop."""
-    cell, state, gaps = _Cell(), ConversationState(), list[float]()
+    cell, gaps = _Cell(), list[float]()
     area = OutputArea(cell, asyncio.get_running_loop())  # type: ignore[arg-type]
-    state.begin([TextBlock("Go")], _View(area), Stop())
+    state, _ = begun(_View(area))
     ticking = asyncio.create_task(_tick(gaps))
     for update in [parse_update(update) for update in updates]:
         state.update(update)
@@ -213,8 +200,7 @@ async def _longest(updates: Updates) -> float:
     area.settle()
     await asyncio.sleep(0)
     ticking.cancel()
-    if cell.drawn < MIN_DRAWN:
-        raise RuntimeError("nothing was drawn")
+    assert cell.sent, "nothing was drawn"
     return max(gaps)
 
 
