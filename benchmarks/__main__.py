@@ -22,7 +22,6 @@ from . import (
     sandbox,
     serving,
     sharing,
-    soak,
     startup,
     streaming,
     undo,
@@ -42,7 +41,6 @@ BENCHMARKS: dict[str, Callable[..., Report]] = {
     "sandbox": sandbox.run,
     "sharing": sharing.run,
     "chaos": chaos.run,
-    "soak": soak.run,
 }
 
 
@@ -52,10 +50,10 @@ def main() -> int:
     parser.add_argument("names", nargs="+", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--json", action="store_true", help="one JSON object for each benchmark and line")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the usual number of rounds (default 1)")
-    parser.add_argument("--seed", type=int, default=1, help="of chaos and soak (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="of chaos (default 1)")
     parser.add_argument("--only", default="", choices=chaos.SCENARIOS, help="one scenario of chaos")
     options = parser.parse_args()
-    more = {"chaos": {"seed": options.seed, "only": options.only}, "soak": {"seed": options.seed}}
+    more = {"chaos": {"seed": options.seed, "only": options.only}}
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder:
         os.environ["COPILOT_KERNEL_DEMO_HOME"] = folder  # nothing that the demo agent remembers makes it slower
         os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join(COMMAND)

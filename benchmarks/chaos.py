@@ -26,6 +26,14 @@ from .trial import GRACE, KERNEL, LIMIT, MAX_MORE, Cell, Notebook, Project, Tria
 
 KINDS = ("say {tag} 40 1", "ask\nsay {tag} 3", "call 20\nsay {tag} 20", "child\nsay {tag} 20 2", "say {tag} 3\nask 3")
 MORE_KINDS = ("form\nsay {tag} 3", "read notes.txt\nsay {tag} 9 1")
+ORDINARY = (
+    *("say {tag} 4",) * 12,
+    *("call 2\nsay {tag} 4",) * 4,
+    *("read notes.txt\nsay {tag} 4", "ask\nsay {tag} 4") * 2,
+    "edit notes.txt {tag}\nsay {tag} 4",
+)
+"""Turns as often as they come."""
+FAULT_SHARE = 0.01
 FAULTS = {"die": "AgentExited", "hang": "Cancelled", "refuse": "", "garbage": ""}
 """What an agent does by itself, and how its turn ends."""
 MOMENTS = 0.06
@@ -38,6 +46,8 @@ JUMPS = (-(10**9), -86_400 * 365, -3600, -1, 1, 3600, 10**9)
 UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
 MAX_SECONDS = 15.0
 """For a reply after a fault, on a busy machine."""
+MAX_MEGABYTES = 60.0
+"""What a kernel does not share. At its start it has about 44; what then grows has a bound."""
 MAX_PRINTED = 20
 
 Notebooks = list[Notebook]
@@ -175,6 +185,18 @@ def faulty(trial: Trial, notebook: Notebook, fault: str, tag: str) -> None:
         cell.shows(2)
         cell.interrupt()
     trial.check(cell.end(), fault, cell.wrong(FAULTS[fault], 3), cell.journal.wrong_answers())
+
+
+def turns(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """Ordinary turns, one after the other; 1 % have a fault."""
+    (notebook,), tag = notebooks, f"t{number}"
+    if chance.random() < FAULT_SHARE:
+        return faulty(trial, notebook, chance.choice(list(FAULTS)), tag)
+    script = chance.choice(ORDINARY)
+    cell = notebook.begin(script, tag)
+    if script.startswith(("ask", "edit")):
+        cell.press()
+    trial.check(cell.end(), script, cell.wrong("", 4), cell.lost())
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -381,6 +403,7 @@ GROUPS = {
         },
         environ={"COPILOT_KERNEL_WARM_START": "on"},
     ),
+    "long": Group({"turns": (5000, turns)}),
     "full": Group({"full": (20, full)}, disks=f"size={DISK}"),
     "read-only": Group({"read-only": (5, read_only)}, disks="ro"),
     "shared": Group(
@@ -423,6 +446,7 @@ def play(name: str, counts: dict[str, int], seed: int) -> dict[str, Trial]:
             for each, trial in trials.items():
                 for number, chance in trial.rounds(each, counts[each]):
                     group.scenarios[each][1](trial, project.notebooks, number, chance)
+            end.megabytes = 0 if group.disks else project.notebooks[0].probe()["bytes"] / 1_000_000
             for notebook, before in zip(project.notebooks, held, strict=True):
                 end.check(0, notebook.name, more(before, notebook))
             for notebook in project.notebooks:
@@ -460,6 +484,8 @@ def more(before: dict[str, int], notebook: Notebook) -> list[str]:
 def _add(report: Report, name: str, count: int, trial: Trial) -> None:
     """The invariants, which are printed if they are broken, and the slowest reply."""
     report.add(f"{name}: invariants broken in {count:,} rounds", len(trial.broken), "", 0)
+    if trial.megabytes:
+        report.add(f"{name}: memory", trial.megabytes, "MB", MAX_MEGABYTES)
     for end, rounds in sorted(trial.ends.items()):
         report.add(f"{name}: … of which ended with {end}", rounds, "")
     if count:

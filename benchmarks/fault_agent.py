@@ -7,7 +7,6 @@ session. Threads rather than asyncio: it is up in 30 ms. SIGUSR1 ends the turns.
 
     say TAG N MS              the words TAGw0, TAGw1, … as chunks, so many milliseconds apart
     replay NAME [RATE]        the lines of a file, all at once or so many a second
-    flood RATE SECONDS SIZE   chunks of SIZE characters, each with the time at which it was due
     call N                    tool calls that need no permission, one after the other
     ask N                     so many questions at once; ends when all are answered
     edit NAME TEXT            writes a file after a question
@@ -157,23 +156,13 @@ class Turn:
         self._update("tool_call_update", toolCallId=call["toolCallId"], status=status)
         return is_allowed
 
-    def _chunk(self, text: str) -> None:
-        self._update("agent_message_chunk", content={"type": "text", "text": text})
-
     def say(self, tag: str, amount: str = "1", milliseconds: str = "0") -> None:
         for number in range(int(amount)):
             self._sleep(float(milliseconds) / 1000)
-            self._chunk(f"{tag}w{number} ")
+            self._update("agent_message_chunk", content={"type": "text", "text": f"{tag}w{number} "})
 
     def replay(self, name: str, rate: str = "") -> None:
         self._wire.replay(name, rate)
-
-    def flood(self, rate: str, seconds: str, size: str) -> None:
-        began = time.monotonic()
-        for number in range(int(float(rate) * float(seconds))):
-            due = began + number / float(rate)
-            time.sleep(max(0.0, due - time.monotonic()))
-            self._chunk(f"{due:.6f} {'x' * int(size)}")
 
     def call(self, amount: str) -> None:
         for _ in range(int(amount)):

@@ -44,7 +44,8 @@ class Trial:
     seed: int
     broken: list[str] = field(default_factory=list)
     slowest: float = 0.0
-    skipped: str = ""
+    megabytes: float = 0.0
+    """Of a kernel at its end."""
     ends: Counter[str] = field(default_factory=Counter)
     """How the cells of the rounds ended: a fault that never strikes proves nothing."""
     _round: str = ""
@@ -234,17 +235,9 @@ class Cell:
             self._front_end.idle(self._request, LIMIT)
             self._outcome = self._front_end.finish(self._request, LIMIT)
         except (AssertionError, Empty) as error:
-            raise AssertionError(self._report()) from error
+            raise AssertionError(f"{self._script!r} does not end; agent {self.journal.agent}: {error}") from error
         self.journal.read()
         return time.monotonic() - began
-
-    def _report(self) -> str:
-        """Where it hangs: the end of the log shows what the kernel's tasks wait for."""
-        self._front_end.process.send_signal(signal.SIGUSR2)
-        time.sleep(1)
-        shown = [f"{m['msg_type']} {str(m['content'])[:200]}" for m in self._front_end.published[-8:]]
-        head = f"{self._script!r}: no reply; agent {self.journal.agent}"
-        return "\n".join([head, *shown, self._front_end.log.read_text()[-20_000:]])
 
     @property
     def error(self) -> str:

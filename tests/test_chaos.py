@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +18,7 @@ SEED = 325
 ROUNDS = {
     "patient": {"kills": 6, "interrupts": 12, "races": 10},
     "impatient": {"hangs": 2, "faults": 4, "clock": 4, "openings": 2, "resumes": 1},
+    "long": {"turns": 20},
     "shared": {"shared-kills": 2, "shared-hangs": 2, "shared-resumes": 1},
 }
 ON_DISKS = {"full": {"full": 1}, "read-only": {"read-only": 1}}
@@ -48,11 +48,3 @@ def test_turns_go_on_where_nothing_can_be_written(benchmarks: Import, group: str
         pytest.skip("there are no mount namespaces here")
     trials = chaos.play(group, ON_DISKS[group], SEED)
     assert [line for trial in trials.values() for line in trial.broken] == []
-
-
-def test_one_who_does_not_read_costs_the_other_notebooks_of_an_agent_nothing(
-    benchmarks: Import, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    report = benchmarks("report").Report("load", "")
-    anyio.run(benchmarks("sharing").add_load, report, tmp_path_factory.mktemp("ck"), 8, 400, 1)
-    assert report.figures[0].value == 0
