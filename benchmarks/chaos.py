@@ -46,7 +46,7 @@ JUMPS = (-(10**9), -86_400 * 365, -3600, -1, 1, 3600, 10**9)
 UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
 MAX_SECONDS = 15.0
 """For a reply after a fault, on a busy machine."""
-MAX_MEGABYTES = 60.0
+MAX_MEGABYTES = 70.0
 """What a kernel does not share. At its start it has about 44; what then grows has a bound."""
 MAX_PRINTED = 20
 
@@ -442,13 +442,14 @@ def play(name: str, counts: dict[str, int], seed: int) -> dict[str, Trial]:
         argv = _mounting(group.disks) if group.disks else KERNEL
         project = Project(Path(folder), group.names, argv, **group.environ)
         try:
-            held = [first_turn(end, notebook, DISK if group.disks else 1) for notebook in project.notebooks]
+            held = [_first_turn(end, notebook, DISK if group.disks else 1) for notebook in project.notebooks]
             for each, trial in trials.items():
                 for number, chance in trial.rounds(each, counts[each]):
                     group.scenarios[each][1](trial, project.notebooks, number, chance)
-            end.megabytes = 0 if group.disks else project.notebooks[0].probe()["bytes"] / 1_000_000
+            if "turns" in counts:
+                end.megabytes = project.notebooks[0].probe()["bytes"] / 1_000_000
             for notebook, before in zip(project.notebooks, held, strict=True):
-                end.check(0, notebook.name, more(before, notebook))
+                end.check(0, notebook.name, _more(before, notebook))
             for notebook in project.notebooks:
                 end.check(0, notebook.name, notebook.close()[:MAX_PRINTED])
         except (AssertionError, Empty) as error:  # what was awaited has not come; the kernels are of no more use
@@ -459,7 +460,7 @@ def play(name: str, counts: dict[str, int], seed: int) -> dict[str, Trial]:
     return {**trials, f"{name} kernels at the end": end}
 
 
-def first_turn(trial: Trial, notebook: Notebook, size: int) -> dict[str, int]:
+def _first_turn(trial: Trial, notebook: Notebook, size: int) -> dict[str, int]:
     """Start the kernel, and import what a turn needs that writes a file of this size; what it holds then."""
     notebook.open()
     cell = notebook.begin(f"write first.txt bad {size}\nsay {{tag}} 2", "first")
@@ -468,7 +469,7 @@ def first_turn(trial: Trial, notebook: Notebook, size: int) -> dict[str, int]:
     return notebook.probe()
 
 
-def more(before: dict[str, int], notebook: Notebook) -> list[str]:
+def _more(before: dict[str, int], notebook: Notebook) -> list[str]:
     """What it holds too much of; tasks may still be ending."""
     kinds = ("tasks", "threads", "descriptors")
 
