@@ -8,8 +8,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tests.agent.command import COMMAND
 
@@ -23,15 +22,13 @@ from . import (
     sandbox,
     serving,
     sharing,
-    sharing_load,
-    soak,
     startup,
     streaming,
     undo,
 )
 from .report import Report
 
-BENCHMARKS: dict[str, Callable[[float], Report]] = {
+BENCHMARKS: dict[str, Callable[..., Report]] = {
     "startup": startup.run,
     "streaming": streaming.run,
     "latency": latency.run,
@@ -43,44 +40,27 @@ BENCHMARKS: dict[str, Callable[[float], Report]] = {
     "undo": undo.run,
     "sandbox": sandbox.run,
     "sharing": sharing.run,
-    "sharing-load": sharing_load.run,
+    "chaos": chaos.run,
 }
-SEEDED: dict[str, Callable[[float, int], Report]] = {"chaos": chaos.run, "soak": soak.run}
-"""What a seed repeats."""
-NAMES = (*BENCHMARKS, *SEEDED)
-
-
-@contextmanager
-def remembering_nothing() -> Iterator[None]:
-    """What the demo agent remembers of a benchmark is gone after it, and nothing that it remembers makes it slower."""
-    with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder:
-        os.environ["COPILOT_KERNEL_DEMO_HOME"] = folder
-        os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join(COMMAND)
-        yield
 
 
 def main() -> int:
     """Exit code 1 when a figure misses its bound."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="+", choices=sorted(NAMES), metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("names", nargs="+", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--json", action="store_true", help="one JSON object for each benchmark and line")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the usual number of rounds (default 1)")
-    parser.add_argument("--seed", type=int, default=1, help=f"of {', '.join(SEEDED)} (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="of chaos (default 1)")
     parser.add_argument("--only", default="", choices=chaos.SCENARIOS, help="one scenario of chaos")
     options = parser.parse_args()
-    with remembering_nothing():
-        reports = [_run(name, options) for name in options.names]
+    more = {"chaos": {"seed": options.seed, "only": options.only}}
+    with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder:
+        os.environ["COPILOT_KERNEL_DEMO_HOME"] = folder  # nothing that the demo agent remembers makes it slower
+        os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join(COMMAND)
+        reports = [BENCHMARKS[name](options.scale, **more.get(name, {})) for name in options.names]
     for report in reports:
         print(json.dumps(report.as_json()) if options.json else report.as_text(), flush=True)
     return 0 if all(report.holds for report in reports) else 1
-
-
-def _run(name: str, options: argparse.Namespace) -> Report:
-    if name == "chaos":
-        return chaos.run(options.scale, options.seed, options.only)
-    if name in SEEDED:
-        return SEEDED[name](options.scale, options.seed)
-    return BENCHMARKS[name](options.scale)
 
 
 if __name__ == "__main__":

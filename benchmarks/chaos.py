@@ -2,61 +2,494 @@
 
 from __future__ import annotations
 
-import random
+import json
+import os
+import signal
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from queue import Empty
+from random import Random
+from types import MappingProxyType
+from typing import NamedTuple
 
-from . import chaos_kernel, chaos_sharing, chaos_turns
+import psutil
+
+from tests.jupyter.front_end import until
+
 from .report import Report
-from .trial import Trial
+from .trial import GRACE, KERNEL, LIMIT, MAX_MORE, Cell, Notebook, Project, Trial
 
-SCENARIOS: dict[str, tuple[int, Callable[[Trial, int], None]]] = {
-    "kills": (500, chaos_turns.kills),
-    "hangs": (200, chaos_turns.hangs),
-    "interrupts": (2000, chaos_turns.interrupts),
-    "races": (1000, chaos_turns.races),
-    "openings": (20, chaos_kernel.openings),
-    "resumes": (100, chaos_kernel.resumes),
-    "full": (20, chaos_kernel.full),
-    "read-only": (5, chaos_kernel.read_only),
-    "clock": (50, chaos_kernel.clock),
-    "shared-kills": (500, chaos_sharing.kills),
-    "shared-hangs": (100, chaos_sharing.hangs),
-    "shared-resumes": (100, chaos_sharing.resumes),
+KINDS = ("say {tag} 40 1", "ask\nsay {tag} 3", "call 20\nsay {tag} 20", "child\nsay {tag} 20 2", "say {tag} 3\nask 3")
+MORE_KINDS = ("form\nsay {tag} 3", "read notes.txt\nsay {tag} 9 1")
+ORDINARY = (
+    *("say {tag} 4",) * 12,
+    *("call 2\nsay {tag} 4",) * 4,
+    *("read notes.txt\nsay {tag} 4", "ask\nsay {tag} 4") * 2,
+    "edit notes.txt {tag}\nsay {tag} 4",
+)
+"""Turns as often as they come."""
+FAULT_SHARE = 0.01
+FAULTS = {"die": "AgentExited", "hang": "Cancelled", "refuse": "", "garbage": ""}
+"""What an agent does by itself, and how its turn ends."""
+MOMENTS = 0.06
+"""Seconds within which a fault comes after the cell was sent: about as long as a turn takes."""
+CLICK_MOMENTS = 0.02
+OPEN_SECONDS = 1.5
+"""Within which a notebook is closed again: its agent starts after 0.5."""
+DISK = 512 * 1024
+JUMPS = (-(10**9), -86_400 * 365, -3600, -1, 1, 3600, 10**9)
+UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
+MAX_SECONDS = 15.0
+"""For a reply after a fault, on a busy machine."""
+MAX_MEGABYTES = 70.0
+"""What a kernel does not share. At its start it has about 44; what then grows has a bound."""
+MAX_PRINTED = 20
+
+Notebooks = list[Notebook]
+
+
+# -- faults during turns ----------------------------------------------------------------------------------------------
+
+
+def kills(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """SIGKILL of the agent, or of the broker with it: all notebooks go on with one agent that is new."""
+    agent = _shared_agent(trial, notebooks)
+    asked = [each for each in notebooks if each is notebooks[0] or chance.random() < 0.7]
+    cells = [each.begin(chance.choice(KINDS), f"k{number}") for each in asked]
+    victims = [agent, *_brokers(notebooks, agent)]
+    is_broker = chance.random() < 0.2 and len(victims) > 1
+    time.sleep(chance.uniform(0, MOMENTS))
+    _send_signal(victims[is_broker], signal.SIGKILL)
+    for notebook, cell in zip(asked, cells, strict=True):
+        took, came_later = _end_of_struck(notebook, cell, agent)
+        # What is on its way through the broker is lost with it.
+        trial.check(took, "kill", cell.journal.wrong_answers() if is_broker else cell.lost())
+        trial.ends[f"{cell.error or 'ok'}{', asked of the next agent' * came_later}"] += 1
+    until(lambda: not any(map(psutil.pid_exists, victims)), "the end of the agent", LIMIT)
+    for notebook in notebooks:  # a prompt that is sent before the kernel knows of the end is lost with it
+        notebook.front_end.ask("kernel_info_request")
+        notebook.goes_on(trial)
+    trial.check(0, "kill", notebooks[0].project.orphans("sleep"))
+
+
+def _end_of_struck(notebook: Notebook, cell: Cell, agent: int) -> tuple[float, bool]:
+    """The seconds to its end, and whether its prompt came after that of `agent`: then it is stopped in the next one."""
+    began = time.monotonic()
+    while not cell.has_ended(0.05) and time.monotonic() < began + LIMIT:
+        if is_later := notebook.agent != agent:
+            cell.interrupt()
+            break
+    else:
+        is_later = False
+    cell.end()
+    return time.monotonic() - began, is_later
+
+
+def hangs(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """A turn ignores the cancel, or the agent is stopped. ■ once, or again after the time of a double click."""
+    agent = _shared_agent(trial, notebooks)
+    first, *others = notebooks
+    is_stopped, is_twice = chance.random() < 0.3, chance.random() < 0.3
+    cell = first.begin(f"say {{tag}} 3\n{'wait' if is_stopped else 'hang'}", f"h{number}")
+    cell.shows(2)
+    script = "say {tag} 3\nwait" if is_stopped else "call 5\nsay {tag} 60 20"
+    cells = [each.begin(script, f"h{number}") for each in others]
+    for each in cells:
+        each.shows(0)
+    time.sleep(chance.uniform(0, MOMENTS))
+    if is_stopped:
+        _send_signal(agent, signal.SIGSTOP)
+    trial.check(*_interrupted(cell, chance.uniform(0.31, 0.45) * is_twice), cell.wrong("Cancelled", 3), cell.lost())
+    for each in cells:
+        if is_stopped:
+            each.interrupt()
+        trial.check(
+            each.end(), "another notebook", each.wrong(*(("Cancelled",) if is_stopped else ("", 60))), each.lost()
+        )
+    for notebook in notebooks:
+        notebook.goes_on(trial)
+    for notebook in others if not is_stopped else ():
+        trial.check(0, "another notebook", [] if notebook.agent == agent else ["it got another agent"])
+        cell = notebook.begin("%restart", "restart")
+        trial.check(cell.end(), "restart", cell.wrong(""))
+
+
+def _interrupted(cell: Cell, again_after: float) -> tuple[float, str, list[str]]:
+    """■ while the agent hangs: how long the cell took to end, and what is wrong with that."""
+    began = time.monotonic()
+    cell.interrupt()
+    if again_after:
+        time.sleep(again_after)
+        cell.interrupt()
+    cell.end()
+    took = time.monotonic() - began
+    return took, "hang", [] if again_after or took >= GRACE else [f"it ended before the grace, after {took:.2f} s"]
+
+
+def interrupts(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """■ at any moment of a turn, also after its end, by message or SIGINT; the agent obeys and lives on."""
+    (notebook,) = notebooks
+    agent = notebook.ensure_agent()
+    cell = notebook.begin(chance.choice((*KINDS, *MORE_KINDS)), f"i{number}")
+    cell.started()
+    time.sleep(chance.uniform(0, MOMENTS))
+    cell.interrupt(by_signal=chance.random() < 0.1)
+    took = cell.end()
+    trial.check(took, "interrupt", [] if cell.error == "" else cell.wrong("Cancelled"), cell.lost())
+    trial.ends[cell.error or "ok"] += 1
+    if number % 20 == 0:
+        notebook.goes_on(trial)
+        trial.check(0, "interrupt", [] if notebook.agent == agent else ["the agent was started again"])
+
+
+def races(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """A click that allows, ■, and the agent's own end, at nearly the same time and in any order."""
+    (notebook,) = notebooks
+    agent = notebook.ensure_agent()
+    cell = notebook.begin("ask\nsay {tag} 2", f"r{number}")
+    click = partial(cell.press, cell.button())
+    actions: list[Callable[[], None]] = [click, cell.interrupt, partial(_send_signal, agent, signal.SIGUSR1)]
+    for action in chance.sample(actions, chance.choice((2, 3, 3, 3))):
+        time.sleep(chance.uniform(0, CLICK_MOMENTS / 2))
+        action()
+    trial.check(cell.end(), "race", cell.lost(), _misreported(cell))
+    trial.ends[f"{cell.error or 'ok'}, answered {' and '.join(cell.journal.outcomes())}"] += 1
+    if number % 20 == 0:
+        notebook.goes_on(trial)
+
+
+def _misreported(cell: Cell) -> list[str]:
+    """The agent is answered once, and the line in the cell says the same."""
+    outcomes, is_allowed = cell.journal.outcomes(), "allowed by you" in cell.text
+    if outcomes in (["allow_once"], ["cancelled"]) and is_allowed == (outcomes == ["allow_once"]):
+        return []
+    return [f"the agent was answered {outcomes}, and the cell says {cell.text[-300:]!r}"]
+
+
+def faults(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """The agent ends in the turn, hangs, refuses, or writes lines that are no messages."""
+    fault = list(FAULTS)[number % len(FAULTS)]
+    faulty(trial, notebooks[0], fault, f"f{number}")
+    notebooks[0].goes_on(trial)
+
+
+def faulty(trial: Trial, notebook: Notebook, fault: str, tag: str) -> None:
+    """One such turn."""
+    cell = notebook.begin(f"say {{tag}} 3\n{fault}\nsay after", tag)
+    if fault == "hang":
+        cell.shows(2)
+        cell.interrupt()
+    trial.check(cell.end(), fault, cell.wrong(FAULTS[fault], 3), cell.journal.wrong_answers())
+
+
+def turns(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """Ordinary turns, one after the other; 1 % have a fault."""
+    (notebook,), tag = notebooks, f"t{number}"
+    if chance.random() < FAULT_SHARE:
+        return faulty(trial, notebook, chance.choice(list(FAULTS)), tag)
+    script = chance.choice(ORDINARY)
+    cell = notebook.begin(script, tag)
+    if script.startswith(("ask", "edit")):
+        cell.press()
+    trial.check(cell.end(), script, cell.wrong("", 4), cell.lost())
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def openings(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """A notebook is opened and soon closed, or its kernel killed, while the agent may be starting early."""
+    (notebook,) = notebooks
+    trial.check(0, "closed", notebook.close(), notebook.project.orphans())
+    notebook.open()
+    time.sleep(chance.uniform(0, OPEN_SECONDS))
+    has_agent = any("fault_agent" in command for command in notebook.project.processes())
+    trial.ends["an agent" if has_agent else "no agent yet"] += 1
+    if chance.random() < 0.3:
+        notebook.kill()
+        trial.check(0, "killed", notebook.project.orphans())
+        notebook.open()
+
+
+def resumes(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """`kill -9` of a kernel during a turn: its next one resumes the session, and other notebooks go on."""
+    agent = _shared_agent(trial, notebooks)
+    first, *others = notebooks
+    session, file = first.journal.session, first.project.root / "work" / "file.txt"
+    cell = first.begin(f"edit file.txt t{number}\nsay {{tag}} 1", "edit")
+    cell.press()
+    trial.check(cell.end(), "edit", cell.wrong("", 1), cell.lost())
+    cells = [each.begin("call 5\nsay {tag} 40 4", f"o{number}") for each in others]
+    first.begin(chance.choice(KINDS), f"kill{number}")
+    time.sleep(chance.uniform(0, MOMENTS))
+    first.journal.closed.discard(session)
+    first.kill()
+    for each in cells:
+        trial.check(each.end(), "another notebook", each.wrong("", 40), each.lost())
+    if others:
+        until(lambda: session in first.closed_sessions, "the end of the session", LIMIT)
+        trial.check(0, "another notebook", [] if others[0].agent == agent else ["it got another agent"])
+    else:
+        trial.check(0, "killed", first.project.orphans())
+    edited = file.read_text()
+    trial.check(
+        0, "killed", _unsaved(first.project.root / "state", session), [edited] if edited != f"t{number}" else []
+    )
+    first.open()
+    first.goes_on(trial)
+
+
+def _unsaved(state: Path, session: str) -> list[str]:
+    """What is wrong with the saved sessions of a kernel whose last prompt went to `session`."""
+    try:
+        saved = [json.loads(file.read_text())["session"] for file in (state / "sessions").glob("*.json")]
+    except (OSError, ValueError, KeyError) as error:
+        return [str(error)]
+    return [] if session in saved else [f"saved are {saved}, not {session}"]
+
+
+def _shared_agent(trial: Trial, notebooks: Notebooks) -> int:
+    """The agent that all have after a prompt each."""
+    agents = {each.ensure_agent() for each in notebooks}
+    trial.check(0, "sharing", [] if len(agents) == 1 else [f"several agents: {agents}"])
+    return agents.pop()
+
+
+def _brokers(notebooks: Notebooks, agent: int) -> list[int]:
+    """The process that runs the agent for several notebooks, which ends with it."""
+    with suppress(psutil.NoSuchProcess):
+        return [psutil.Process(agent).ppid()] if len(notebooks) > 1 else []
+    return []
+
+
+def _send_signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+# -- disks ------------------------------------------------------------------------------------------------------------
+
+
+def full(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """State and work folder are full for a while: turns go on, and files that cannot be written stay as they were."""
+    (notebook,) = notebooks
+    state, work = _disks(notebook)
+    (work / "kept.txt").write_text("good\n")
+    fillings = [_fill(folder) for folder in (state, work)]
+    if chance.random() < 0.5:
+        cell = notebook.begin("%new", "command")
+        trial.check(cell.end(), "%new", cell.wrong(""))
+    _turns(trial, notebook)
+    kept = (work / "kept.txt").read_text()
+    trial.check(0, "disk full", [] if kept == "good\n" else [f"a file was damaged: {kept[:100]!r}"])
+    for filling in fillings:
+        filling.unlink()
+    notebook.goes_on(trial)
+    trial.check(0, "disk free again", _unsaved(state, notebook.journal.session))
+
+
+def read_only(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """State and work folder cannot be written, from the start: turns go on."""
+    _turns(trial, notebooks[0])
+    trial.check(0, "read-only", [f"written: {file}" for file in _disks(notebooks[0])[0].iterdir()])
+
+
+def _turns(trial: Trial, notebook: Notebook) -> None:
+    for script in ("say {tag} 3", "ask\nsay {tag} 3", f"write kept.txt bad {DISK}\nsay {{tag}} 3"):
+        cell = notebook.begin(script, script.split()[0])
+        if not script.startswith("say"):
+            cell.press()
+        trial.check(cell.end(), script, cell.wrong("", 3), cell.lost())
+
+
+def _fill(folder: Path) -> Path:
+    """A file that takes all that is left."""
+    file = folder / "filling"
+    with file.open("wb", buffering=0) as stream:
+        for size in (4096, 1):
+            with suppress(OSError):
+                while stream.write(b"x" * size):
+                    pass
+    return file
+
+
+def _disks(notebook: Notebook) -> list[Path]:
+    """The state and the work folder, as its kernel has them."""
+    root = Path(f"/proc/{notebook.front_end.process.pid}/root")
+    return [root / (notebook.project.root / name).relative_to("/") for name in ("state", "work")]
+
+
+def _mounting(options: str) -> tuple[str, ...]:
+    """A kernel whose state and work folder are file systems of its own."""
+    mount = f'mount -t tmpfs -o {options} none "$COPILOT_KERNEL_STATE" && mount -t tmpfs -o {options} none "$PWD"'
+    return (
+        *UNSHARE,
+        "sh",
+        "-c",
+        f'mkdir -p "$COPILOT_KERNEL_STATE" && {mount} && cd "$PWD" && exec "$@"',
+        "sh",
+        *KERNEL,
+    )
+
+
+# -- time -------------------------------------------------------------------------------------------------------------
+
+
+def clock(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
+    """The wall clock jumps while a turn runs, a question is open, or a cancelled agent has its grace; a suspend."""
+    (notebook,) = notebooks
+    jump = partial(_jump, notebook.project.root / "clock", chance)
+    if number % 4 == 0:
+        cell = notebook.begin("say {tag} 20 5", f"c{number}")
+        cell.shows(2)
+        jump()
+        trial.check(cell.end(), "jump", cell.wrong("", 20), cell.lost())
+    elif number % 4 == 1:
+        cell = notebook.begin("say {tag} 1\nhang", f"c{number}")
+        cell.shows(0)
+        jump()
+        trial.check(*_interrupted(cell, 0), cell.wrong("Cancelled", 1), cell.lost())
+    else:
+        cell = notebook.begin("ask\nsay {tag} 2", f"c{number}")
+        button = cell.button()
+        is_suspended = number % 4 == 2
+        if is_suspended:
+            notebook.front_end.process.send_signal(signal.SIGSTOP)
+        jump()
+        cell.press(button)
+        if is_suspended:
+            time.sleep(1)
+            notebook.front_end.process.send_signal(signal.SIGCONT)
+        trial.check(cell.end(), "jump", cell.wrong("", 2), cell.lost())
+
+
+def _jump(file: Path, chance: Random) -> None:
+    file.with_suffix(".new").write_text(str(chance.choice(JUMPS)))
+    file.with_suffix(".new").replace(file)
+
+
+# -- all of them ------------------------------------------------------------------------------------------------------
+
+Play = Callable[[Trial, Notebooks, int, Random], None]
+
+
+class Group(NamedTuple):
+    """Scenarios with the same kernels: by name, the number of rounds at scale 1, and what plays one."""
+
+    scenarios: dict[str, tuple[int, Play]]
+    names: tuple[str, ...] = ("alone",)
+    environ: Mapping[str, str] = MappingProxyType({})
+    disks: str = ""
+    """The mount options of the state and the work folder, if these are file systems of their own."""
+
+
+GROUPS = {
+    "patient": Group(
+        {"kills": (500, kills), "interrupts": (2000, interrupts), "races": (1000, races)},
+        environ={"COPILOT_KERNEL_CANCEL_GRACE": "60"},
+    ),
+    "impatient": Group(
+        {
+            "hangs": (200, hangs),
+            "faults": (100, faults),
+            "clock": (50, clock),
+            "openings": (20, openings),
+            "resumes": (100, resumes),
+        },
+        environ={"COPILOT_KERNEL_WARM_START": "on"},
+    ),
+    "long": Group({"turns": (5000, turns)}),
+    "full": Group({"full": (20, full)}, disks=f"size={DISK}"),
+    "read-only": Group({"read-only": (5, read_only)}, disks="ro"),
+    "shared": Group(
+        {"shared-kills": (500, kills), "shared-hangs": (100, hangs), "shared-resumes": (100, resumes)},
+        names=("left", "right"),
+    ),
 }
-"""By name, the number of rounds at scale 1, and what plays them."""
+SCENARIOS = {name: group for group, each in GROUPS.items() for name in each.scenarios}
 
 
 def run(scale: float, seed: int, only: str = "") -> Report:
     """All scenarios, or `only` one."""
     report = Report("chaos", f"faults at random moments, seed {seed}")
-    for name, (rounds, play) in SCENARIOS.items():
-        if only in ("", name):
-            trial = Trial(partial(_chance, seed, name))
-            count, began = max(1, round(rounds * scale)), time.monotonic()
-            try:
-                play(trial, count)
-            except (AssertionError, Empty) as error:  # what was awaited has not come; the kernel is of no more use
-                trial.check(0, "given up", [str(error) or "no message"])
-            tell(report, name, trial, count, time.monotonic() - began)
-            for line in trial.broken:
-                print(f"chaos {name}: {line}   (repeat: --seed {seed} --only {name} --scale {scale:g})", flush=True)
+    for name, group in GROUPS.items():
+        chosen = {
+            each: max(1, round(count * scale)) for each, (count, _) in group.scenarios.items() if only in ("", each)
+        }
+        if chosen and group.disks and not can_mount():
+            print(f"chaos {name}: skipped, there are no mount namespaces here", flush=True)
+        elif chosen:
+            for each, trial in play(name, chosen, seed).items():
+                _add(report, each, chosen.get(each, 0), trial)
     return report
 
 
-def tell(report: Report, name: str, trial: Trial, count: int, seconds: float) -> None:
-    """The invariants, the slowest reply and the time taken."""
-    if trial.skipped:
-        print(f"chaos {name}: skipped, {trial.skipped}", flush=True)
-        return
+def can_mount() -> bool:
+    """Whether folders can be replaced by file systems of their own."""
+    return subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode == 0
+
+
+def play(name: str, counts: dict[str, int], seed: int) -> dict[str, Trial]:
+    """So many rounds of scenarios of one group, and what was found, also at the end of the kernels."""
+    group, end = GROUPS[name], Trial(seed)
+    trials = {each: Trial(seed) for each in counts}
+    with tempfile.TemporaryDirectory(prefix="ck-", ignore_cleanup_errors=True) as folder:
+        argv = _mounting(group.disks) if group.disks else KERNEL
+        project = Project(Path(folder), group.names, argv, **group.environ)
+        try:
+            held = [_first_turn(end, notebook, DISK if group.disks else 1) for notebook in project.notebooks]
+            for each, trial in trials.items():
+                for number, chance in trial.rounds(each, counts[each]):
+                    group.scenarios[each][1](trial, project.notebooks, number, chance)
+            if "turns" in counts:
+                end.megabytes = project.notebooks[0].probe()["bytes"] / 1_000_000
+            for notebook, before in zip(project.notebooks, held, strict=True):
+                end.check(0, notebook.name, _more(before, notebook))
+            for notebook in project.notebooks:
+                end.check(0, notebook.name, notebook.close()[:MAX_PRINTED])
+        except (AssertionError, Empty) as error:  # what was awaited has not come; the kernels are of no more use
+            end.check(0, "given up", [str(error) or repr(error)])
+            for notebook in project.notebooks:
+                notebook.kill()
+        end.check(0, "end", project.orphans())
+    return {**trials, f"{name} kernels at the end": end}
+
+
+def _first_turn(trial: Trial, notebook: Notebook, size: int) -> dict[str, int]:
+    """Start the kernel, and import what a turn needs that writes a file of this size; what it holds then."""
+    notebook.open()
+    cell = notebook.begin(f"write first.txt bad {size}\nsay {{tag}} 2", "first")
+    cell.press()
+    trial.check(cell.end(), "first", cell.wrong("", 2))
+    return notebook.probe()
+
+
+def _more(before: dict[str, int], notebook: Notebook) -> list[str]:
+    """What it holds too much of; tasks may still be ending."""
+    kinds = ("tasks", "threads", "descriptors")
+
+    def found() -> list[str]:
+        after = notebook.probe()
+        return [f"{before[kind]} {kind}, then {after[kind]}" for kind in kinds if after[kind] > before[kind] + MAX_MORE]
+
+    with suppress(AssertionError):
+        until(lambda: not found(), "the end of its tasks", LIMIT)
+    return found()
+
+
+def _add(report: Report, name: str, count: int, trial: Trial) -> None:
+    """The invariants, which are printed if they are broken, and the slowest reply."""
     report.add(f"{name}: invariants broken in {count:,} rounds", len(trial.broken), "", 0)
+    if trial.megabytes:
+        report.add(f"{name}: memory", trial.megabytes, "MB", MAX_MEGABYTES)
     for end, rounds in sorted(trial.ends.items()):
         report.add(f"{name}: … of which ended with {end}", rounds, "")
-    report.add(f"{name}: slowest reply after its fault", trial.slowest, "s")
-    report.add(f"{name}: time", seconds, "s")
-
-
-def _chance(seed: int, name: str, number: int) -> random.Random:
-    return random.Random(f"{seed} {name} {number}")
+    if count:
+        report.add(f"{name}: slowest reply after its fault", trial.slowest, "s", MAX_SECONDS)
+    for line in trial.broken:
+        print(f"chaos {line}   (repeat: --seed {trial.seed} --only {name})", flush=True)

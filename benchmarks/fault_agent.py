@@ -1,8 +1,24 @@
-"""An agent for runs under faults: quick to start, plays small scripts, and keeps a journal of what went over its wire.
+"""An agent that is quick to start, runs small scripts with faults, and keeps a journal of its messages.
 
-`python -I -S fault_agent.py FOLDER`. A prompt has one directive a line, see `DIRECTIVES`. FOLDER gets `journal.jsonl`,
-`{"pid": …, "way": "<" | ">", "message": …}` after each message came or was written, and the sessions, which can be
-resumed. Threads rather than asyncio: it is up in 30 ms.
+`python -I -S fault_agent.py FOLDER [SESSION]`. FOLDER gets `journal.jsonl`, with `{"pid": …, "way": "<" | ">",
+"message": …}` after each message came or was written, and the sessions, which can be resumed. A file in it can be
+replayed, as a turn or as a session that is loaded: it has lines of updates of SESSION, which then is the id of each new
+session. Threads rather than asyncio: it is up in 30 ms. SIGUSR1 ends the turns. A prompt has one directive a line:
+
+    say TAG N MS              the words TAGw0, TAGw1, … as chunks, so many milliseconds apart
+    replay NAME [RATE]        the lines of a file, all at once or so many a second
+    call N                    tool calls that need no permission, one after the other
+    ask N                     so many questions at once; ends when all are answered
+    edit NAME TEXT            writes a file after a question
+    form                      an elicitation
+    read NAME                 a file, through the client
+    write NAME TEXT N         a file of N times TEXT, through the client
+    garbage                   lines that are no messages, and messages that mean nothing
+    refuse                    the stop reason `refusal`
+    die                       SIGKILL to itself
+    wait                      nothing, until it is cancelled
+    hang                      silence that no cancel ends
+    child                     starts a process that would outlive the agent
 """
 
 from __future__ import annotations
@@ -14,9 +30,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 Json = dict[str, Any]
@@ -29,10 +44,11 @@ FORM = {"type": "object", "properties": {"name": {"type": "string", "title": "Na
 INITIALIZED = {
     "protocolVersion": 1,
     "agentInfo": {"name": "fault-agent", "title": "fault agent", "version": "1"},
-    "agentCapabilities": {"loadSession": False, "sessionCapabilities": {"resume": {}, "close": {}}},
+    "agentCapabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}, "close": {}}},
     "authMethods": [],
 }
-NO_SESSION, REFUSED = -32002, -32603
+GARBAGE = (b"{", b"\xff\xfe", b"[]", b"null", b'{"jsonrpc":"2.0","id":99999,"result":{}}', b'{"method":7}')
+PIECE_BYTES = 1 << 16
 
 
 class Ended(Exception):
@@ -44,45 +60,47 @@ class Wire:
 
     def __init__(self, folder: Path) -> None:
         self._journal = os.open(folder / "journal.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._writing = threading.Lock()
-        self._answers: dict[int, SimpleQueue[Json]] = {}
-        self._count = 0
+        self.folder, self._writing = folder, threading.Lock()
+        self._count, self._answers = 0, dict[int, Json]()
 
-    def send(self, message: Json) -> None:
+    def send(self, **message: Any) -> None:
         """Write one message."""
-        message = {"jsonrpc": "2.0", **message}
         with self._writing:
-            self.write(json.dumps(message).encode() + b"\n")
+            self._write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
             self._note(">", message)
 
-    def write(self, data: bytes) -> None:
-        """Write bytes as they are."""
+    def _write(self, data: bytes) -> None:
         while data:
             data = data[os.write(1, data) :]
 
-    def request(self, method: str, params: Json, cancelled: threading.Event) -> Json | None:
-        """The answer's result, or its error as `{"error": …}`; None when the turn was cancelled before it came."""
+    def replay(self, name: str, rate: str = "") -> None:
+        """Write the lines of a file, which the journal does not have."""
+        began = time.monotonic()
+        with self._writing, (self.folder / name).open("rb") as file:
+            for number, piece in enumerate(file if rate else iter(lambda: file.read(PIECE_BYTES), b"")):
+                if rate:
+                    time.sleep(max(0.0, began + number / int(rate) - time.monotonic()))
+                self._write(piece)
+
+    def request(self, method: str, cancelled: threading.Event, **params: Any) -> Json:
+        """The result; empty if there is none, or when the turn was cancelled before it came."""
         with self._writing:
             self._count += 1
             number = self._count
-        answers = self._answers[number] = SimpleQueue()
-        self.send({"id": number, "method": method, "params": params})
-        while not cancelled.is_set():
-            if not answers.empty():
-                answer = answers.get()
-                return dict(answer.get("result") or {"error": answer.get("error")})
-            cancelled.wait(0.001)
-        return None
+        self.send(id=number, method=method, params=params)
+        while number not in self._answers and not cancelled.wait(0.001):
+            pass
+        return self._answers.pop(number, {}).get("result") or {}
 
-    def messages(self) -> Any:
-        """What the client sends, up to its end; answers go to those who wait for them."""
+    def messages(self) -> Iterator[Json]:
+        """What the client sends, without answers, up to its end."""
         for line in sys.stdin.buffer:
             message = json.loads(line)
             self._note("<", message)
             if "method" in message:
                 yield message
-            elif (answers := self._answers.get(message["id"])) is not None:
-                answers.put(message)
+            else:
+                self._answers[message["id"]] = message
 
     def _note(self, way: str, message: Json) -> None:
         os.write(self._journal, json.dumps({"pid": os.getpid(), "way": way, "message": message}).encode() + b"\n")
@@ -91,174 +109,149 @@ class Wire:
 class Turn:
     """One prompt, played in a thread of its own."""
 
-    def __init__(self, wire: Wire, session: str, cwd: Path) -> None:
-        self.cancelled = threading.Event()
-        self._wire, self._session, self._cwd = wire, session, cwd
-        self._calls = 0
-        self._stop_reason = "cancelled"
+    def __init__(self, wire: Wire, session: str) -> None:
+        self._wire, self._session = wire, session
+        self._cancelled, self._stop_reason, self._calls = threading.Event(), "cancelled", 0
 
-    def play(self, script: str) -> Json:
-        """The answer to the prompt, without its id."""
+    def play(self, number: int, script: str) -> None:
+        """Answer the prompt of this number."""
         try:
             for line in script.splitlines():
                 name, *words = line.split()
-                DIRECTIVES[name](self, *words)
+                getattr(self, name)(*words)
                 self._sleep(0)
         except Ended as end:
-            return {"result": {"stopReason": str(end)}}
-        return {"result": {"stopReason": "end_turn"}}
+            self._stop_reason = str(end)
+        else:
+            self._stop_reason = "end_turn"
+        self._wire.send(id=number, result={"stopReason": self._stop_reason})
+
+    def stop(self, reason: str = "cancelled") -> None:
+        if not self._cancelled.is_set():
+            self._stop_reason = reason
+            self._cancelled.set()
+
+    def _sleep(self, seconds: float) -> None:
+        if self._cancelled.wait(seconds) if seconds else self._cancelled.is_set():
+            raise Ended(self._stop_reason)
+
+    def _update(self, update: str, /, **members: Any) -> None:
+        params = {"sessionId": self._session, "update": {"sessionUpdate": update, **members}}
+        self._wire.send(method="session/update", params=params)
+
+    def _request(self, method: str, **params: Any) -> Json:
+        return self._wire.request(method, self._cancelled, sessionId=self._session, **params)
+
+    def _begin(self, **call: Any) -> Json:
+        self._calls += 1
+        call = {"toolCallId": f"{os.getpid()}-{time.monotonic_ns()}-{self._calls}", **call}
+        self._update("tool_call", status="pending", **call)
+        return call
+
+    def _ask(self, kind: str = "other", title: str = "Do it", **more: Any) -> bool:
+        call = self._begin(kind=kind, title=title, **more)
+        answer = self._request("session/request_permission", toolCall=call, options=OPTIONS)
+        is_allowed = (answer.get("outcome") or {}).get("optionId") == "allow_once"
+        status = "completed" if is_allowed else "failed"
+        self._update("tool_call_update", toolCallId=call["toolCallId"], status=status)
+        return is_allowed
 
     def say(self, tag: str, amount: str = "1", milliseconds: str = "0") -> None:
-        """`say TAG N MS`: the words TAGw0, TAGw1, … as chunks, so many milliseconds apart."""
         for number in range(int(amount)):
             self._sleep(float(milliseconds) / 1000)
-            content = {"type": "text", "text": f"{tag}w{number} "}
-            self._update({"sessionUpdate": "agent_message_chunk", "content": content})
+            self._update("agent_message_chunk", content={"type": "text", "text": f"{tag}w{number} "})
 
-    def call(self, amount: str = "1") -> None:
-        """`call N`: tool calls that need no permission, one after the other."""
+    def replay(self, name: str, rate: str = "") -> None:
+        self._wire.replay(name, rate)
+
+    def call(self, amount: str) -> None:
         for _ in range(int(amount)):
-            call = self._begin("read", "Look something up")
+            id = self._begin(kind="read", title="Look something up")["toolCallId"]
             content = [{"type": "content", "content": {"type": "text", "text": "Found: " + "word " * 40}}]
-            self._update({**call, "status": "completed", "content": content})
+            self._update("tool_call_update", toolCallId=id, status="completed", content=content)
 
     def ask(self, amount: str = "1") -> None:
-        """`ask N`: so many questions at once; ends when all are answered."""
         threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(int(amount))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-    def _ask(self, kind: str = "other", title: str = "Do it", **more: Any) -> bool:
-        call = self._begin(kind, title, **more)
-        tool = {"toolCallId": call["toolCallId"], "title": title, "kind": kind, **more}
-        params = {"sessionId": self._session, "toolCall": tool, "options": OPTIONS}
-        answer = self._wire.request("session/request_permission", params, self.cancelled)
-        is_allowed = ((answer or {}).get("outcome") or {}).get("optionId") == "allow_once"
-        self._update({**call, "status": "completed" if is_allowed else "failed"})
-        return is_allowed
-
     def edit(self, name: str, text: str) -> None:
-        """`edit NAME TEXT`: writes a file after a question."""
-        path = self._cwd / name
+        path = Path.cwd() / name
         old = path.read_text() if path.exists() else None
         diff = [{"type": "diff", "path": str(path), "oldText": old, "newText": text}]
         if self._ask("edit", f"Edit {name}", locations=[{"path": str(path)}], content=diff):
             path.write_text(text)
 
     def form(self) -> None:
-        """`form`: an elicitation."""
-        params = {"sessionId": self._session, "mode": "form", "message": "Who?", "requestedSchema": FORM}
-        self._wire.request("elicitation/create", params, self.cancelled)
+        self._request("elicitation/create", mode="form", message="Who?", requestedSchema=FORM)
 
     def read(self, name: str) -> None:
-        """`read NAME`: a file, through the client."""
-        params = {"sessionId": self._session, "path": str(self._cwd / name)}
-        self._wire.request("fs/read_text_file", params, self.cancelled)
+        self._request("fs/read_text_file", path=str(Path.cwd() / name))
 
-    def write(self, name: str, text: str, amount: str = "1") -> None:
-        """`write NAME TEXT N`: a file of N times TEXT, through the client."""
-        params = {"sessionId": self._session, "path": str(self._cwd / name), "content": text * int(amount)}
-        self._wire.request("fs/write_text_file", params, self.cancelled)
+    def write(self, name: str, text: str, amount: str) -> None:
+        self._request("fs/write_text_file", path=str(Path.cwd() / name), content=text * int(amount))
 
     def garbage(self) -> None:
-        """`garbage`: lines that are no messages, and messages that mean nothing."""
-        for line in (b"{", b"\xff\xfe", b"[]", b"null", b'{"jsonrpc":"2.0","id":99999,"result":{}}', b'{"method":7}'):
-            self._wire.write(line + b"\n")
-        self._update({"sessionUpdate": "no_such_update", "content": 7})
+        os.write(1, b"\n".join((*GARBAGE, b"")))
+        self._update("no_such_update", content=7)
 
     def refuse(self) -> None:
-        """`refuse`: the stop reason `refusal`."""
         raise Ended("refusal")
 
-    def die(self, milliseconds: str = "0") -> None:
-        """`die MS`: SIGKILL to itself, so many milliseconds later."""
-        threading.Timer(float(milliseconds) / 1000, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    def die(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    def end(self) -> None:
-        """End the turn, whatever it waits for; not a directive: SIGUSR1 does it."""
-        if not self.cancelled.is_set():
-            self._stop_reason = "end_turn"
-            self.cancelled.set()
-
-    def wait(self, milliseconds: str = "3600000") -> None:
-        """`wait MS`: nothing."""
-        self._sleep(float(milliseconds) / 1000)
+    def wait(self) -> None:
+        self._sleep(3600)
 
     def hang(self) -> None:
-        """`hang`: silence that no cancel ends."""
         time.sleep(3600)
 
     def child(self) -> None:
-        """`child`: starts a process that would outlive the agent."""
         subprocess.Popen(["sleep", "3600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
-    def _begin(self, kind: str, title: str, **more: Any) -> Json:
-        self._calls += 1
-        call = {"toolCallId": f"{os.getpid()}-{time.monotonic_ns()}-{self._calls}"}
-        self._update({"sessionUpdate": "tool_call", **call, "title": title, "kind": kind, "status": "pending", **more})
-        return {"sessionUpdate": "tool_call_update", **call}
 
-    def _update(self, update: Json) -> None:
-        self._wire.send({"method": "session/update", "params": {"sessionId": self._session, "update": update}})
+def answer(wire: Wire, method: str, params: Json, session: str) -> Json:
+    """What a request is answered with, as members of the message."""
+    sessions = wire.folder / "sessions"
+    sessions.mkdir(exist_ok=True)
+    match method:
+        case "initialize":
+            return {"result": INITIALIZED}
+        case "session/new":
+            session = session or f"session-{os.getpid()}-{time.monotonic_ns()}"
+            (sessions / session).touch()
+            return {"result": {"sessionId": session}}
+        case "session/load" if (wire.folder / params["sessionId"]).exists():
+            wire.replay(params["sessionId"])
+        case "session/resume" | "session/load" if not (sessions / params["sessionId"]).exists():
+            return {"error": {"code": -32002, "message": "There is no such session"}}
+    return {"result": {}}
 
-    def _sleep(self, seconds: float) -> None:
-        if self.cancelled.wait(seconds) if seconds else self.cancelled.is_set():
-            raise Ended(self._stop_reason)
 
+def main(folder: str, session: str = "") -> None:
+    """Until the client closes the connection. Requests are answered in their order, prompts beside one another."""
+    wire, turns = Wire(Path(folder)), dict[str, Turn]()
 
-NAMES = "say call ask edit form read write garbage refuse die wait hang child"
-DIRECTIVES: dict[str, Callable[..., None]] = {name: getattr(Turn, name) for name in NAMES.split()}
+    def end_turns(*_: Any) -> None:
+        for turn in turns.values():
+            turn.stop("end_turn")
 
-
-class Agent:
-    """Answers requests in their order; prompts are played beside one another."""
-
-    def __init__(self, folder: Path) -> None:
-        self._wire, self._sessions = Wire(folder), folder / "sessions"
-        self._sessions.mkdir(exist_ok=True)
-        self._cwd = Path.cwd()
-        self._turns: dict[str, Turn] = {}
-
-    def _end_turns(self, *_: object) -> None:
-        for turn in self._turns.values():
-            turn.end()
-
-    def run(self) -> None:
-        """Until the client closes the connection. SIGUSR1 ends the turns."""
-        signal.signal(signal.SIGUSR1, self._end_turns)
-        for message in self._wire.messages():
-            method, params = message["method"], message.get("params") or {}
-            if method == "session/prompt":
-                turn = self._turns[params["sessionId"]] = Turn(self._wire, params["sessionId"], self._cwd)
-                script = params["prompt"][0]["text"]
-                threading.Thread(target=self._play, args=(message["id"], turn, script), daemon=True).start()
-            elif method == "session/cancel" and params["sessionId"] in self._turns:
-                self._turns[params["sessionId"]].cancelled.set()
-            elif "id" in message:
-                self._wire.send({"id": message["id"], **self._answer(method, params)})
-        os._exit(0)
-
-    def _answer(self, method: str, params: Json) -> Json:
-        match method:
-            case "initialize":
-                return {"result": INITIALIZED}
-            case "session/new":
-                session = f"session-{os.getpid()}-{time.monotonic_ns()}"
-                (self._sessions / session).touch()
-                return {"result": {"sessionId": session}}
-            case "session/resume" if (self._sessions / params["sessionId"]).exists():
-                return {"result": {}}
-            case "session/close":
-                return {"result": {}}
-            case "session/resume":
-                return {"error": {"code": NO_SESSION, "message": "There is no such session"}}
-        return {"error": {"code": -32601, "message": f"Method not found: {method}"}}
-
-    def _play(self, number: int, turn: Turn, script: str) -> None:
-        self._wire.send({"id": number, **turn.play(script)})
+    signal.signal(signal.SIGUSR1, end_turns)
+    for message in wire.messages():
+        method, params = message["method"], message.get("params") or {}
+        if method == "session/prompt":
+            turn = turns[params["sessionId"]] = Turn(wire, params["sessionId"])
+            arguments = message["id"], params["prompt"][0]["text"]
+            threading.Thread(target=turn.play, args=arguments, daemon=True).start()
+        elif method == "session/cancel" and params["sessionId"] in turns:
+            turns[params["sessionId"]].stop()
+        elif "id" in message:
+            wire.send(id=message["id"], **answer(wire, method, params, session))
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    Agent(Path(sys.argv[1])).run()
+    main(*sys.argv[1:])

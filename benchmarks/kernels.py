@@ -1,8 +1,10 @@
-"""Kernels as processes, and a client that loses no time: it dials before the kernel listens."""
+"""Kernels as processes, and a client that loses no time: it connects before the kernel listens."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,29 +19,34 @@ import zmq
 from jupyter_client.connect import write_connection_file
 from jupyter_client.session import Session
 
+from tests.agent.command import COMMAND
+
 OURS = ("-m", "copilot_kernel")
 PLAIN = (str(Path(__file__).with_name("plain_kernel.py")),)
 TAP = str(Path(__file__).with_name("tap.py"))
 LIMIT = 300.0
 
+Received = tuple[dict[str, Any], int, float]
+"""A message, its bytes, and when it came (seconds, monotonic)."""
+
 
 class Client:
-    """Shell and iopub of one kernel, read raw so that bytes can be counted and arrival be timed."""
+    """Shell, control and iopub of one kernel, read raw so that bytes can be counted and arrival be timed."""
 
     def __init__(self, info: dict[str, Any]) -> None:
         self.session = Session(key=info["key"].encode() if isinstance(info["key"], str) else info["key"])
-        self.zmq = zmq.Context()
-        self.shell, self.iopub = self._dial(zmq.DEALER, info["shell_port"]), self._dial(zmq.SUB, info["iopub_port"])
-        self.control = self._dial(zmq.DEALER, info["control_port"])
+        self._zmq = zmq.Context()
+        kinds = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB}
+        self.shell, self.control, self.iopub = (
+            self._connect(kind, info[f"{name}_port"]) for name, kind in kinds.items()
+        )
         self.iopub.subscribe(b"")
         self.pid = 0
         """Of the kernel's process."""
 
-    def _dial(self, kind: int, port: int) -> zmq.Socket[bytes]:
-        socket = self.zmq.socket(kind)
-        socket.linger = 0
-        socket.reconnect_ivl = 1
-        socket.rcvhwm = 0
+    def _connect(self, kind: int, port: int) -> zmq.Socket[bytes]:
+        socket = self._zmq.socket(kind)
+        socket.linger, socket.reconnect_ivl, socket.rcvhwm = 0, 1, 0
         socket.connect(f"tcp://127.0.0.1:{port}")
         return socket
 
@@ -54,29 +61,28 @@ class Client:
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": True}
         return self.send("execute_request", {**content, "stop_on_error": True}, {"cellId": "benchmark"})
 
-    def receive(self, socket: zmq.Socket[bytes], timeout: float = LIMIT) -> tuple[dict[str, Any], int, float]:
-        """The next message, its bytes, and when it came (seconds, monotonic). Raises TimeoutError."""
-        if not socket.poll(int(timeout * 1000)):
+    def receive(self, socket: zmq.Socket[bytes]) -> Received:
+        """The next message. Raises TimeoutError."""
+        if not socket.poll(int(LIMIT * 1000)):
             raise TimeoutError("the kernel is silent")
-        parts = socket.recv_multipart()
-        at = time.monotonic()
+        parts, at = socket.recv_multipart(), time.monotonic()
         _, frames = self.session.feed_identities(parts)
         return self.session.deserialize(frames), sum(map(len, parts)), at
 
-    def until_idle(self, request: str) -> Iterator[tuple[dict[str, Any], int, float]]:
-        """All of iopub up to and with the idle of `request`."""
-        deadline = time.monotonic() + LIMIT
-        while time.monotonic() < deadline:
+    def until_idle(self, request: str) -> Iterator[Received]:
+        """All of iopub up to and with the idle of `request`. Raises RuntimeError for an error."""
+        while True:
             message, size, at = self.receive(self.iopub)
             yield message, size, at
-            idle = message["content"].get("execution_state") == "idle"
-            if idle and message["parent_header"].get("msg_id") == request:
+            if message["msg_type"] == "error":
+                raise RuntimeError("\n".join(message["content"]["traceback"]))
+            is_idle = message["content"].get("execution_state") == "idle"
+            if is_idle and message["parent_header"].get("msg_id") == request:
                 return
-        raise TimeoutError("the cell does not end")
 
-    def close(self) -> None:
-        """Hang up."""
-        self.zmq.destroy(linger=0)
+    def run(self, code: str) -> list[Received]:
+        """All that a cell publishes."""
+        return list(self.until_idle(self.execute(code)))
 
 
 @contextmanager
@@ -89,33 +95,30 @@ def kernel(
     """
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         path, info = write_connection_file(str(Path(folder) / "kernel.json"))
-        client = Client(dict(info))
+        client, null = Client(dict(info)), subprocess.DEVNULL
         client.send("kernel_info_request", {})
-        environment = {**os.environ, "COPILOT_KERNEL_AGENT": agent, **settings}
-        started = time.monotonic()
-        process = subprocess.Popen(
-            [sys.executable, *command, "-f", path],
-            env=environment,
-            cwd=cwd or folder,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        environ = {**os.environ, "COPILOT_KERNEL_AGENT": agent, **settings}
+        argv, cwd, started = [sys.executable, *command, "-f", path], cwd or Path(folder), time.monotonic()
+        process = subprocess.Popen(argv, env=environ, cwd=cwd, start_new_session=True, stdout=null, stderr=null)
+        client.pid = process.pid
         try:
             _, _, at = client.receive(client.shell)
-            client.pid = process.pid
             yield client, at - started
+            client.session.send(client.control, client.session.msg("shutdown_request", {"restart": False}))
+            process.wait(30)
         finally:
-            stop(process, client)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            client._zmq.destroy(linger=0)
 
 
-def stop(process: subprocess.Popen[bytes], client: Client) -> None:
-    """Ask the kernel to shut down; end its process group if it does not."""
-    client.session.send(client.control, client.session.msg("shutdown_request", {"restart": False}))
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
-    finally:
-        client.close()
+def tapped(log: Path, agent: tuple[str, ...] = COMMAND) -> str:
+    """The demo agent, or another one, behind a tap: a command line."""
+    return shlex.join([sys.executable, TAP, str(log), *agent])
+
+
+def times(log: Path, side: str, *signs: str) -> list[float]:
+    """When lines of one side passed the tap that have one of these signs."""
+    notes = map(json.loads, log.read_text().splitlines())
+    return [note["at"] for note in notes if note["from"] == side and any(sign in note["line"] for sign in signs)]

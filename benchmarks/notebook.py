@@ -1,24 +1,29 @@
-"""What the notebook's tools cost: the server's start, a call without a question, a large table, a change in the page.
+"""What the extension and the notebook's tools cost a Python kernel and its cells.
 
-The calls are as in a kernel: a chat, its gate, HTTP on loopback; the client is a bare socket, and the notebook holds a
-few cells in memory. What needs a kernel or a page is measured in real ones (`notebook_kernel.py`).
+A call of a tool is as in a kernel: a chat, its gate, HTTP on loopback; the client is a bare connection, and the
+notebook holds a few cells in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import numpy
+import pandas
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat.notebook_gate import NotebookGate
 from copilot_kernel.chat.permission import Permissions
@@ -30,93 +35,80 @@ from copilot_kernel.notebook.calls import NotebookCalls
 from copilot_kernel.notebook.server import Endpoint, NotebookServer
 
 from tests.chat.people import Person
+from tests.ipython.conftest import ARGV, LOAD
+from tests.ipython.playing import begin, prepare
+from tests.jupyter.front_end import FrontEnd, kernel_process
 from tests.notebook_tools.fakes import FakeNotebook
 
-from . import notebook_kernel
 from .report import Report, percentile
 
-STARTS, CALLS = 20, 1_000
-
-# In a process that has what a chat and a kernel need anyway: what the server and the tools add to it. CPU time.
+# In a process that has what a chat and a kernel need anyway. CPU time.
 _START = """
-import asyncio, hmac, time, tracemalloc
+import asyncio, hmac, time
 import copilot_kernel.acp.agent_connection, copilot_kernel.conversation.reduce, copilot_kernel.redaction
 
 async def main():
-    if {memory}:
-        tracemalloc.start()
     started = time.process_time()
     from copilot_kernel.notebook.server import NotebookServer
     from copilot_kernel.notebook.calls import NotebookCalls
     server = NotebookServer()
     await server.register(object())
-    seconds = time.process_time() - started
-    print(tracemalloc.get_traced_memory()[0] if {memory} else seconds)
+    print(time.process_time() - started)
     await server.close()
 
 asyncio.run(main())
+"""
+# What the extension imports itself counts, but nothing that a user's kernel has anyway. CPU time.
+_LOADING = f"""
+import ipywidgets, time
+began = time.process_time()
+get_ipython().run_line_magic(*{tuple(LOAD.removeprefix("%").split())!r})
+print(time.process_time() - began)
+"""
+_CELL = "\n".join(f"x{number} = [each for each in range(10)]" for number in range(20))
+_SLEEPING = "import time; print('begun', flush=True); time.sleep(60)"
+_AT_WORK = "%%copilot\ndemo: unasked touch at-work; sh wait.sh"
+_WHEN_AT_WORK = f"""
+from pathlib import Path
+while not Path("at-work").exists():
+    await asyncio.sleep(0.01)
+Path("at-work").unlink()
+await notebook.run_python({_SLEEPING!r})
 """
 
 
 def run(scale: float = 1.0) -> Report:
     """The bounds are those of something that nobody notices."""
-    what = "the server started, tools called, a table described, kernels, and cells edited in a page"
-    report = Report("notebook", what)
-    _add_server(report, scale)
-    _add_kernel(report, scale)
-    report.add("summary of 10,000,000 rows, slowest", max(_summaries(_rounds(20, scale))) * 1000, "ms", bound=100)
-    if times := _edits(_rounds(100, scale)):
-        report.add("cell edit → drawn in the page, median", median(times), "ms")
-        report.add("cell edit → drawn in the page, p95", percentile(times, 0.95), "ms", bound=150)
-    else:
-        report.what += " (not measured: there is no Chromium)"
+    report = Report("notebook", "the server started, tools called, a table described, and cells in kernels")
+
+    def rounds(usual: int) -> int:
+        return max(3, round(usual * scale))
+
+    with TemporaryDirectory(prefix="copilot-kernel-benchmark-") as compiled:
+        kept = {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+        starts, loadings = ([work(kept) for _ in range(rounds(15) + 1)][1:] for work in (_start, _load))
+    report.add("server start, CPU time, median", median(starts) * 1000, "ms", 20)
+    report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
+    times = asyncio.run(_calls(rounds(1_000)))
+    report.add("a tool call without a question, p95", percentile(times, 0.95) * 1000, "ms", 30)
+    _add_cells(report, rounds(300))
+    report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
+    names = {"df": pandas.DataFrame({name: numpy.arange(10_000_000) for name in "abcd"})}
+    summaries = [_seconds(lambda: inspect_variable(names, "df", "", 5)) for _ in range(rounds(20))]
+    report.add("summary of 10,000,000 rows, slowest", max(summaries) * 1000, "ms", 100)
     return report
 
 
-def _rounds(usual: int, scale: float) -> int:
-    return max(3, round(usual * scale))
+def _start(environ: dict[str, str]) -> float:
+    """Seconds, in a process of its own."""
+    command = [sys.executable, "-P", "-c", _START]
+    return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, **environ}).stdout)
 
 
-def _add_server(report: Report, scale: float) -> None:
-    starts, bytes = _starts(_rounds(STARTS, scale))
-    times = asyncio.run(_calls(max(50, round(CALLS * scale))))
-    report.add("server start, median of CPU time", median(starts) * 1000, "ms", bound=20)
-    report.add("memory of the server and the tools", bytes / 1e6, "MB", bound=1)
-    report.add("a tool call without a question, median", median(times) * 1000, "ms")
-    report.add("a tool call without a question, p95", percentile(times, 0.95) * 1000, "ms", bound=30)
-
-
-def _add_kernel(report: Report, scale: float) -> None:
-    loadings = notebook_kernel.loadings(_rounds(10, scale))
-    report.add("%load_ext copilot_kernel, median of CPU time", median(loadings) * 1000, "ms", bound=20)
-    floor, *ours = notebook_kernel.cells(_rounds(300, scale)).items()
-    report.add(f"a cell without %copilot, {floor[0]}, median", median(floor[1]) * 1000, "ms")
-    for kind, times in ours:
-        report.add(f"… {kind}, ratio of the medians", median(times) / median(floor[1]), "×", bound=1.1)
-    stops = notebook_kernel.stops(_rounds(10, scale))
-    report.add("SIGINT in a blocking run → end of the cell, slowest", max(stops), "s", bound=1)
-
-
-def _starts(rounds: int) -> tuple[list[float], float]:
-    """Seconds of each start, and bytes: counting these takes its time. What was compiled once is kept."""
-    with TemporaryDirectory(prefix="copilot-kernel-benchmark-") as compiled:
-        environ = {**os.environ, "PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
-
-        def start(*, memory: bool) -> float:
-            command = [sys.executable, "-P", "-c", _START.replace("{memory}", str(memory))]
-            return float(subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout)
-
-        start(memory=False)
-        return [start(memory=False) for _ in range(rounds)], start(memory=True)
-
-
-def _summaries(rounds: int) -> list[float]:
-    """Seconds of each description, the first of all included."""
-    import numpy
-    import pandas
-
-    names = {"df": pandas.DataFrame({name: numpy.arange(10_000_000) for name in "abcd"})}
-    return [_seconds(lambda: inspect_variable(names, "df", "", 5)) for _ in range(rounds)]
+def _load(environ: dict[str, str]) -> float:
+    """Seconds of `%load_ext`, in a kernel that has just started."""
+    with _kernel(**environ) as front_end:
+        return float(front_end.run(_LOADING).text)
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -125,51 +117,77 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _edits(rounds: int) -> list[float]:
-    """Milliseconds from the kernel's message to the frame that shows it; nothing without Chromium."""
-    from tests.browser.driven import DrivenNotebook
-    from tests.browser.lab import find_chromium, running_browser, running_lab
+# -- in kernels -------------------------------------------------------------------------------------------------------
 
-    if find_chromium() is None:
-        return []
+
+@contextmanager
+def _kernel(*cells: str, **environ: str) -> Iterator[FrontEnd]:
+    """A Python kernel in which these cells have run."""
     with (
-        TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder,
-        running_lab(Path(folder) / "lab") as lab,
-        running_browser() as browser,
-        DrivenNotebook(browser.new_context(), lab, "edits", "x = 0") as driven,
+        TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder,
+        kernel_process(Path(folder), environ, ARGV) as front_end,
     ):
-        (x,) = driven.ids()
-        return [driven.milliseconds_until_seen(x, f"x = {each}", f"x = {each + 1}") for each in range(rounds)]
+        for cell in cells:
+            _ok(front_end, cell)
+        yield front_end
+
+
+def _ok(front_end: FrontEnd, code: str) -> None:
+    outcome = front_end.run(code)
+    if outcome.status != "ok":
+        raise RuntimeError(outcome.error)
+
+
+def _add_cells(report: Report, rounds: int) -> None:
+    """From request to idle of a cell without %copilot, in three kernels by turns."""
+    with ExitStack() as stack:
+        kernels = [stack.enter_context(_kernel(*cells)) for cells in ((), (LOAD,), (LOAD, "%copilot demo: say Hello"))]
+        times = [[_seconds(partial(_ok, each, _CELL)) for each in kernels] for _ in range(rounds)]
+    floor, loaded, used = (median(each[place] for each in times) for place in range(3))
+    report.add("a cell without %copilot, extension loaded ÷ not loaded", loaded / floor, "×", 1.1)
+    report.add("… after a turn of the agent ÷ not loaded", used / floor, "×", 1.1)
+
+
+def _stops(rounds: int) -> list[float]:
+    """Seconds from SIGINT, while code of the agent's sleeps, to the end of the waiting cell. The agent has started."""
+    times = []
+    with _kernel(LOAD) as front_end:
+        prepare(front_end)
+        for _ in range(rounds):
+            request = begin(front_end, _WHEN_AT_WORK, _AT_WORK)
+            front_end.shows("begun", request)
+            began = time.perf_counter()
+            front_end.process.send_signal(signal.SIGINT)
+            front_end.finish(request)
+            times.append(time.perf_counter() - began)
+    return times
+
+
+# -- tool calls -------------------------------------------------------------------------------------------------------
 
 
 async def _calls(rounds: int) -> list[float]:
     """Seconds of each call, one after the other on one connection."""
-    state = ConversationState()
+    state, server = ConversationState(), NotebookServer()
     gate = NotebookGate(state, Permissions(Settings(), state), lambda: True, "cells")
-    server = NotebookServer()
     endpoint = await server.register(NotebookCalls(FakeNotebook(*("x = 1\n" * 20,) * 10), gate, takes_images=True))
     state.begin([TextBlock("Go")], Person(), Stop())
     gc.collect()
-    port = int(endpoint.url.split(":")[2].partition("/")[0])
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        return [await _timed(reader, writer, endpoint, number) for number in range(rounds)]
+        return await asyncio.to_thread(_called, endpoint, rounds)
     finally:
-        writer.close()
         await server.close()
 
 
-async def _timed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, endpoint: Endpoint, number: int) -> float:
-    call: dict[str, Any] = {"name": "read_notebook", "arguments": {}}
-    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}).encode()
-    host = endpoint.url.split("/")[2]
-    head = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {endpoint.token}\r\n"
-    started = time.perf_counter()
-    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    answer = await reader.readuntil(b"\r\n\r\n")
-    length = int(answer.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
-    result = json.loads(await reader.readexactly(length))
-    elapsed = time.perf_counter() - started
-    if result["result"]["isError"]:
-        raise RuntimeError(result["result"]["content"][0]["text"])
-    return elapsed
+def _called(endpoint: Endpoint, rounds: int) -> list[float]:
+    web = http.client.HTTPConnection(endpoint.url.split("/")[2])
+    call = {"name": "read_notebook", "arguments": {}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+    def read() -> None:
+        web.request("POST", "/mcp", body, {"Authorization": f"Bearer {endpoint.token}"})
+        result = json.load(web.getresponse())["result"]
+        if result["isError"]:
+            raise RuntimeError(result["content"])
+
+    return [_seconds(read) for _ in range(rounds)]

@@ -1,5 +1,4 @@
-"""The kernel, which on SIGUSR1 writes what it holds, as JSON, to the file that `BENCHMARK_PROBE` names,
-and on SIGUSR2 what its tasks wait for, to its log.
+"""The kernel, which on SIGUSR1 writes what it holds, as JSON, to the file that `BENCHMARK_PROBE` names.
 
 The wall clock is off by the seconds in the file that `BENCHMARK_CLOCK` names, if there is one. A shared agent that it
 starts ends `BENCHMARK_IDLE` seconds after its last notebook.
@@ -25,17 +24,11 @@ from copilot_kernel.agentd import client
 def probe(*_: Any) -> None:
     """Garbage is collected first."""
     gc.collect()
-    held = {"tasks": len(asyncio.all_tasks()), "threads": threading.active_count(), "objects": len(gc.get_objects())}
+    held = {"tasks": len(asyncio.all_tasks()), "threads": threading.active_count()}
     file = Path(os.environ["BENCHMARK_PROBE"])
     partial = file.with_suffix(".partial")
     partial.write_text(json.dumps(held))
     partial.replace(file)
-
-
-def show_tasks(*_: Any) -> None:
-    """What each task waits for, on standard error."""
-    for task in asyncio.all_tasks():
-        task.print_stack(file=sys.stderr)
 
 
 def shift_clock(file: Path) -> None:
@@ -57,6 +50,5 @@ if __name__ == "__main__":
     if idle := os.environ.get("BENCHMARK_IDLE"):
         client.IDLE_SECONDS = float(idle)
     signal.signal(signal.SIGUSR1, probe)
-    signal.signal(signal.SIGUSR2, show_tasks)
     del sys.path[0]
     main()

@@ -1,6 +1,6 @@
 """Long conversations through the kernel: many turns, calls and chunks, a session shown again, and very long messages.
 
-The agent plays back recordings, so that what is measured is the kernel: CPU time where nothing else is said.
+The agent replays recordings, so that what is measured is the kernel: CPU time where nothing else is said.
 """
 
 from __future__ import annotations
@@ -8,193 +8,190 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import shlex
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
-from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
-from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
-from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
 from copilot_kernel.conversation.model import Entry
-from copilot_kernel.frontend.cell import Cell, Clients, Request
 from copilot_kernel.frontend.output_area import OutputArea
-from copilot_kernel.permissions.question import PermissionAnswer, Question
 
-from . import rendering_page
-from .kernels import OURS, PLAIN, Client, kernel
-from .recordings import calls, command, diff, entries, message, record, repeated
+from tests.agent import samples
+from tests.chat.people import Person
+from tests.frontend.recording import RecordingCell
+
+from .core import SESSION, begun, chunk, line
+from .kernels import OURS, PLAIN, kernel, tapped, times
 from .report import Report
+from .trial import AGENT
 
 TURNS, CALLS_A_TURN, CALLS, CHUNKS, ENTRIES = 150, 80, 5_000, 1_000_000, 10_000
-SESSION = "session"
-MIN_WRITTEN = 20_000
-"""Bytes of messages, of what is drawn piece by piece."""
+SIZE, GIANT = 5_000_000, 50_000_000
+PAGE_SIZE, PAGE_CHUNKS, PAGE_RATE = 10_000_000, 10_000, 1_000
 
-
-@dataclass
-class Cost:
-    """Of one cell, in seconds, MB and bytes on iopub. `memory` is the most that the kernel had so far."""
-
-    cpu: float
-    wall: float
-    memory: float
-    bytes: int
+Updates = Iterable[dict[str, Any]]
 
 
 def run(scale: float = 1.0) -> Report:
     """Bounds in seconds are those of the whole counts, times `scale`."""
     report = Report("rendering", f"recorded turns through the kernel, scale {scale:g}")
-    with TemporaryDirectory(prefix="copilot-kernel-benchmark-") as name:
-        folder = Path(name)
-        _add_turns(report, folder, scale)
-        _add_floods(report, folder, scale)
-        _add_resume(report, folder, scale)
-        _add_giants(report, folder, scale)
-    _add_pieces(report)
-    rendering_page.add(report, scale)
+    with TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
+        recordings = Recordings(Path(folder))
+        _add_turns(report, recordings, max(20, round(TURNS * scale)))
+        _add_floods(report, recordings, scale)
+        _add_giants(report, recordings, (SIZE, GIANT) if scale >= 1 else (SIZE,))
+    asyncio.run(_longest(message(20_000, 1)))  # imports what it takes
+    gc.freeze()  # as the kernel after its first cell
+    for name, updates in (("message", message(SIZE, 1)), ("diff", diff(SIZE))):
+        report.add(f"a {name} of 5 MB: longest piece of drawing, CPU", asyncio.run(_longest(updates)) * 1000, "ms", 50)
+    _add_page(report, round(PAGE_SIZE * min(1, scale)))
     return report
 
 
-def _add_turns(report: Report, folder: Path, scale: float) -> None:
-    turns = max(20, round(TURNS * scale))
-    prompts = [record(folder, f"turn-{number}", calls(CALLS_A_TURN, number)) for number in range(turns)]
-    costs = [cost.cpu for cost in _costs(folder, prompts)]
-    tenth = turns // 10
-    report.add(f"{turns} turns of {CALLS_A_TURN} calls: first tenth, CPU a turn", sum(costs[:tenth]) / tenth, "s")
-    report.add("… last tenth ÷ first", sum(costs[-tenth:]) / sum(costs[:tenth]), "×", bound=1.2)
+# -- what the agent sends ---------------------------------------------------------------------------------------------
 
 
-def _add_floods(report: Report, folder: Path, scale: float) -> None:
+def message(size: int, chunks: int) -> Updates:
+    """Markdown of `size` characters in so many chunks."""
+    return map(chunk, samples.cut(samples.passage(size), chunks))
+
+
+def calls(count: int, turn: int = 0) -> Updates:
+    """Calls that begin and end; a sentence after every tenth. `turn` tells their ids apart."""
+    for number in range(count):
+        id, path = f"{turn}-{number}", f"src/module_{number % 50}.py"
+        call = {"title": f"Read {path}", "kind": "read", "rawInput": {"path": path}, "locations": [{"path": path}]}
+        if number % 4 == 3:
+            call = {"title": "Run a test", "kind": "execute", "rawInput": {"command": f"pytest {path}"}}
+        yield {"sessionUpdate": "tool_call", "toolCallId": id, "status": "in_progress", **call}
+        lines = "".join(f"line {line} of result {number}\n" for line in range(8))
+        result = [{"type": "content", "content": {"type": "text", "text": lines}}]
+        yield {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed", "content": result}
+        if number % 10 == 9:
+            yield chunk(f"Step {number} is done.\n\n")
+
+
+def entries(count: int) -> Updates:
+    """A session with so many entries: prompts, calls and answers."""
+    for turn in range(count // 10):
+        yield {**chunk(f"Do task {turn}."), "sessionUpdate": "user_message_chunk"}
+        yield from calls(8, turn)
+        yield chunk(f"Task {turn} is **done**.\n\n")
+
+
+def diff(size: int) -> Updates:
+    """One edit whose two texts have about `size` characters together."""
+    old = "".join(f"line_{number:07} = 'value'\n" for number in range(size // 48))
+    content = [{"type": "diff", "path": "data.py", "oldText": old, "newText": old.replace("value", "other")}]
+    call = {"toolCallId": "diff", "title": "Edit data.py", "kind": "edit", "status": "completed"}
+    yield {"sessionUpdate": "tool_call", **call, "content": content}
+
+
+@dataclass
+class Cost:
+    """Of one cell, in seconds and MB. `memory` is the most that the kernel had so far."""
+
+    cpu: float
+    wall: float
+    memory: float
+
+
+class Recordings:
+    """A folder of them, and what it costs to show them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.agent = (sys.executable, "-I", "-S", str(AGENT), str(folder), SESSION)
+        self.first = self.record("first", message(20, 1))
+
+    def record(self, name: str, updates: Updates) -> str:
+        """The prompt that replays it."""
+        with (self.folder / name).open("wb") as file:
+            file.writelines(map(line, updates))
+        return f"replay {name}"
+
+    def costs(self, *prompts: str, command: tuple[str, ...] = OURS) -> Iterator[Cost]:
+        """Of each prompt in one kernel, after one that starts the agent."""
+        with kernel(command, shlex.join(self.agent)) as (client, _):
+            client.run(self.first)
+            process = psutil.Process(client.pid)
+            for prompt in prompts:
+                cpu, began = sum(process.cpu_times()[:2]), time.monotonic()
+                for _ in client.until_idle(client.execute(prompt)):
+                    pass
+                wall = time.monotonic() - began
+                lines = Path(f"/proc/{client.pid}/status").read_text().splitlines()
+                peak = next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
+                yield Cost(sum(process.cpu_times()[:2]) - cpu, wall, peak)
+
+
+def _add_turns(report: Report, recordings: Recordings, turns: int) -> None:
+    prompts = [recordings.record(f"turn-{number}", calls(CALLS_A_TURN, number)) for number in range(turns)]
+    costs, tenth = [cost.cpu for cost in recordings.costs(*prompts)], turns // 10
+    report.add(
+        f"{turns} turns of {CALLS_A_TURN} calls: last tenth ÷ first", sum(costs[-tenth:]) / sum(costs[:tenth]), "×", 1.2
+    )
+
+
+def _add_floods(report: Report, recordings: Recordings, scale: float) -> None:
     count = round(CALLS * scale)
-    (cost,) = _costs(folder, [record(folder, "calls", calls(count))])
-    report.add(f"one turn of {count:,} calls", cost.cpu, "s", bound=4 * scale)
-    report.add("… ÷ `json.loads` of its lines", cost.cpu / _loading(folder / "calls"), "×")
+    (cost,) = recordings.costs(recordings.record("calls", calls(count)))
+    report.add(f"one turn of {count:,} calls", cost.cpu, "s", 4 * scale)
     count = round(CHUNKS * scale)
-    prompt = record(folder, "chunks", repeated(count, 5))
-    (floor,) = _costs(folder, [prompt], PLAIN)
-    (cost,) = _costs(folder, [prompt])
-    report.add(f"one turn of {count:,} chunks of 5 characters", cost.cpu, "s", bound=25 * scale)
-    report.add("… ÷ minimal kernel", cost.cpu / floor.cpu, "×", bound=1.5)
-    report.add("… memory at most", cost.memory, "MB", bound=150)
-
-
-def _add_resume(report: Report, folder: Path, scale: float) -> None:
+    prompt = recordings.record("chunks", message(5 * count, count))
+    (floor,) = recordings.costs(prompt, command=PLAIN)
+    (cost,) = recordings.costs(prompt)
+    report.add(f"one turn of {count:,} chunks of 5 characters", cost.cpu, "s", 25 * scale)
+    report.add("… ÷ minimal kernel", cost.cpu / floor.cpu, "×", 1.5)
+    report.add("… memory at most", cost.memory, "MB", 150)
     count = round(ENTRIES * scale)
-    record(folder, SESSION, entries(count), SESSION)
-    (cost,) = _costs(folder, [f"%resume {SESSION}"])
-    report.add(f"%resume of {count:,} entries, wall", cost.wall, "s", bound=3)
-    report.add("… CPU", cost.cpu, "s")
+    recordings.record("resumed", entries(count))
+    (cost,) = recordings.costs("%resume resumed")
+    report.add(f"%resume of {count:,} entries, wall", cost.wall, "s", 3)
 
 
-def _add_giants(report: Report, folder: Path, scale: float) -> None:
-    for size in (5_000_000, 50_000_000) if scale >= 1 else (5_000_000,):
-        (cost,) = _costs(folder, [record(folder, "giant", message(size, 1))])
-        report.add(f"one chunk of {size // 1_000_000} MB, wall", cost.wall, "s", bound=5)
-        report.add("… memory at most", cost.memory, "MB", bound=250)
-        report.add("… bytes on iopub per byte of text", cost.bytes / size, "×")
-    (cost,) = _costs(folder, [record(folder, "diff", diff(5_000_000))])
-    report.add("one diff of 5 MB, wall", cost.wall, "s", bound=5)
-
-
-def _costs(folder: Path, prompts: Iterable[str], kind: tuple[str, ...] = OURS) -> list[Cost]:
-    """Of each prompt in one kernel, after one that starts the agent."""
-    record(folder, "first", message(20, 1))
-    with kernel(kind, command(folder)) as (client, _):
-        _cost(client, "first")
-        return [_cost(client, prompt) for prompt in prompts]
-
-
-def _cost(client: Client, prompt: str) -> Cost:
-    process = psutil.Process(client.pid)
-    cpu, began, size = _cpu(process), time.monotonic(), 0
-    for content, length, _ in client.until_idle(client.execute(prompt)):
-        size += length
-        if content["msg_type"] == "error":
-            raise RuntimeError("\n".join(content["content"]["traceback"]))
-    return Cost(_cpu(process) - cpu, time.monotonic() - began, _peak(client.pid), size)
-
-
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
-
-
-def _peak(pid: int) -> float:
-    """MB; on Linux alone."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
-
-
-def _loading(recording: Path) -> float:
-    lines = recording.read_bytes().splitlines()
-    began = time.process_time()
-    for line in lines:
-        json.loads(line)
-    return time.process_time() - began
+def _add_giants(report: Report, recordings: Recordings, sizes: tuple[int, ...]) -> None:
+    for size in sizes:
+        (cost,) = recordings.costs(recordings.record("giant", message(size, 1)))
+        report.add(f"one chunk of {size // 1_000_000} MB, wall", cost.wall, "s", 5)
+        report.add("… memory at most", cost.memory, "MB", 250)
+    (cost,) = recordings.costs(recordings.record("diff", diff(SIZE)))
+    report.add("one diff of 5 MB, wall", cost.wall, "s", 5)
 
 
 # -- how long the event loop is blocked --------------------------------------------------------------------------------
 
 
-class _Wire:
-    """Of a kernel without a front end: messages are written as they would be sent."""
+class _Cell(RecordingCell):
+    """Messages are written as they would be sent."""
 
-    iopub_socket = stdin_socket = None
-    widgets_work = widgets_seen = True
-
-    def __init__(self) -> None:
-        self.session = self.comm_manager = self
-        self.clients = Clients()
-        self.written = 0
-
-    def send(self, socket: None, msg_type: str, content: dict[str, Any], *args: object, **more: object) -> None:
-        self.written += len(json.dumps(content))
-
-    def _topic(self, topic: str) -> bytes:
-        return topic.encode()
+    def _send(self, kind: str, data: Any, key: Any, metadata: Any) -> None:
+        super()._send(kind, data, key, metadata)
+        json.dumps(data)
 
 
-class _View:
-    """Puts entries into an output area; nothing is asked."""
+class _View(Person):
+    """Puts entries into an output area."""
 
     def __init__(self, area: OutputArea) -> None:
+        super().__init__()
         self._area = area
 
     def show(self, entry: Entry) -> None:
         self._area.put(entry)
 
-    def status(self, words: str) -> None: ...
 
-    async def ask(self, question: Question) -> PermissionAnswer:
-        raise NotImplementedError
-
-    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
-        raise NotImplementedError
-
-
-def _add_pieces(report: Report) -> None:
-    asyncio.run(_longest(message(20_000, 1)))  # imports what it takes
-    gc.freeze()  # as the kernel after its first cell
-    for name, updates in (
-        ("a message of 5 MB", message(5_000_000, 1)),
-        ("2,000 calls", calls(2_000)),
-        ("a diff of 5 MB", diff(5_000_000)),
-    ):
-        report.add(f"{name}: longest piece of drawing, CPU", asyncio.run(_longest(updates)) * 1000, "ms", bound=50)
-
-
-async def _longest(updates: Iterable[dict[str, Any]]) -> float:
+async def _longest(updates: Updates) -> float:
     """Seconds of CPU between two turns of the event loop."""
-    wire, state, gaps = _Wire(), ConversationState(), list[float]()
-    request = Request(None, {"header": {"session": "session", "msg_id": "request"}})
-    area = OutputArea(Cell(wire, request, live=True, cell_id="cell"), asyncio.get_running_loop())
-    state.begin([TextBlock("Go")], _View(area), Stop())
+    cell, gaps = _Cell(), list[float]()
+    area = OutputArea(cell, asyncio.get_running_loop())  # type: ignore[arg-type]
+    state, _ = begun(_View(area))
     ticking = asyncio.create_task(_tick(gaps))
     for update in [parse_update(update) for update in updates]:
         state.update(update)
@@ -203,8 +200,7 @@ async def _longest(updates: Iterable[dict[str, Any]]) -> float:
     area.settle()
     await asyncio.sleep(0)
     ticking.cancel()
-    if wire.written < MIN_WRITTEN:
-        raise RuntimeError("nothing was drawn")
+    assert cell.sent, "nothing was drawn"
     return max(gaps)
 
 
@@ -215,3 +211,57 @@ async def _tick(gaps: list[float]) -> None:
         now = time.thread_time()
         gaps.append(now - before)
         before = now
+
+
+# -- in the page ------------------------------------------------------------------------------------------------------
+
+_WATCH = """() => {
+  const cell = document.querySelectorAll('.jp-CodeCell')[1];
+  window.seen = 0;
+  new MutationObserver(() => {
+    const last = [...cell.querySelectorAll('.jp-OutputArea-child')].slice(-2);
+    if (!window.seen && last.some(each => each.textContent.includes('END-MARK'))) {
+      window.seen = Date.now();
+    }
+  }).observe(cell, {childList: true, subtree: true});
+}"""
+
+
+def _add_page(report: Report, size: int) -> None:
+    """CPU time of tasks until the text is there; the time after the last byte is wall time."""
+    from tests.browser.lab import Notebook, find_chromium, running_browser, running_lab
+
+    if find_chromium() is None:
+        report.what += " (no page: there is no Chromium)"
+        return
+    with TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        recordings = Recordings(folder)
+        recordings.record("long", message(size, PAGE_CHUNKS * size // PAGE_SIZE))
+        agent = tapped(folder / "tap", recordings.agent)
+        with running_lab(folder / "lab", agent) as lab, running_browser() as browser:
+            path = lab.write("long.ipynb", recordings.first, f"replay long {PAGE_RATE}")
+            notebook = Notebook.open(browser.new_context(), lab, path.name)
+            notebook.run(0)
+            notebook.page.wait_for_timeout(5_000)  # JupyterLab is still loading
+            notebook.page.evaluate(_WATCH)
+            browser.start_tracing(page=notebook.page, path=folder / "trace.json", categories=["toplevel", "-*"])
+            notebook.run(1, wait=False)
+            notebook.page.wait_for_function("() => window.seen", timeout=300_000)
+            seen = notebook.page.evaluate("() => window.seen") / 1000
+            browser.stop_tracing()
+        tasks = _tasks(json.loads((folder / "trace.json").read_text())["traceEvents"])
+        last = max(times(folder / "tap", "agent", "agent_message_chunk")) + time.time() - time.monotonic()
+    report.add(f"page, {size / 1_000_000:g} MB at 1 MB/s: longest task, CPU", max(tasks), "ms", 200)
+    report.add("… all tasks", sum(tasks) / 1000, "s")
+    report.add("… last byte → in the page", seen - last, "s", 1.0)
+
+
+def _tasks(events: list[dict[str, Any]]) -> list[float]:
+    """Milliseconds of each, of the busiest main thread of a page."""
+    mains = [(each["pid"], each["tid"]) for each in events if each["args"].get("name") == "CrRendererMain"]
+    tasks: dict[tuple[int, int], list[float]] = {main: [] for main in mains}
+    for event in events:
+        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in tasks:
+            tasks[event["pid"], event["tid"]].append(event.get("tdur", 0) / 1000)
+    return max(tasks.values(), key=sum)

@@ -10,17 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """One number. `bound` is the most that it may be; None: it is only told."""
+    """One number. `bound` is the most that it may be, if there is one."""
 
     name: str
     value: float
     unit: str
-    bound: float | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure keeps its bound."""
-        return self.bound is None or self.value <= self.bound
+    bound: float | None
+    holds: bool
 
     def as_text(self) -> str:
         """One line."""
@@ -44,7 +40,7 @@ class Report:
 
     def add(self, name: str, value: float, unit: str, bound: float | None = None) -> None:
         """Append one figure."""
-        self.figures.append(Figure(name, value, unit, bound))
+        self.figures.append(Figure(name, value, unit, bound, bound is None or value <= bound))
 
     def as_text(self) -> str:
         """A short table."""
@@ -53,8 +49,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The same as one JSON object."""
-        figures = [{**asdict(figure), "holds": figure.holds} for figure in self.figures]
-        return {"name": self.name, "what": self.what, "cores": os.cpu_count(), "figures": figures}
+        return {**asdict(self), "cores": os.cpu_count()}
 
 
 def percentile(values: list[float], share: float) -> float:

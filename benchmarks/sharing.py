@@ -1,6 +1,6 @@
-"""One agent for several notebooks: what it saves (GitHub Copilot CLI, offline), and what the broker costs.
+"""One agent for several notebooks: what it saves (GitHub Copilot CLI, offline).
 
-The inside half (`python -m benchmarks.sharing SHARING COUNT`), in a network of its own, prints sizes as JSON.
+`python -m benchmarks.sharing SHARING COUNT`, in a network of its own, prints sizes as JSON.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
+import psutil
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
 from copilot_kernel.config import Settings
@@ -22,37 +23,41 @@ from tests.chat.people import Person
 from tests.real import model, namespace
 from tests.real.agents import COPILOT
 
-from . import sharing_load
 from .report import Report
 
 Sizes = dict[str, float]
 COUNTS = (1, 3, 10)
-SECONDS = 240
+MB = 1 << 20
 
 
-def _of_processes(ours: set[int]) -> Sizes:
-    """Megabytes of all processes but `ours`, and how many agents are among them."""
-    rss = pss = agents = agent_rss = 0.0
-    for process in Path("/proc").glob("[0-9]*"):
-        if int(process.name) in ours:
-            continue
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            sizes = dict(line.split(":", 1) for line in (process / "smaps_rollup").read_text().splitlines()[1:])
-        except OSError:
-            continue
-        size = int(sizes["Rss"].split()[0]) / 1024
-        rss, pss = rss + size, pss + int(sizes["Pss"].split()[0]) / 1024
-        if b"--acp" in words:
-            agents, agent_rss = agents + 1, agent_rss + size
-    return {"agents": agents, "rss of agents": agent_rss, "rss": rss, "pss": pss}
+def run(scale: float = 1.0) -> Report:
+    """Ten notebooks take most of the time; a smaller `scale` leaves them out."""
+    report = Report("sharing", "notebooks with an agent each, and on one agent")
+    for count in COUNTS if scale >= 1 else COUNTS[:1]:
+        for name, sharing in (("an agent each", "off"), ("one agent", "user")):
+            sizes, words = _measure(sharing, count), f"{count} notebooks, {name}: "
+            report.add(f"{words}RSS of agents", sizes["rss of agents"], "MB", 350 if sharing == "user" else None)
+            report.add(f"{words}RSS, with what serves them", sizes["rss"], "MB")
+            report.add(f"{words}PSS, with what serves them", sizes["pss"], "MB")
+            report.add(f"{words}the last one's first prompt", sizes["last"], "s")
+    return report
+
+
+def _measure(sharing: str, count: int) -> Sizes:
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as cache:
+        environ = namespace.environment(Path(home), Path(cache))
+        command = [sys.executable, "-m", "benchmarks.sharing", sharing, str(count)]
+        done = namespace.run(command, environ, seconds=240, own_proc=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-4000:])
+    sizes: Sizes = json.loads(done.stdout.splitlines()[-1])
+    return sizes
 
 
 async def _fill(sharing: str, count: int) -> Sizes:
     """`count` conversations with a prompt each, in one folder."""
-    home = Path(os.environ["HOME"])
+    home, others = Path(os.environ["HOME"]), set(psutil.pids())
     (home / "project").mkdir()
-    others = {int(each.name) for each in Path("/proc").glob("[0-9]*")}
     with model.running() as scripted:
         os.environ |= COPILOT.configure(home, scripted.url)
         agent = " ".join(COPILOT.command())
@@ -64,34 +69,16 @@ async def _fill(sharing: str, count: int) -> Sizes:
                 turn = await chat.ask([TextBlock(model.prompt({"say": "Noted."}))], Person())
                 assert turn.text == "Noted.", turn
                 last = time.perf_counter() - began
-            return {**_of_processes(others), "last": last}
+            return {**_sizes(others), "last": last}
 
 
-def _measure(sharing: str, count: int) -> Sizes:
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as cache:
-        environ = namespace.environment(Path(home), Path(cache))
-        command = [sys.executable, "-m", "benchmarks.sharing", sharing, str(count)]
-        done = namespace.run(command, environ, seconds=SECONDS, own_proc=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-4000:])
-    sizes: Sizes = json.loads(done.stdout.splitlines()[-1])
-    return sizes
-
-
-def run(scale: float = 1.0) -> Report:
-    """Ten notebooks take most of the time; a smaller `scale` leaves them out."""
-    report = Report("sharing", "notebooks with an agent each, and on one agent; then the broker under load")
-    for count in COUNTS if scale >= 1 else COUNTS[:2]:
-        own, shared = (_measure(sharing, count) for sharing in ("off", "user"))
-        for name, sizes in (("each", own), ("one", shared)):
-            words = f"{count} notebooks, {name}: "
-            report.add(f"{words}agent processes", sizes["agents"], "", bound=1 if name == "one" else None)
-            report.add(f"{words}RSS of agents", sizes["rss of agents"], "MB", bound=350 if name == "one" else None)
-            report.add(f"{words}RSS, with what serves them", sizes["rss"], "MB")
-            report.add(f"{words}PSS, with what serves them", sizes["pss"], "MB")
-            report.add(f"{words}the last one's first prompt", sizes["last"], "s")
-    sharing_load.measure(report, scale)
-    return report
+def _sizes(others: set[int]) -> Sizes:
+    """Megabytes of all processes but the `others`, and of agents alone."""
+    processes = [each for each in psutil.process_iter(["cmdline", "memory_full_info"]) if each.pid not in others]
+    agents = [each.info["memory_full_info"].rss for each in processes if "--acp" in each.info["cmdline"]]
+    sizes = [each.info["memory_full_info"] for each in processes if each.info["memory_full_info"]]
+    rss, pss = sum(each.rss for each in sizes) / MB, sum(each.pss for each in sizes) / MB
+    return {"rss of agents": sum(agents) / MB, "rss": rss, "pss": pss}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A pipe fitting: runs an agent and notes when each line passed, for measuring what the kernel adds.
+"""Runs an agent and notes when each line passed, for measuring what the kernel adds.
 
 `python tap.py LOG COMMAND…` forwards both ways and appends `{"at": s, "from": "agent" | "client", "line": …}` to LOG.
 Times are of the system-wide monotonic clock: before a line goes on to the client, and after one came from it.
@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import IO
 
 
@@ -25,23 +24,11 @@ def forward(source: IO[bytes], target: IO[bytes], name: str, log: IO[str]) -> No
     target.close()
 
 
-def chunk_times(log: Path) -> list[float]:
-    """When the agent sent each piece of text, for all prompts so far."""
-    notes = map(json.loads, log.read_text().splitlines())
-    return [float(note["at"]) for note in notes if "agent_message_chunk" in note["line"] and note["from"] == "agent"]
-
-
-def main() -> int:
-    """Ends with the agent, and with its exit code."""
-    log = open(sys.argv[1], "a", buffering=1)  # noqa: SIM115 (open for as long as the process lives)
-    agent = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert agent.stdin is not None
-    assert agent.stdout is not None
-    ways = ((sys.stdin.buffer, agent.stdin, "client"), (agent.stdout, sys.stdout.buffer, "agent"))
-    for source, target, name in ways:
-        threading.Thread(target=forward, args=(source, target, name, log), daemon=True).start()
-    return agent.wait()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    log = open(sys.argv[1], "a", buffering=1)  # noqa: SIM115 (open for as long as the process lives)
+    with subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        down = threading.Thread(target=forward, args=(sys.stdin.buffer, agent.stdin, "client", log), daemon=True)
+        down.start()
+        forward(agent.stdout, sys.stdout.buffer, "agent", log)
