@@ -11,7 +11,6 @@ from typing import Any
 
 import psutil
 import pytest
-from jsonschema import Draft202012Validator
 
 PEERS = Path(os.environ.get("COPILOT_KERNEL_TEST_PEERS") or Path(__file__).parents[1] / "peers")
 SDK = PEERS / "node_modules" / "@agentclientprotocol" / "sdk"
@@ -46,6 +45,8 @@ def schema(typescript_sdk):
 @pytest.fixture(scope="session")
 def valid(schema):
     """`valid(name, value)` fails for a value that the official schema's definition `name` refuses."""
+
+    from jsonschema import Draft202012Validator  # takes seconds
 
     def check(name, value):
         Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema}).validate(value)

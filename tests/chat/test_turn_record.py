@@ -13,7 +13,6 @@ from copilot_kernel.chat import Turn
 from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, footer_of, metadata_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from copilot_kernel.rendering.changes import TurnChanges, changes_of
-from jsonschema import Draft202012Validator, ValidationError
 
 from ..rendering.hostile import HOSTILE
 
@@ -48,7 +47,9 @@ def record(ended: Turn, *, is_batch: bool = False) -> dict[str, Any]:
     return dict(metadata[METADATA_KEY])
 
 
-def validator() -> Draft202012Validator:
+def validator() -> Any:
+    from jsonschema import Draft202012Validator  # takes seconds
+
     schema = json.loads((files(chat) / "turn_record.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
@@ -105,8 +106,8 @@ def test_the_record_is_valid_whatever_the_agent_says(text: str) -> None:
 
 @pytest.mark.parametrize("change", [{"schema": 2}, {"time": "now"}, {"calls": [{}]}, {"changes": [{"path": "a"}]}])
 def test_the_schema_refuses_what_it_does_not_know(change: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        validator().validate(record(turn()) | change)
+    assert validator().is_valid(record(turn()))
+    assert not validator().is_valid(record(turn()) | change)
 
 
 @pytest.mark.parametrize(("cost", "words"), [

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.notebook.calls import NO_PAGE, OVER, NotebookCalls, UnknownTool
@@ -64,6 +63,8 @@ async def test_every_tool_asks_the_gate_first_and_does_nothing_without_it(name: 
 
 
 async def test_there_is_a_call_for_every_tool_and_each_fits_its_schema() -> None:
+    import jsonschema  # takes seconds
+
     tools = tools_for(has_kernel=True)
     assert set(CALLS) == set(tools)
     for name, tool in tools.items():

@@ -10,16 +10,18 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import openai
 import pytest
 from copilot_kernel.server.app import CopilotApp
 from copilot_kernel.server.errors import ERROR_TYPES
-from langchain_openai import ChatOpenAI
 
 from .api import LIMIT, Api, scripted, user
+
+if TYPE_CHECKING:
+    from langchain_openai import ChatOpenAI
 
 PEERS = Path(__file__).parents[1] / "peers"
 
@@ -47,7 +49,9 @@ async def test_streams_of_openai_and_langchain(api: Api) -> None:
 
 
 @asynccontextmanager
-async def langchain(api: Api) -> AsyncIterator[ChatOpenAI]:
+async def langchain(api: Api) -> AsyncIterator["ChatOpenAI"]:
+    from langchain_openai import ChatOpenAI  # takes seconds
+
     async with httpx.AsyncClient(trust_env=False) as web:
         with httpx.Client(trust_env=False) as other:
             more: Any = {"base_url": f"{api.url}v1", "api_key": api.token, "http_client": other}

@@ -4,37 +4,35 @@ import asyncio
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import one_of
-from schemathesis import GenerationMode
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    ignored_auth,
-    negative_data_rejection,
-    response_schema_conformance,
-    status_code_conformance,
-    unsupported_method,
-)
 
 from .api import LIMIT, Api, scripted, user
 
-CHECKS = (
-    schemathesis.checks.not_a_server_error,
-    content_type_conformance,
-    ignored_auth,
-    negative_data_rejection,
-    response_schema_conformance,
-    status_code_conformance,
-    unsupported_method,
-)
-"""Not `positive_data_acceptance`: that tools, images by address and more are refused, a schema does not say."""
 EXAMPLES = 6
 OPERATIONS = ("createChatCompletion", "listModels", "retrieveModel", "health", "status")
 
 
+def checks() -> list[Any]:
+    """Not `positive_data_acceptance`: that tools, images by address and more are refused, a schema does not say."""
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    return [
+        not_a_server_error,
+        checks.content_type_conformance,
+        checks.ignored_auth,
+        checks.negative_data_rejection,
+        checks.response_schema_conformance,
+        checks.status_code_conformance,
+        checks.unsupported_method,
+    ]
+
+
 @pytest.mark.parametrize("extension", [{"rate_limit": 0}], indirect=True)
 async def test_the_api_does_what_its_document_says(api: Api) -> None:
+    import schemathesis  # takes seconds
+
     document = (await api.ask("copilot/openapi.json")).body
     schemathesis.openapi.from_dict(document).validate()
     assert [each["operationId"] for methods in document["paths"].values() for each in methods.values()] == [*OPERATIONS]
@@ -53,12 +51,14 @@ def stream(api: Api, document: dict[str, Any], prompt: str) -> None:
     """One request with `stream`, and the checks."""
     body = {"messages": user(prompt), "stream": True, "stream_options": {"include_usage": True}}
     case = described(api, document, OPERATIONS[0]).Case(body=body, media_type="application/json")
-    answer = case.call_and_validate(checks=list(CHECKS), headers=api.bearer, timeout=LIMIT)
+    answer = case.call_and_validate(checks=checks(), headers=api.bearer, timeout=LIMIT)
     assert answer.headers["content-type"] == ["text/event-stream"]
 
 
 def described(api: Api, document: dict[str, Any], operation: str) -> Any:
     """One operation of the document, on this server."""
+    import schemathesis
+
     schema = schemathesis.openapi.from_dict(document).include(operation_id=operation)
     schema.config.update(base_url=f"{api.url}copilot")
     (found,) = (each.ok() for each in schema.get_all_operations())
@@ -66,6 +66,8 @@ def described(api: Api, document: dict[str, Any], operation: str) -> Any:
 
 
 def try_out(api: Api, document: dict[str, Any], operation: str) -> None:
+    from schemathesis import GenerationMode
+
     found = described(api, document, operation)
     has_input = operation == OPERATIONS[0]
     wanted = [found.as_strategy(generation_mode=mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
@@ -73,6 +75,6 @@ def try_out(api: Api, document: dict[str, Any], operation: str) -> None:
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(case=one_of(*(wanted if has_input else wanted[:1])))
     def run(case: Any) -> None:
-        case.call_and_validate(checks=list(CHECKS), headers=api.bearer, timeout=LIMIT)
+        case.call_and_validate(checks=checks(), headers=api.bearer, timeout=LIMIT)
 
     run()
