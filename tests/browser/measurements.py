@@ -1,15 +1,14 @@
-"""`python -m tests.browser.measurements`: measure and picture the main scenes anew; look at the differences.
+"""`python -m tests.browser.measurements`: record the main scenes anew; look at the differences.
 
-`golden/measurements.json` has, for each scene and width, the boxes in view from top to bottom: row, kind, text, pixels.
-Pixels and pictures hold where Chromium, JupyterLab and the fonts are those that it names.
+`golden/measurements.json` has, for each scene and width, the boxes in view from top to bottom: row, kind, text. Nothing
+in it depends on fonts. With the name of a folder, pictures of the scenes are written there, for a person to look at.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,16 +19,12 @@ from playwright.sync_api import BrowserContext, ElementHandle, Locator, Page, ex
 
 from .. import conftest  # noqa: F401 - makes `demo` the test agent
 from .lab import Lab, Notebook, running_browser, running_lab
-from .pictures import asked
 from .serving import Server, running_server
 from .test_long_turn import prompt
 
-GOLDEN = Path(__file__).with_name("golden")
-FILE = GOLDEN / "measurements.json"
+FILE = Path(__file__).with_name("golden") / "measurements.json"
 WIDTHS = (1400, 700)
 THEMES = ("Light", "Dark")
-TOLERANCE = 0.001
-"""The part of a picture that may differ."""
 OPTIONS = (("allow_once", "Allow once"), ("allow_always", "Always allow"), ("reject_once", "Deny"))
 ANSWER = r"""demo: plan Read the tests;Fix the client / 1
 say # What I found\n\nThe client never *retries*: see `client.py` and [the manual](https://example.org/retry).\n\n
@@ -39,6 +34,19 @@ unasked echo one; echo two; exit 3
 say That was all.
 usage 30000"""
 
+BEFORE = """def fibonacci(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return b
+
+
+def main():
+    print(fibonacci(10))
+"""
+AFTER = BEFORE.replace("return b", "return a").replace(
+    "    print(fibonacci(10))", "    for n in range(10):\n        print(n, fibonacci(n))"
+)
 THREE = "demo: together " + " ;; ".join(f"ask Question {word}" for word in ("one", "two", "three"))
 
 STILL = r"""output => {
@@ -55,7 +63,7 @@ BOXES = r"""output => {
   const isBox = each => each.tagName === 'BUTTON' || !/^(inline|contents)/.test(getComputedStyle(each).display);
   for (let node; (node = walker.nextNode());) {
     let parent = node.parentElement;
-    if (!parent.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})) continue;
+    if (!parent.checkVisibility({visibilityProperty: true})) continue;
     while (!isBox(parent)) parent = parent.parentElement;
     if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
   }
@@ -83,59 +91,28 @@ HIDDEN = r"""output => {
   return [...folded, ...unfolded];
 }"""
 """What is cut off, or has to be scrolled, without saying so."""
-FONTS = """() => {
-  const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(document.body);
-  const fonts = ['--jp-ui-font-family', '--jp-content-font-family', '--jp-code-font-family'].map(
-    name => style.getPropertyValue(name));
-  return [...fonts, 'Menlo, Consolas, monospace', 'system-ui, sans-serif'].flatMap(family => {
-    pen.font = `100px ${family}`;
-    const words = ['The quick brown fox jumps', '0123456789', ...'✓✗◐■▸▾⚠❯✎⇢·…“−'];
-    return words.map(each => pen.measureText(each)).map(size => [size.width, size.actualBoundingBoxAscent]);
-  });
-}"""
-UNLIKE = """async pictures => {
-  const [one, other] = await Promise.all(pictures.map(async picture => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${picture}`)).blob());
-    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d');
-    pen.drawImage(image, 0, 0);
-    return pen.getImageData(0, 0, image.width, image.height);
-  }));
-  if (one.width !== other.width || one.height !== other.height) return 1;
-  let unlike = 0;
-  const end = one.data.length - 4 * one.width;  // the last line may show what lies behind
-  for (let at = 0; at < end; at += 4)
-    unlike += [0, 1, 2].some(part => Math.abs(one.data[at + part] - other.data[at + part]) > 32);
-  return unlike / (one.width * one.height);
-}"""
-"""The part of all pixels that differs visibly; 1 if the sizes differ."""
 
 
 @dataclass
 class Look:
-    """What the scenes look like: `boxes` by scene and width, `pictures` by scene, width and theme."""
+    """What the scenes look like: `boxes` by scene and width."""
 
-    environment: dict[str, str]
+    pictures: Path | None = None
     boxes: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    pictures: dict[str, bytes] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     """What cannot be seen, and does not say so."""
     unlike_light: list[str] = field(default_factory=list)
     """Scenes of which a dark page shows other boxes."""
 
     def write(self) -> None:
-        """As golden files."""
-        GOLDEN.mkdir(exist_ok=True)
+        """As the golden file."""
         scenes = {name: {width: "BOXES" for width in widths} for name, widths in self.boxes.items()}
-        text = json.dumps({"environment": self.environment, "scenes": scenes}, indent=1)
+        text = json.dumps(scenes, indent=1)
         for widths in self.boxes.values():
             for boxes in widths.values():
-                lines = ",\n".join(f"    {json.dumps(box, ensure_ascii=False)}" for box in boxes)
-                text = text.replace('"BOXES"', f"[\n{lines}\n   ]", 1)
+                lines = ",\n".join(f"   {json.dumps(box[:3], ensure_ascii=False)}" for box in boxes)
+                text = text.replace('"BOXES"', f"[\n{lines}\n  ]", 1)
         FILE.write_text(f"{text}\n", "utf-8")
-        for old in GOLDEN.glob("*.png"):
-            old.unlink()
-        for name, picture in self.pictures.items():
-            (GOLDEN / f"{name}.png").write_bytes(picture)
 
 
 def request(about: dict[str, Any]) -> str:
@@ -143,6 +120,17 @@ def request(about: dict[str, Any]) -> str:
     options = [{"optionId": kind, "kind": kind, "name": words} for kind, words in OPTIONS]
     params = {"toolCall": {"toolCallId": "asked", **about}, "options": options}
     return f"demo: request session/request_permission {json.dumps(params)}"
+
+
+def asked(lab: Lab) -> dict[str, dict[str, object]]:
+    """Calls that are asked about: a command and an edit."""
+    path = str(lab.root / "fibonacci.py")
+    diff = {"type": "diff", "path": path, "oldText": BEFORE, "newText": AFTER}
+    command = "git commit -m 'Begin at nought' fibonacci.py"
+    return {
+        "command": {"title": "Commit the change", "kind": "execute", "rawInput": {"command": command}},
+        "edit": {"title": "Edit fibonacci.py", "kind": "edit", "content": [diff], "locations": [{"path": path}]},
+    }
 
 
 def long_diff(lab: Lab) -> dict[str, Any]:
@@ -202,18 +190,21 @@ def stopped(notebook: Notebook, index: int) -> None:
     ended(notebook, index)
 
 
-def look(context: BrowserContext, lab: Lab, server: Server) -> Look:
-    """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page."""
+def look(context: BrowserContext, lab: Lab, server: Server, pictures: Path | None = None) -> Look:
+    """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page.
+
+    Pictures of them are written to the folder `pictures`.
+    """
     everything = scenes(lab)
     with lab.setting("@jupyterlab/notebook-extension:tracker", windowingMode="none"):  # all cells are in the page
         notebook = play(context, lab, everything)
-        found = Look(environment(notebook.page))
+        found = Look(pictures)
         measure(found, stills(notebook, everything), lambda theme: notebook.theme(f"JupyterLab {theme}"))
         notebook.theme("JupyterLab Light")
         some = {name: everything[name] for name in CLASSIC}
         classic = play(context, lab, some, classic=True)
-        pictures = {f"classic-{name}": still for name, still in stills(classic, some).items()}
-        measure(found, pictures, lambda theme: classic.theme(f"JupyterLab {theme}"))
+        copies = {f"classic-{name}": still for name, still in stills(classic, some).items()}
+        measure(found, copies, lambda theme: classic.theme(f"JupyterLab {theme}"))
         classic.theme("JupyterLab Light")
     page = context.new_page()
     log = still(asking_chat(page, server))
@@ -269,41 +260,24 @@ def measure(found: Look, shown: dict[str, ElementHandle], set_theme: Callable[[s
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
             for name, each in shown.items():
-                found.pictures[f"{name}-{width}-{theme.lower()}"] = each.screenshot(animations="disabled")
+                path = found.pictures and found.pictures / f"{name}-{width}-{theme.lower()}.png"
+                each.screenshot(path=path)  # comes into view, and is drawn
                 boxes = each.evaluate(BOXES)
                 if found.boxes.setdefault(name, {}).setdefault(str(width), boxes) != boxes:
                     found.unlike_light.append(f"{name}-{width}")
                 found.hidden += each.evaluate(HIDDEN)
 
 
-def environment(page: Page) -> dict[str, str]:
-    """What pixels depend on: versions, and a digest of how wide and high letters are."""
-    browser = page.context.browser
-    assert browser is not None
-    fonts = hashlib.sha256(json.dumps(page.evaluate(FONTS)).encode()).hexdigest()
-    version = page.evaluate("() => window.jupyterapp.version")
-    return {"Chromium": browser.version, "JupyterLab": version, "fonts": fonts[:16]}
-
-
-def unlike(page: Page, one: bytes, other: bytes) -> float:
-    """The part of two pictures that differs."""
-    return float(page.evaluate(UNLIKE, [base64.b64encode(each).decode() for each in (one, other)]))
-
-
 def main() -> None:
-    """Write the golden files."""
+    """Write the golden file."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_lab(Path(folder) / "lab") as lab,
         running_server(Path(folder) / "server") as server,
         running_browser() as browser,
     ):
-        context = browser.new_context()
-        found = look(context, lab.of_test("scenes"), server)
-        for name, picture in found.pictures.items():
-            old = GOLDEN / f"{name}.png"
-            if old.is_file() and unlike(context.pages[0], old.read_bytes(), picture) <= TOLERANCE:
-                found.pictures[name] = old.read_bytes()
+        pictures = Path(sys.argv[1]) if sys.argv[1:] else None
+        found = look(browser.new_context(), lab.of_test("scenes"), server, pictures)
     found.write()
     print(f"{len(found.boxes)} scenes, {len(found.hidden)} boxes that hide something", *found.hidden, sep="\n")
 
