@@ -18,14 +18,12 @@ from urllib.request import Request, urlopen
 import pytest
 
 from ..ports import free_port
-from .lab import Lab, quiet_lab, wait_for
+from .lab import SECONDS, Lab, quiet_lab, wait_for
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
 INSTALL = "npm install --prefix tests/peers"
 USER, OTHER, PASSWORD, ADMIN = "ada", "bob", "secret", "admin-token"
-SECONDS = 90
-"""That a server may take to start or stop."""
 
 CONFIG = """
 c.JupyterHub.bind_url = "http://127.0.0.1:{port}/"
@@ -166,4 +164,4 @@ def running_hub(root: Path, more: str = "", users: Sequence[str] = (USER,)) -> I
             yield hub
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(SECONDS)

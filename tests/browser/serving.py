@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..ports import free_port
-from .lab import wait_for
+from .lab import SECONDS, wait_for
 
 TOKEN = "secret"
 OTHERS = ("jupyterlab", "jupyter_lsp", "notebook", "notebook_shim")
@@ -51,7 +51,7 @@ class Server:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(60)
+            self._process.wait(SECONDS)
             self._process = None
 
 
