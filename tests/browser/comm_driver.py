@@ -76,7 +76,7 @@ class Driver:
             return {}
         sent = time.time() * 1000
         self.comm.send(data)
-        return {"sent": sent, **(await asyncio.wait_for(self.replies.get(), 10) if "calls" in data else {})}
+        return {"sent": sent, **(await self.replies.get() if "calls" in data else {})}
 
 
 async def drive(path: str) -> None:

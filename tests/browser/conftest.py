@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
-from .lab import LIMIT_MS, NOTIFICATIONS, Lab, empty, find_chromium, running_lab, running_profile
+from .lab import LIMIT_MS, NOTIFICATIONS, SIZE, Lab, empty, find_chromium, running_lab, running_profile
 
 expect.set_options(timeout=LIMIT_MS)
 
@@ -18,7 +18,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
     """Headless Chromium with a profile on disk, which keeps JupyterLab's scripts as they were compiled."""
     if find_chromium() is None:
         pytest.skip("no Chromium: install it (Debian: apt-get install chromium)")
-    with running_profile(tmp_path_factory.mktemp("profile"), viewport={"width": 1280, "height": 900}) as context:
+    with running_profile(tmp_path_factory.mktemp("profile"), viewport=SIZE) as context:
         yield context
 
 
@@ -36,10 +36,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def one_page(profile: BrowserContext, server: Lab) -> Iterator[Page]:
+    """A page of JupyterLab that the tests of a module use one after the other."""
+    page = profile.new_page()
+    page.goto(server.address(), timeout=LIMIT_MS)
+    page.wait_for_function("() => window.jupyterapp", timeout=LIMIT_MS)
+    page.evaluate("() => window.jupyterapp.restored.then(() => null)")
+    yield page
+    empty(profile, profile.pages[0])
+
+
 @pytest.fixture
-def lab(server: Lab, tmp_path: Path) -> Lab:
-    """The server, with a folder for this test."""
-    return server.of_test(tmp_path.name)
+def lab(request: pytest.FixtureRequest, server: Lab, tmp_path: Path) -> Lab:
+    """The server, with a folder for this test, and with a page where its module uses `one_page`."""
+    pages = [request.getfixturevalue("one_page")] if "one_page" in request.fixturenames else []
+    return server.of_test(tmp_path.name, *pages)
 
 
 @pytest.fixture
@@ -51,10 +63,11 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
         if not is_local(request.url):
             strays.append(request.url)
 
+    kept = profile.pages
     profile.on("request", note)
     yield profile
     profile.remove_listener("request", note)
-    empty(profile)
+    empty(profile, *kept)
     assert strays == []
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext
 
+from ..limits import LIMIT
 from .lab import Lab, Notebook
 
 SEEN = """([id, text]) => new Promise(done => {
@@ -52,13 +53,13 @@ class DrivenNotebook:
         if self._port_file.is_file():
             self.finish()
 
-    def connect(self, seconds: float = 20) -> None:
+    def connect(self) -> None:
         """Wait for the cell to listen, and for the page's hello."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + LIMIT
         while not (self._port_file.is_file() and self._port_file.read_text()):
             assert time.monotonic() < deadline, "the cell does not listen"
             time.sleep(0.02)
-        self._socket = socket.create_connection(("127.0.0.1", int(self._port_file.read_text())), 15)
+        self._socket = socket.create_connection(("127.0.0.1", int(self._port_file.read_text())), LIMIT)
         self._lines = self._socket.makefile("r")
         while not self.heard():
             assert time.monotonic() < deadline, "the page says no hello"
@@ -89,9 +90,9 @@ class DrivenNotebook:
         """All that the page has sent."""
         return list(self.send(heard=True)["heard"])
 
-    def wait_heard(self, data: dict[str, Any], seconds: float = 5) -> None:
+    def wait_heard(self, data: dict[str, Any]) -> None:
         """Until the page has sent `data`."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + LIMIT
         while data not in self.heard():
             assert time.monotonic() < deadline, self.heard()
             time.sleep(0.02)

@@ -17,6 +17,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from ..limits import LIMIT
 from ..ports import free_port
 from .lab import Lab, quiet_lab, wait_for
 from .serving import EXTENSIONS
@@ -24,8 +25,6 @@ from .serving import EXTENSIONS
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
 INSTALL = "npm install --prefix tests/peers"
 USER, OTHER, PASSWORD, ADMIN = "ada", "bob", "secret", "admin-token"
-SECONDS = 90
-"""That a server may take to start or stop."""
 
 CONFIG = """
 c.JupyterHub.bind_url = "http://127.0.0.1:{port}/"
@@ -78,7 +77,7 @@ class Hub:
                 node=shutil.which("node"),
                 proxy=PROXY,
                 python=sys.executable,
-                seconds=SECONDS,
+                seconds=LIMIT,
                 options=options,
                 environment=environment,
                 more=more,
@@ -103,7 +102,7 @@ class Hub:
             f"{self.url}{path}", method=method, headers={**sent, **headers}, data=b"" if method == "POST" else None
         )
         try:
-            with urlopen(request, timeout=SECONDS) as answer:
+            with urlopen(request, timeout=LIMIT) as answer:
                 status, text = answer.status, answer.read().decode()
         except HTTPError as error:
             status, text = error.code, error.read().decode()
@@ -118,7 +117,7 @@ class Hub:
         request = Request(
             f"{self.url}/hub/api/users/{user}/tokens", data=body, headers={"Authorization": f"token {ADMIN}"}
         )
-        with urlopen(request, timeout=SECONDS) as answer:
+        with urlopen(request, timeout=LIMIT) as answer:
             return str(json.load(answer)["token"])
 
     def start_servers(self, *users: str) -> None:
@@ -135,7 +134,7 @@ class Hub:
         return bool(model.get("servers", {}).get("", {}).get("ready"))
 
     def _await_server(self, user: str) -> None:
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + LIMIT
         while not self.is_ready(user):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the server of {user} does not start; see {self.root / 'hub.log'}")
@@ -166,4 +165,4 @@ def running_hub(root: Path, more: str = "", users: Sequence[str] = (USER,)) -> I
             yield hub
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(LIMIT)

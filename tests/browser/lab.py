@@ -1,4 +1,4 @@
-"""A real JupyterLab and a real browser, for tests and for the pictures in the documentation."""
+"""A real JupyterLab and a real browser, for tests and for pictures of the main scenes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,14 @@ QUIET = (
 )
 
 STORED = "local_storage,indexeddb,service_workers,cache_storage"
+
+SIZE: ViewportSize = {"width": 1280, "height": 900}
+CLOSE_ALL = """() => {
+  const { shell } = window.jupyterapp;
+  for (const each of [...shell.widgets('main')]) each.dispose();
+  shell.expandLeft();
+}"""
+"""Without a question about what is not saved; the file browser is shown, as on a new page."""
 
 NOTIFICATIONS = "@jupyterlab/apputils-extension/notification"
 """A plugin whose settings may be changed."""
@@ -71,12 +79,14 @@ class Lab:
     token: str
     root: Path
     folder: str = ""
+    pages: list[Page] = field(default_factory=list)
+    """Open pages of JupyterLab, in which a test may open its notebook: a new page is slow."""
 
-    def of_test(self, folder: str) -> Lab:
+    def of_test(self, folder: str, *pages: Page) -> Lab:
         """For one test: a notebook of the same name that another test had may still have its kernel."""
         root = self.root / folder
         root.mkdir()
-        return replace(self, root=root, folder=folder)
+        return replace(self, root=root, folder=folder, pages=list(pages))
 
     def path(self, notebook: str) -> str:
         """What the server calls a notebook."""
@@ -92,6 +102,7 @@ class Lab:
     @contextmanager
     def setting(self, plugin: str, **values: Any) -> Iterator[None]:
         """These settings of the user's as well, for pages that are opened inside."""
+        self.pages.clear()
         path = self._private / "_settings_dir" / f"{plugin}.jupyterlab-settings"
         before = path.read_text() if path.exists() else "{}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,6 +114,7 @@ class Lab:
 
     def add_kernel(self, name: str, argv: Sequence[str] = (), **environment: str) -> None:
         """One more kernel to choose: Copilot with these settings, started by `argv` if it is given."""
+        self.pages.clear()
         spec = json.loads((Path(__file__).parents[2] / "kernelspec" / "kernel.json").read_text())
         spec |= {"display_name": name, "env": environment} | ({"argv": list(argv)} if argv else {})
         folder = self._private / "_data_dir" / "kernels" / name
@@ -147,7 +159,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
         yield Lab(f"http://127.0.0.1:{port}", token, work)
     finally:
         server.terminate()
-        server.wait(60)  # for the ends of all kernels
+        server.wait(LIMIT)  # for the ends of all kernels
         log.close()
 
 
@@ -169,9 +181,9 @@ def quiet_lab(settings: Path) -> None:
     path.write_text(json.dumps(quiet))
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     """Until the server answers; raises when it ends or takes too long."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         if server.poll() is not None:
             raise RuntimeError(f"JupyterLab ended with {server.returncode}")
@@ -207,18 +219,20 @@ def running_profile(folder: Path, viewport: ViewportSize) -> Iterator[BrowserCon
             context.close()
 
 
-def empty(profile: BrowserContext) -> None:
-    """Close all pages but one, and forget what they stored, what they may and what becomes of their requests.
+def empty(profile: BrowserContext, *kept: Page) -> None:
+    """Close all pages but these, and forget what they stored, what they may and what becomes of their requests.
 
-    Compiled scripts stay.
+    Compiled scripts stay, and beside a page of JupyterLab what is stored and its cookie.
     """
-    blank, *pages = profile.pages
+    blank, *others = kept
     storage = profile.new_cdp_session(blank)
-    for page in pages:
+    for page in [each for each in profile.pages if each not in kept]:
         page.close()
-        storage.send("Storage.clearDataForOrigin", {"origin": page.url, "storageTypes": STORED})
+        if not others:
+            storage.send("Storage.clearDataForOrigin", {"origin": page.url, "storageTypes": STORED})
     storage.detach()
-    profile.clear_cookies()
+    if not others:
+        profile.clear_cookies()
     profile.clear_permissions()
     profile.unroute_all()
 
@@ -233,8 +247,14 @@ class Notebook:
     @classmethod
     def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> Notebook:
         """Open an existing notebook and wait for its kernel."""
-        notebook = cls(context.new_page())
-        notebook.page.goto(lab.address(name, classic=classic))
+        if lab.pages and not classic:
+            notebook = cls(lab.pages.pop())
+            notebook.page.set_viewport_size(SIZE)
+            notebook.page.evaluate(CLOSE_ALL)
+            notebook.command("docmanager:open", path=lab.path(name))
+        else:
+            notebook = cls(context.new_page())
+            notebook.page.goto(lab.address(name, classic=classic))
         notebook.wait_ready()
         return notebook
 
@@ -243,9 +263,9 @@ class Notebook:
         self.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
         self.wait_status("idle")
 
-    def wait_status(self, *wanted: str, seconds: float = 30) -> None:
+    def wait_status(self, *wanted: str) -> None:
         """Until the kernel's status is one of `wanted`."""
-        self.page.wait_for_function(f"() => {json.dumps(wanted)}.includes(({KERNEL_STATUS})())", timeout=seconds * 1000)
+        self.page.wait_for_function(f"() => {json.dumps(wanted)}.includes(({KERNEL_STATUS})())")
 
     def status(self) -> str:
         """The kernel's status as the front end believes it."""

@@ -1,15 +1,16 @@
 """`python -m tests.browser.measurements`: record the main scenes anew; look at the differences.
 
-`scenes.jsonl` has, for each scene and width, the boxes in view from top to bottom: row, kind and text. Pixels depend on
-fonts and versions, and are not recorded.
+`golden/measurements.json` has, for each scene and width, the boxes in view from top to bottom: row, kind, text. Nothing
+in it depends on fonts. With the name of a folder, pictures of the scenes are written there, for a person to look at.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from .lab import Lab, Notebook, running_browser, running_lab
 from .serving import Server, running_server
 from .test_long_turn import prompt
 
-FILE = Path(__file__).with_name("scenes.jsonl")
+FILE = Path(__file__).with_name("golden") / "measurements.json"
 WIDTHS = (1400, 700)
 THEMES = ("Light", "Dark")
 OPTIONS = (("allow_once", "Allow once"), ("allow_always", "Always allow"), ("reject_once", "Deny"))
@@ -58,27 +59,22 @@ STILL = r"""output => {
 }"""
 """A copy that nothing changes, in the place of the output; without times, which differ from run to run."""
 BOXES = r"""output => {
-  const boxes = new Map(), walker = document.createTreeWalker(output, 4);
+  const origin = output.getBoundingClientRect(), boxes = new Map(), walker = document.createTreeWalker(output, 4);
   const isBox = each => each.tagName === 'BUTTON' || !/^(inline|contents)/.test(getComputedStyle(each).display);
   for (let node; (node = walker.nextNode());) {
     let parent = node.parentElement;
-    if (!parent.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})) continue;
+    if (!parent.checkVisibility({visibilityProperty: true})) continue;
     while (!isBox(parent)) parent = parent.parentElement;
     if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
   }
-  let row = 0, bottom = -Infinity;
+  let row = 0, bottom = 0;
   return [...boxes].map(([box, text]) => {
-    const {y, width, height} = box.getBoundingClientRect();
+    const {x, y, width, height} = box.getBoundingClientRect();
     if (y >= bottom) { row += 1; bottom = y + height; }
-    return [[row, box.tagName.toLowerCase(), text.trim().replace(/[^\S\n]+/g, ' ')], width > 1 && height > 1];
-  }).filter(([, isSeen]) => isSeen).map(([box]) => box);
+    const pixels = [x - origin.x, y - origin.y, width, height].map(Math.round);
+    return [row, box.tagName.toLowerCase(), text.trim().replace(/[^\S\n]+/g, ' '), pixels];
+  }).filter(([, , , [, , width, height]]) => width > 1 && height > 1);
 }"""
-ALL_IN_VIEW = """() => {
-  const style = new CSSStyleSheet();
-  style.replaceSync('* { content-visibility: visible !important }');
-  document.adoptedStyleSheets.push(style);
-}"""
-"""Count what is scrolled out of view as seen."""
 HIDDEN = r"""output => {
   const edge = output.getBoundingClientRect().right + 1, folds = [...output.querySelectorAll('details:not([open])')];
   const isCut = (each, style) =>
@@ -95,19 +91,28 @@ HIDDEN = r"""output => {
   return [...folded, ...unfolded];
 }"""
 """What is cut off, or has to be scrolled, without saying so."""
-Boxes = dict[str, dict[str, list[Any]]]
-"""By scene and width."""
 
 
 @dataclass
 class Look:
-    """What the scenes look like."""
+    """What the scenes look like: `boxes` by scene and width."""
 
-    boxes: Boxes = field(default_factory=dict)
+    pictures: Path | None = None
+    boxes: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     """What cannot be seen, and does not say so."""
     unlike_light: list[str] = field(default_factory=list)
     """Scenes of which a dark page shows other boxes."""
+
+    def write(self) -> None:
+        """As the golden file."""
+        scenes = {name: {width: "BOXES" for width in widths} for name, widths in self.boxes.items()}
+        text = json.dumps(scenes, indent=1)
+        for widths in self.boxes.values():
+            for boxes in widths.values():
+                lines = ",\n".join(f"   {json.dumps(box[:3], ensure_ascii=False)}" for box in boxes)
+                text = text.replace('"BOXES"', f"[\n{lines}\n  ]", 1)
+        FILE.write_text(f"{text}\n", "utf-8")
 
 
 def request(about: dict[str, Any]) -> str:
@@ -185,17 +190,21 @@ def stopped(notebook: Notebook, index: int) -> None:
     ended(notebook, index)
 
 
-def look(context: BrowserContext, lab: Lab, server: Server) -> Look:
-    """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page."""
-    everything, found = scenes(lab), Look()
+def look(context: BrowserContext, lab: Lab, server: Server, pictures: Path | None = None) -> Look:
+    """All scenes in both widths and themes: in JupyterLab, some in Notebook 7, and on the chat page.
+
+    Pictures of them are written to the folder `pictures`.
+    """
+    everything = scenes(lab)
     with lab.setting("@jupyterlab/notebook-extension:tracker", windowingMode="none"):  # all cells are in the page
         notebook = play(context, lab, everything)
+        found = Look(pictures)
         measure(found, stills(notebook, everything), lambda theme: notebook.theme(f"JupyterLab {theme}"))
         notebook.theme("JupyterLab Light")
         some = {name: everything[name] for name in CLASSIC}
         classic = play(context, lab, some, classic=True)
-        shown = {f"classic-{name}": still for name, still in stills(classic, some).items()}
-        measure(found, shown, lambda theme: classic.theme(f"JupyterLab {theme}"))
+        copies = {f"classic-{name}": still for name, still in stills(classic, some).items()}
+        measure(found, copies, lambda theme: classic.theme(f"JupyterLab {theme}"))
         classic.theme("JupyterLab Light")
     page = context.new_page()
     log = still(asking_chat(page, server))
@@ -246,38 +255,30 @@ def asking_chat(page: Page, server: Server) -> Locator:
 def measure(found: Look, shown: dict[str, ElementHandle], set_theme: Callable[[str], None]) -> None:
     """Scenes of one page."""
     page = next(page for each in shown.values() if (frame := each.owner_frame()) and (page := frame.page))
-    page.evaluate(ALL_IN_VIEW)
     for theme in THEMES:
         set_theme(theme)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
             for name, each in shown.items():
+                path = found.pictures and found.pictures / f"{name}-{width}-{theme.lower()}.png"
+                each.screenshot(path=path)  # comes into view, and is drawn
                 boxes = each.evaluate(BOXES)
                 if found.boxes.setdefault(name, {}).setdefault(str(width), boxes) != boxes:
                     found.unlike_light.append(f"{name}-{width}")
                 found.hidden += each.evaluate(HIDDEN)
 
 
-def lines(boxes: Boxes) -> Iterator[str]:
-    """A line for each box, as it is recorded."""
-    return (
-        json.dumps([name, width, *box], ensure_ascii=False)
-        for name, widths in boxes.items()
-        for width, found in widths.items()
-        for box in found
-    )
-
-
 def main() -> None:
-    """Write the file."""
+    """Write the golden file."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_lab(Path(folder) / "lab") as lab,
         running_server(Path(folder) / "server") as server,
         running_browser() as browser,
     ):
-        found = look(browser.new_context(), lab.of_test("scenes"), server)
-    FILE.write_text("".join(f"{line}\n" for line in lines(found.boxes)), "utf-8")
+        pictures = Path(sys.argv[1]) if sys.argv[1:] else None
+        found = look(browser.new_context(), lab.of_test("scenes"), server, pictures)
+    found.write()
     print(f"{len(found.boxes)} scenes, {len(found.hidden)} boxes that hide something", *found.hidden, sep="\n")
 
 

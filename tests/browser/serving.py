@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..limits import LIMIT
 from ..ports import free_port
 from .lab import wait_for
 
@@ -51,7 +52,7 @@ class Server:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(60)
+            self._process.wait(LIMIT)
             self._process = None
 
 

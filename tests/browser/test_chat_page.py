@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.rendering.markup import file_link
+from copilot_kernel.rendering.status import STARTING
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from .axe import findings
@@ -23,7 +24,7 @@ HOSTILE = (
     " <a href=# onclick=alert(1)>c</a> <form action=/evil><input name=a></form> <iframe src=/evil></iframe>"
 )
 
-
+DECODED = "image => image.decode().then(() => image.naturalWidth)"
 CODE = {
     "sessionUpdate": "agent_message_chunk",
     "content": {"type": "text", "text": "So:\n\n```python\nprint(1)\n```\n"},
@@ -91,7 +92,7 @@ def test_a_starter_is_sent_and_the_answer_streams_in(chat: Chat) -> None:
 
 
 def test_text_is_there_before_the_answer_is(chat: Chat) -> None:
-    chat.send("demo: slow 60 0.1")
+    chat.send("demo: slow 6000 0.1")
     expect(chat.log.locator(".message")).not_to_be_empty()
     expect(chat.page.get_by_label("Stop the turn")).to_be_visible()
     chat.page.get_by_label("Stop the turn").click()
@@ -173,6 +174,19 @@ HASTY = """() => {
 }"""
 
 
+HURRIED = """([x, y]) => new Promise(done => {
+  const click = () => { for (let times = 0; times < 6; times += 1) document.elementFromPoint(x, y)?.click(); };
+  new MutationObserver((_, observer) => {
+    if (document.querySelectorAll('.question').length > 1) return;
+    observer.disconnect();
+    click();
+    done();
+  }).observe(document.querySelector('#log'), { childList: true, subtree: true });
+  click();
+})"""
+"""Clicks on one place, and more as soon as the first question has gone."""
+
+
 def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Server) -> None:
     chat.page.evaluate(HASTY)
     chat.send("demo: together create h1.txt x ;; create h2.txt x")
@@ -184,8 +198,7 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     expect(second).to_be_enabled()
     place = first.bounding_box()
     assert place is not None
-    for _ in range(6):
-        chat.page.mouse.click(place["x"] + 5, place["y"] + 5)
+    chat.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
     chat.expect("allowed by you")
     expect(chat.log.locator(".question")).to_have_count(1)
     expect(chat.log.locator(".number")).to_have_text("")
@@ -330,7 +343,7 @@ def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
     chat.ready()
     expect(chat.log.locator(".files img")).to_have_count(2)
     for image in chat.log.locator(".files img").all():
-        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        assert image.evaluate(DECODED) > 0
     assert chat.log.locator(".files audio").evaluate(
         "sound => new Promise(done => {"
         "sound.readyState ? done(true) : sound.onloadedmetadata = () => done(true); sound.load(); })"
@@ -392,20 +405,25 @@ def test_the_server_starts_again_and_the_page_comes_back_by_itself(context: Brow
         chat.expect("This is prompt 2 of this session")
 
 
+def test_a_prompt_that_waits_for_the_agent_is_shown_with_what_it_waits_for(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    with running_server(tmp_path, COPILOT_KERNEL_DEMO="never-answers") as server:
+        chat = Chat(context, server)
+        expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
+        chat.send("Hello?")
+        expect(chat.page.locator("#passing span").first).to_have_text(STARTING)
+        expect(chat.log.locator(".prompt")).to_have_text("Hello?")
+
+
 def test_below_the_base_url_of_a_hub(context: BrowserContext, tmp_path: Path) -> None:
     with running_server(tmp_path / "hub", "/user/ada%40b/") as server:
         chat = Chat(context, server)
         chat.send("demo: image\nsay there")
         chat.expect("there")
         image = chat.log.locator(".files img")
-        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        assert image.evaluate(DECODED) > 0
         assert chat.faults == []
-
-
-def test_without_a_token_the_page_is_the_login(context: BrowserContext, server: Server) -> None:
-    page = context.new_page()
-    page.goto(f"{server.url}copilot/chat")
-    assert "/login" in page.url
 
 
 def test_by_keyboard_alone(chat: Chat) -> None:

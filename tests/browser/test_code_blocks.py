@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 ANSWER = "say Try this:\\n\\n```python\\nx = 1\\ny = 2\\n```\\nDone."

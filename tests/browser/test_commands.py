@@ -56,15 +56,3 @@ def test_a_saved_notebook_shows_the_choices_and_a_page_that_is_loaded_again_the_
     notebook.wait_ready()
     expect(notebook.output(0).get_by_role("cell", name="plan", exact=True)).to_be_visible()
     expect(notebook.output(0).locator(".jp-OutputArea-child").nth(1)).to_be_hidden()
-
-
-def test_commands_are_completed_with_what_may_follow_them(context: BrowserContext, lab: Lab) -> None:
-    lab.write("complete.ipynb", "demo: say Hello", "%mode ")
-    notebook = Notebook.open(context, lab, "complete.ipynb")
-    notebook.run(0)
-    notebook.cell(1).locator(".cm-content").click()
-    notebook.page.keyboard.press("End")
-    notebook.page.keyboard.press("Tab")
-    items = notebook.page.locator(".jp-Completer-item")
-    expect(items).to_have_count(2)
-    assert [item.locator(".jp-Completer-match").inner_text() for item in items.all()] == ["agent", "plan"]

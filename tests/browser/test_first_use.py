@@ -78,31 +78,6 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
     expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
 
 
-def test_a_question_can_be_answered_with_the_keyboard(context: BrowserContext, lab: Lab) -> None:
-    lab.write("keyboard.ipynb", "demo: ask\nsay After the question.")
-    notebook = Notebook.open(context, lab, "keyboard.ipynb")
-    notebook.run(0, wait=False)
-    reject = notebook.button(0, "Deny")
-    expect(reject).to_be_visible()
-    assert notebook.page.evaluate("() => document.activeElement.tagName") != "BUTTON"
-    reject.focus()
-    notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("denied by you")
-    notebook.wait_status("idle")
-
-
-def test_two_questions_are_open_at_once(context: BrowserContext, lab: Lab) -> None:
-    lab.write("two.ipynb", "demo: ask2\nsay Both answered.")
-    notebook = Notebook.open(context, lab, "two.ipynb")
-    notebook.run(0, wait=False)
-    buttons = notebook.button(0, "Allow once")
-    expect(buttons).to_have_count(2)
-    buttons.nth(1).click()
-    expect(buttons).to_have_count(1)
-    buttons.first.click()
-    expect(notebook.output(0)).to_contain_text("Both answered.")
-
-
 def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, lab: Lab) -> None:
     lab.write("stop.ipynb", "demo: say Working.\\n\\n\nask", "demo: say Never said.", "demo: say Alive.")
     notebook = Notebook.open(context, lab, "stop.ipynb")
@@ -119,22 +94,6 @@ def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, 
     expect(notebook.output(1)).to_have_text("")
     notebook.run(2)
     expect(notebook.output(2)).to_contain_text("Alive.")
-
-
-def test_a_reloaded_page_still_shows_the_open_question(context: BrowserContext, lab: Lab) -> None:
-    lab.write("reload.ipynb", "demo: ask\nsay Answered after the reload.")
-    notebook = Notebook.open(context, lab, "reload.ipynb")
-    notebook.run(0, wait=False)
-    expect(notebook.button(0, "Allow once")).to_be_visible()
-    notebook.wait_saved()
-    notebook.page.reload()
-    notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
-    button = notebook.button(0, "Allow once")
-    expect(button).to_be_visible()
-    button.click()
-    notebook.wait_status("idle")
-    notebook.run(0, wait=False)
-    expect(notebook.button(0, "Allow once")).to_be_visible()
 
 
 def test_a_missing_agent_is_a_card_and_no_traceback_and_the_demo_agent_can_be_tried_at_once(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from typing import Any
 
 import pytest
@@ -127,47 +126,3 @@ def check(notebook: Notebook, dialogs: list[str], run: bool) -> None:
         assert output.get_by_role("button", name="Allow once").count() == 0
     assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
     assert dialogs == []
-
-
-def test_hostile_names_in_a_question_are_text_on_its_buttons(context: BrowserContext, lab: Lab) -> None:
-    names = ["<img src=x onerror='window.hostile=1'>Yes", "Allow \u202eecno", "x" * 400]
-    options = ";".join(f"allow_once={name}" for name in names)
-    lab.write("names.ipynb", f"demo: options {options}\nask\nsay over")
-    notebook = Notebook.open(context, lab, "names.ipynb")
-    notebook.run(0, wait=False)
-    buttons = notebook.output(0).locator("button.jupyter-button, .jupyter-button")
-    expect(buttons).to_have_count(len(names))
-    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
-    assert "\u202e" not in buttons.nth(1).inner_text()
-    buttons.first.click()
-    expect(notebook.output(0)).to_contain_text("over")
-    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0
-
-
-def question(text: str) -> dict[str, Any]:
-    """A permission request with `text` in each field that the agent controls."""
-    call = {"toolCallId": text, "title": text, "kind": "edit", "locations": [{"path": text}]}
-    call["rawInput"] = {"command": text, "cwd": text, "path": text, text: text}
-    block = {"type": "content", "content": {"type": "text", "text": text}}
-    call["content"] = [block, {"type": "diff", "path": text, "oldText": text, "newText": f"{text}{text}"}]
-    names = (("yes", "Yes", "allow_once"), ("no", text, "reject_once"))
-    return {"toolCall": call, "options": [dict(zip(("optionId", "name", "kind"), each, strict=True)) for each in names]}
-
-
-def test_a_hostile_question_is_only_text_beside_its_buttons(context: BrowserContext, lab: Lab) -> None:
-    asked = map(question, TOGETHER.values())
-    script = "\n".join(f"request session/request_permission {json.dumps(each)}" for each in asked)
-    lab.write("asked.ipynb", f"demo: {script}\nsay All were asked.")
-    notebook = Notebook.open(context, lab, "asked.ipynb")
-    notebook.run(0, wait=False)
-    for number, name in enumerate(TOGETHER):
-        words = re.compile(rf"{name}\D")
-        standing = notebook.answers(0, words)
-        expect(standing.get_by_role("button")).to_have_count(3)
-        for index in range(number * AT_ONCE, min((number + 1) * AT_ONCE, len(PAYLOADS))):
-            expect(notebook.question(0, words)).to_contain_text(READABLE.format(index))
-        for display in (standing, notebook.question(0, words)):
-            assert display.locator("script, img, iframe, form, object, embed, link, video, a").count() == 0
-        standing.get_by_role("button", name=re.compile("^Yes")).click()
-    expect(notebook.output(0)).to_contain_text("All were asked.")
-    assert notebook.page.evaluate("() => window.hostile ?? 0") == 0

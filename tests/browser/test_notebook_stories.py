@@ -12,7 +12,7 @@ from .lab import Lab
 from .story import END, PROMPTS, Story, ask
 from .test_python_notebook import INTERRUPT, LOAD
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 SALES = 'sales = [{"month": month, "price": price} for month in ("May", "June") for price in (10, 12, 14)]'
@@ -82,19 +82,14 @@ def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_promp
     assert story.undo() == [LOAD, TABLE, prompt, "len(df)"]
 
 
-@BOTH
-def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(context: BrowserContext, lab: Lab) -> None:
     prompt = ask(
         ("read_notebook", {}),
         ("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 1\nc = 3"}),
         ("move_cell", {"id": "c2", "expected": "b = 2", "after": "c3"}),
         ("delete_cell", {"id": "c3", "expected": "c = 3"}),
     )
-    story = Story.begin(
-        context, lab, f"clean-story-{classic}.ipynb", "a = 1", "b = 2", "c = 3", prompt, classic=classic
-    )
+    story = Story.begin(context, lab, "clean-story.ipynb", "a = 1", "b = 2", "c = 3", prompt)
     story.notebook.run(4, wait=False)
     story.allow(4, "Edit cell 2")
     story.allow(4, "Move cell 3 below cell 4")
@@ -108,12 +103,9 @@ def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(
     assert story.undo() == [LOAD, "a = 1\nc = 3", "b = 2", "c = 3", prompt]
 
 
-@BOTH
-def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(context: BrowserContext, lab: Lab) -> None:
     prompt = ask(("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 10"}))
-    story = Story.begin(context, lab, f"changed-story-{classic}.ipynb", "a = 1", prompt, classic=classic)
+    story = Story.begin(context, lab, "changed-story.ipynb", "a = 1", prompt)
     story.notebook.run(2, wait=False)
     expect(story.notebook.question(2, "Edit cell 2")).to_be_visible()
     story.notebook.cell(1).locator(".cm-content").click()
@@ -126,16 +118,13 @@ def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(
     expect(story.notebook.output(2).get_by_role("link")).to_have_count(0)
 
 
-@BOTH
-def test_outputs_are_read_without_a_question_in_pieces_where_they_are_long(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_outputs_are_read_without_a_question_in_pieces_where_they_are_long(context: BrowserContext, lab: Lab) -> None:
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
     prompt = ask(
         ("read_output", {"id": "c1"}), ("read_output", {"id": "c2"}), ("read_output", {"id": "c2", "offset": 19_000})
     )
     long = "print('word ' * 4000 + 'end')"
-    story = Story.begin(context, lab, f"read-story-{classic}.ipynb", figure, long, prompt, classic=classic)
+    story = Story.begin(context, lab, "read-story.ipynb", figure, long, prompt)
     story.notebook.run(1)
     story.notebook.run(2)
     story.notebook.run(3, wait=False)
@@ -146,8 +135,11 @@ def test_outputs_are_read_without_a_question_in_pieces_where_they_are_long(
     expect(said).to_contain_text(f"{'word ' * 200}end")
 
 
-@BOTH
-@pytest.mark.parametrize("wait", ["import time; time.sleep(60)", "import asyncio; await asyncio.sleep(60)"])
+@pytest.mark.parametrize(
+    ("wait", "classic"),
+    [("import time; time.sleep(600)", False), ("import asyncio; await asyncio.sleep(600)", True)],
+    ids=["sleep-lab", "await-classic"],
+)
 def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
     context: BrowserContext, lab: Lab, wait: str, classic: bool
 ) -> None:

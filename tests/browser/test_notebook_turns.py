@@ -15,7 +15,8 @@ pytestmark = pytest.mark.browser
 
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 GATE = "import asyncio, pathlib\nwhile not pathlib.Path({!r}).exists(): await asyncio.sleep(0.02)\n%copilot {}"
-HURRY = "import copilot_kernel.frontend.page_comm as page_comm\npage_comm.CALL_SECONDS = 1"
+HURRY = "import copilot_kernel.frontend.page_comm as page_comm\npage_comm.CALL_SECONDS = 10"
+PATIENT = "page_comm.CALL_SECONDS = 60\nprint(_copilot.text)"
 LOOK_AWAY = """hidden => {
   Object.defineProperty(document, 'hidden', {get: () => hidden, configurable: true});
   document.dispatchEvent(new Event('visibilitychange'));
@@ -154,7 +155,7 @@ def test_a_turn_goes_on_without_the_page_that_was_loaded_again_and_the_next_find
     context: BrowserContext, lab: Lab
 ) -> None:
     prompt = insertion("inserted = 1")
-    story = Story.begin(context, lab, "again.ipynb", prompt, "print(_copilot.text)", prompt, setup=HURRY)
+    story = Story.begin(context, lab, "again.ipynb", prompt, PATIENT, prompt, setup=HURRY)
     notebook = story.notebook
     notebook.run(1, wait=False)
     expect(notebook.button(1, ALLOW)).to_be_enabled()

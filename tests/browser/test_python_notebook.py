@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 LOAD = "%load_ext copilot_kernel"
 INTERRUPT = "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
@@ -102,16 +102,3 @@ def test_a_widget_of_the_users_and_a_plot_work_while_the_agent_works(context: Br
     notebook.run(4)
     expect(notebook.output(4)).to_contain_text("Plotted.")
     expect(notebook.output(4).locator("img")).to_be_visible()
-
-
-def test_a_page_that_is_loaded_again_still_has_the_buttons(context: BrowserContext, lab: Lab) -> None:
-    notebook, _ = opened(context, lab, "python-reload.ipynb", "%copilot demo: ask", "_copilot.stop_reason")
-    notebook.run(1, wait=False)
-    expect(notebook.button(1, "Allow once")).to_be_visible()
-    notebook.wait_saved()
-    notebook.page.reload()
-    notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
-    notebook.button(1, "Allow once").click()
-    notebook.wait_status("idle")
-    notebook.run(2)
-    expect(notebook.output(2)).to_contain_text("end_turn")

@@ -14,6 +14,7 @@ from copilot_widgets.base import OVER
 from playwright.sync_api import BrowserContext, Locator, TimeoutError, expect
 
 from ..jupyter.front_end import until
+from ..limits import LIMIT
 from .lab import Lab, Notebook
 from .test_first_use import DEAD_WIDGET, outputs
 
@@ -67,19 +68,6 @@ def test_a_second_tab_can_answer_and_the_first_one_sees_it(context: BrowserConte
     assert (lab.root / "from-tab-2.txt").read_text().strip() == "yes"
 
 
-def test_the_second_tab_has_no_buttons_once_the_first_has_answered(context: BrowserContext, lab: Lab) -> None:
-    first = asking(context, lab, "answered.ipynb", "demo: create never.txt yes\nsay Done.")
-    second = second_tab(context, lab, first, "answered.ipynb")
-    first.button(0, DENY).click()
-    expect(first.output(0)).to_contain_text(REJECTED)
-    expect(second.button(0, ALLOW)).to_have_count(0)
-    first.save()
-    second.page.reload()
-    expect(second.output(0)).to_contain_text(REJECTED)
-    expect(second.page.locator(DEAD_WIDGET)).to_have_count(0)
-    assert not (lab.root / "never.txt").exists()
-
-
 def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(context: BrowserContext, lab: Lab) -> None:
     first = asking(context, lab, "race.ipynb", "demo: create race.txt yes\nsay Done.")
     second = second_tab(context, lab, first, "race.ipynb")
@@ -113,11 +101,11 @@ def test_in_a_storm_of_updates_the_button_is_reached_and_works(context: BrowserC
     notebook.run(0, wait=False)
     answered = notebook.output(0).get_by_text(ALLOWED)
     for _ in range(5):
-        notebook.button(0, ALLOW).click()
+        notebook.button(0, ALLOW).or_(answered).first.click()  # a slow answer may come before the next click
         if is_there(answered, seconds=10):
             break
     expect(answered).to_be_visible()
-    notebook.wait_status("idle", seconds=60)
+    notebook.wait_status("idle")
     expect(notebook.output(0)).to_contain_text("Update 4999")
     expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
     assert (lab.root / "storm.txt").read_text().strip() == "yes"
@@ -127,7 +115,7 @@ def test_after_a_storm_the_question_still_stands_on_the_screen(context: BrowserC
     lab.write("after.ipynb", "demo: together create after.txt yes ;; storm 5000")
     notebook = Notebook.open(context, lab, "after.ipynb")
     notebook.run(0, wait=False)
-    expect(notebook.output(0)).to_contain_text("Update 4999", timeout=60_000)
+    expect(notebook.output(0)).to_contain_text("Update 4999")
     button = notebook.button(0, ALLOW)
     button.scroll_into_view_if_needed()
     expect(button).to_be_in_viewport()
@@ -180,7 +168,9 @@ def test_an_old_question_in_a_saved_notebook_says_what_was_asked_and_has_no_butt
     name = f"old-{change.__name__}.ipynb"
     notebook = asking(context, lab, f"open-{name}", "demo: create old.txt yes\nsay Done.")
     notebook.wait_saved()
-    book: dict[str, Any] = until(lambda: read_whole(lab.root / f"open-{name}"), "a notebook that is not being saved")
+    book: dict[str, Any] = until(
+        lambda: read_whole(lab.root / f"open-{name}"), "a notebook that is not being saved", limit=LIMIT
+    )
     change(book)
     (lab.root / name).write_text(json.dumps(book))
     old = Notebook.open(context, lab, name)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from ..jupyter.front_end import until
+from ..limits import LIMIT
 from .lab import Lab, Notebook
 
 pytestmark = pytest.mark.browser
@@ -66,7 +67,7 @@ def lose(context: BrowserContext, lab: Lab, kernel: str, name: str) -> None:
     notebook.run(0, wait=False)
     expect(notebook.button(0, ALLOW)).to_be_visible()
     reload(notebook)
-    until((lab.root / "drawn-False").exists, "the end of the grace time", limit=30)
+    until((lab.root / "drawn-False").exists, "the end of the grace time", limit=LIMIT)
     notebook.wait_status("idle")
     notebook.page.close()
 
@@ -120,7 +121,7 @@ def test_a_second_page_without_it_does_not_cancel_what_the_first_shows(
     second.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
     second.wait_status("busy")
     expect(second.output(0)).to_have_text("")
-    until((lab.root / "drawn-True").exists, "a look at the first page", limit=30)
+    until((lab.root / "drawn-True").exists, "a look at the first page", limit=LIMIT)
     first.button(0, ALLOW).click()
     expect(first.output(0)).to_contain_text("Done.")
     assert (lab.root / "two.txt").read_text().strip() == "yes"

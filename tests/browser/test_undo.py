@@ -9,7 +9,7 @@ from .lab import Lab
 from .story import Story, ask
 from .test_python_notebook import LOAD
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 HOSTILE = "from IPython.display import HTML\nHTML('<div class=\"copilot-undo copilot-undo-{1/0}\">mine</div>')"
 OPEN_BESIDE = """async path => {
@@ -130,18 +130,3 @@ def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_resto
     expect(output).to_contain_text("Restored: closed.txt.")
     texts = [(lab.root / name).read_text() for name in ("beside.txt", "closed.txt")]
     assert texts == ["second\n", "first\n"]
-
-
-def test_a_document_that_is_open_beside_the_notebook_is_left_alone(context: BrowserContext, lab: Lab) -> None:
-    file = lab.root / "open-document.txt"
-    file.write_text("first\n")
-    prompt = "%%copilot\ndemo: edit open-document.txt first => second"
-    story = Story.begin(context, lab, "undo-open.ipynb", prompt)
-    story.notebook.run(1, wait=False)
-    story.allow(1, file.name)
-    story.ended(1)
-    story.page.evaluate(OPEN_BESIDE, "/".join(filter(None, (lab.folder, file.name))))
-    story.page.locator(".copilot-undo-button").click()
-    expect(story.notebook.output(2).get_by_text("it is open beside the notebook")).to_be_visible()
-    expect(story.notebook.output(2)).to_contain_text("There is nothing to restore.")
-    assert file.read_text() == "second\n"
