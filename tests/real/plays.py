@@ -18,14 +18,14 @@ SECONDS = 600.0
 """For all of one: only a hang takes so long."""
 MODULES = {
     "findings": "chapters",
-    "listening_agent": "listening",
-    "shared_agent": "sharing",
-    "api": "api",
-    "magic_cells": "magic",
-    "socket_frames": "talking",
-    "confined_turns": "confined",
-    "initialized": "early",
-    "denied": "denying",
+    "listening_agent": "test_listening",
+    "shared_agent": "test_sharing",
+    "api": "test_api",
+    "magic_cells": "test_magic",
+    "socket_frames": "test_talking",
+    "confined_turns": "test_confined",
+    "initialized": "test_early",
+    "denied": "test_denying",
 }
 
 

@@ -1,10 +1,57 @@
-"""The second line: what our rules deny, the real GitHub Copilot CLI refuses by itself, without a question."""
+"""Copilot with rules of ours that deny, in a mode of ours that allows everything: what it does not even ask about."""
 
+import json
 from typing import Any
 
 import pytest
 
+from .agents import Agent
+from .book import Json, Notebook, opened
+
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
+
+DENIED = (
+    *("Bash(touch *)", "Bash(git push *)", "Bash(npm test)", "Edit(.env)", "Edit(sub/**)"),
+    *("Read(secret.txt)", "WebFetch(domain:*.example.com)", "mcp__files__delete"),
+)
+"""Each form that can be expressed."""
+
+
+def acts(book: Notebook) -> dict[str, tuple[str, Json]]:
+    """By the name of what came of it, a call of one of Copilot's tools."""
+    agent, project = book.agent, book.project
+    return {
+        "command": agent.shell("touch made"),
+        "second of two": agent.shell("echo one && touch made"),
+        "words": agent.shell("git push origin main; echo pushed"),
+        "exact": agent.shell("npm test"),
+        "file": agent.create(project / ".env", "x"),
+        "folder": agent.create(project / "sub" / "a.txt", "x"),
+        "read": agent.read(project / "secret.txt"),
+        "other command": agent.shell("echo other > other"),
+        "other words": agent.shell("git status; echo looked > looked"),
+        "other file": agent.create(project / "env", "x"),
+    }
+
+
+def _act(book: Notebook, call: tuple[str, Json]) -> Json:
+    """Without buttons, for none is to be pressed."""
+    seen = book.ask({"call": [call]}, {"say": "Over."})
+    asked = "session/request_permission" in book.run("%log 1000")["text"]
+    return {"asked": asked, "said": "was denied due to the following rules" in seen["text"], "text": seen["text"]}
+
+
+def play(agent: Agent) -> Json:
+    settings = {"COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions", "COPILOT_KERNEL_DENY": json.dumps(DENIED)}
+    with opened(agent, **settings) as book:
+        (book.project / "sub").mkdir()
+        (book.project / "secret.txt").write_text("a secret")
+        found = {name: _act(book, call) for name, call in acts(book).items()}
+        return {"acts": found, "files": sorted(path.name for path in book.project.rglob("*"))}
+
+
+# -- tests ----------------------------------------------------------------------------------------------------
+
 
 DENIED = ("command", "second of two", "words", "exact", "file", "folder", "read")
 OTHER = ("other command", "other words", "other file")
