@@ -30,6 +30,11 @@ def port_of_kernel(cache: LocalPortCache, ip: str) -> int:
     return port
 
 
+def use_for_kernels() -> None:
+    """Choose so in this process, for as long as it runs."""
+    LocalPortCache.find_available_port = port_of_kernel
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ports_of_kernels() -> Generator[None]:
     """Kernels that a test starts itself use ports that no other program is given."""

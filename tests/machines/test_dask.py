@@ -6,13 +6,15 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from cloudpickle import register_pickle_by_value
 from distributed import Client, LocalCluster
 from papermill import execute_notebook
 
+from .. import ports
 from ..jupyter.test_nbclient import notebook, shown
 from .engine import await_none_of
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.engine
 
 NOTEBOOKS = 12
 
@@ -24,7 +26,9 @@ def test_notebooks_of_a_cluster_do_not_mix_and_leave_no_process(kernelspec: str,
         cells = (f"demo: say First of {number}.", f"demo: create {number}.txt x", f"demo: say Last of {number}.")
         nbformat.write(notebook(kernelspec, *cells), tmp_path / "in" / f"{number}.ipynb")
     cluster = LocalCluster(2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, local_directory=tmp_path)
+    register_pickle_by_value(ports)
     with cluster, Client(cluster) as client:
+        client.run(ports.use_for_kernels)
         runs = [
             client.submit(execute_notebook, *(str(tmp_path / place / f"{number}.ipynb") for place in ("in", "out")),
                           cwd=str(tmp_path), progress_bar=False)

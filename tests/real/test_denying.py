@@ -10,7 +10,7 @@ from .book import Json, Notebook, opened
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
-DENIED = (
+RULES = (
     *("Bash(touch *)", "Bash(git push *)", "Bash(npm test)", "Edit(.env)", "Edit(sub/**)"),
     *("Read(secret.txt)", "WebFetch(domain:*.example.com)", "mcp__files__delete"),
 )
@@ -42,7 +42,7 @@ def _act(book: Notebook, call: tuple[str, Json]) -> Json:
 
 
 def play(agent: Agent) -> Json:
-    settings = {"COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions", "COPILOT_KERNEL_DENY": json.dumps(DENIED)}
+    settings = {"COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions", "COPILOT_KERNEL_DENY": json.dumps(RULES)}
     with opened(agent, **settings) as book:
         (book.project / "sub").mkdir()
         (book.project / "secret.txt").write_text("a secret")
