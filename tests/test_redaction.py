@@ -107,6 +107,12 @@ def test_an_mcp_server_s_variables_and_headers_lose_their_values(given, kept):
     assert redactor({}).json({"env": given, "headers": given}) == {"env": kept, "headers": kept}
 
 
+def test_a_member_with_the_name_of_a_secret_loses_its_text():
+    given = {"apiKey": "abc", "nested": [{"password": "x", "tokens": 5}], "note": "abc"}
+    kept = {"apiKey": HIDDEN, "nested": [{"password": HIDDEN, "tokens": 5}], "note": "abc"}
+    assert redactor({}).json(given) == kept
+
+
 def test_data_nested_beyond_measure_does_not_raise():
     data: object = "x"
     for _ in range(100_000):

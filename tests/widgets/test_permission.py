@@ -135,6 +135,8 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
     for name in ("Rule…", "Save", "Back"):
         front_end.click(front_end.described(name))
         seen.append(shown())
+        complaints = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]
+        assert complaints == (['<b role="alert">⚠ &lt;b&gt;no&lt;/b&gt;</b>'] if name == "Save" else [])
     question.close()
     assert seen == [[True, False], [False, True], [False, True], [True, False]]
     assert len(moves) == 2
