@@ -1,9 +1,8 @@
-"""`python -m benchmarks NAME … [--json]`: run one or more benchmarks and print what they measured."""
+"""`python -m benchmarks NAME … `: run one or more benchmarks and print what they measured."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -14,7 +13,6 @@ from tests.agent.command import COMMAND
 
 from . import (
     chaos,
-    core,
     latency,
     notebook,
     permissions,
@@ -34,7 +32,6 @@ BENCHMARKS: dict[str, Callable[..., Report]] = {
     "latency": latency.run,
     "rendering": rendering.run,
     "permissions": permissions.run,
-    "core": core.run,
     "notebook": notebook.run,
     "server": serving.run,
     "undo": undo.run,
@@ -48,7 +45,6 @@ def main() -> int:
     """Exit code 1 when a figure misses its bound."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="+", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
-    parser.add_argument("--json", action="store_true", help="one JSON object for each benchmark and line")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the usual number of rounds (default 1)")
     parser.add_argument("--seed", type=int, default=1, help="of chaos (default 1)")
     parser.add_argument("--only", default="", choices=chaos.SCENARIOS, help="one scenario of chaos")
@@ -59,7 +55,7 @@ def main() -> int:
         os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join(COMMAND)
         reports = [BENCHMARKS[name](options.scale, **more.get(name, {})) for name in options.names]
     for report in reports:
-        print(json.dumps(report.as_json()) if options.json else report.as_text(), flush=True)
+        print(report, flush=True)
     return 0 if all(report.holds for report in reports) else 1
 
 

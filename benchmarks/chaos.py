@@ -66,10 +66,9 @@ def kills(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> No
     time.sleep(chance.uniform(0, MOMENTS))
     _send_signal(victims[is_broker], signal.SIGKILL)
     for notebook, cell in zip(asked, cells, strict=True):
-        took, came_later = _end_of_struck(notebook, cell, agent)
+        took = _end_of_struck(notebook, cell, agent)
         # What is on its way through the broker is lost with it.
         trial.check(took, "kill", cell.journal.wrong_answers() if is_broker else cell.lost())
-        trial.ends[f"{cell.error or 'ok'}{', asked of the next agent' * came_later}"] += 1
     until(lambda: not any(map(psutil.pid_exists, victims)), "the end of the agent", LIMIT)
     for notebook in notebooks:  # a prompt that is sent before the kernel knows of the end is lost with it
         notebook.front_end.ask("kernel_info_request")
@@ -77,17 +76,15 @@ def kills(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> No
     trial.check(0, "kill", notebooks[0].project.orphans("sleep"))
 
 
-def _end_of_struck(notebook: Notebook, cell: Cell, agent: int) -> tuple[float, bool]:
-    """The seconds to its end, and whether its prompt came after that of `agent`: then it is stopped in the next one."""
+def _end_of_struck(notebook: Notebook, cell: Cell, agent: int) -> float:
+    """The seconds to its end. If its prompt came after that of `agent`, it is stopped in the next one."""
     began = time.monotonic()
     while not cell.has_ended(0.05) and time.monotonic() < began + LIMIT:
-        if is_later := notebook.agent != agent:
+        if notebook.agent != agent:
             cell.interrupt()
             break
-    else:
-        is_later = False
     cell.end()
-    return time.monotonic() - began, is_later
+    return time.monotonic() - began
 
 
 def hangs(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> None:
@@ -141,7 +138,6 @@ def interrupts(trial: Trial, notebooks: Notebooks, number: int, chance: Random) 
     cell.interrupt(by_signal=chance.random() < 0.1)
     took = cell.end()
     trial.check(took, "interrupt", [] if cell.error == "" else cell.wrong("Cancelled"), cell.lost())
-    trial.ends[cell.error or "ok"] += 1
     if number % 20 == 0:
         notebook.goes_on(trial)
         trial.check(0, "interrupt", [] if notebook.agent == agent else ["the agent was started again"])
@@ -158,7 +154,6 @@ def races(trial: Trial, notebooks: Notebooks, number: int, chance: Random) -> No
         time.sleep(chance.uniform(0, CLICK_MOMENTS / 2))
         action()
     trial.check(cell.end(), "race", cell.lost(), _misreported(cell))
-    trial.ends[f"{cell.error or 'ok'}, answered {' and '.join(cell.journal.outcomes())}"] += 1
     if number % 20 == 0:
         notebook.goes_on(trial)
 
@@ -208,8 +203,6 @@ def openings(trial: Trial, notebooks: Notebooks, number: int, chance: Random) ->
     trial.check(0, "closed", notebook.close(), notebook.project.orphans())
     notebook.open()
     time.sleep(chance.uniform(0, OPEN_SECONDS))
-    has_agent = any("fault_agent" in command for command in notebook.project.processes())
-    trial.ends["an agent" if has_agent else "no agent yet"] += 1
     if chance.random() < 0.3:
         notebook.kill()
         trial.check(0, "killed", notebook.project.orphans())
@@ -487,8 +480,6 @@ def _add(report: Report, name: str, count: int, trial: Trial) -> None:
     report.add(f"{name}: invariants broken in {count:,} rounds", len(trial.broken), "", 0)
     if trial.megabytes:
         report.add(f"{name}: memory", trial.megabytes, "MB", MAX_MEGABYTES)
-    for end, rounds in sorted(trial.ends.items()):
-        report.add(f"{name}: … of which ended with {end}", rounds, "")
     if count:
         report.add(f"{name}: slowest reply after its fault", trial.slowest, "s", MAX_SECONDS)
     for line in trial.broken:

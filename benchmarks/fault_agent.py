@@ -6,7 +6,7 @@ replayed, as a turn or as a session that is loaded: it has lines of updates of S
 session. Threads rather than asyncio: it is up in 30 ms. SIGUSR1 ends the turns. A prompt has one directive a line:
 
     say TAG N MS              the words TAGw0, TAGw1, … as chunks, so many milliseconds apart
-    replay NAME [RATE]        the lines of a file, all at once or so many a second
+    replay NAME               the lines of a file
     call N                    tool calls that need no permission, one after the other
     ask N                     so many questions at once; ends when all are answered
     edit NAME TEXT            writes a file after a question
@@ -73,13 +73,10 @@ class Wire:
         while data:
             data = data[os.write(1, data) :]
 
-    def replay(self, name: str, rate: str = "") -> None:
+    def replay(self, name: str) -> None:
         """Write the lines of a file, which the journal does not have."""
-        began = time.monotonic()
         with self._writing, (self.folder / name).open("rb") as file:
-            for number, piece in enumerate(file if rate else iter(lambda: file.read(PIECE_BYTES), b"")):
-                if rate:
-                    time.sleep(max(0.0, began + number / int(rate) - time.monotonic()))
+            for piece in iter(lambda: file.read(PIECE_BYTES), b""):
                 self._write(piece)
 
     def request(self, method: str, cancelled: threading.Event, **params: Any) -> Json:
@@ -161,8 +158,8 @@ class Turn:
             self._sleep(float(milliseconds) / 1000)
             self._update("agent_message_chunk", content={"type": "text", "text": f"{tag}w{number} "})
 
-    def replay(self, name: str, rate: str = "") -> None:
-        self._wire.replay(name, rate)
+    def replay(self, name: str) -> None:
+        self._wire.replay(name)
 
     def call(self, amount: str) -> None:
         for _ in range(int(amount)):

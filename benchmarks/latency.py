@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from .kernels import OURS, PLAIN, Client, kernel, tapped, times
 from .report import Report, percentile
+from .trial import widget_state
 
 
 def run(scale: float = 1.0) -> Report:
@@ -55,7 +55,7 @@ def _click(client: Client) -> float:
     """Press the button that allows as soon as a click on it counts, and wait for the end of the turn."""
     at, button = 0.0, ""
     for message, _, _ in client.until_idle(client.execute("demo: ask")):
-        state = _state(message)
+        state = widget_state(message)
         if state.get("description") == "Allow once":
             button = message["content"]["comm_id"]
         elif at == 0.0 and button == message["content"].get("comm_id") and state.get("disabled") is False:
@@ -63,9 +63,3 @@ def _click(client: Client) -> float:
             data = {"method": "custom", "content": {"event": "click"}}
             client.send("comm_msg", {"comm_id": button, "data": data})
     return at
-
-
-def _state(message: dict[str, Any]) -> dict[str, Any]:
-    """Of a widget, as far as the message has it."""
-    is_widget = message["msg_type"] in ("comm_open", "comm_msg")
-    return dict(message["content"]["data"].get("state", {})) if is_widget else {}

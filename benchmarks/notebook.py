@@ -1,15 +1,7 @@
-"""What the extension and the notebook's tools cost a Python kernel and its cells.
-
-A call of a tool is as in a kernel: a chat, its gate, HTTP on loopback; the client is a bare connection, and the
-notebook holds a few cells in memory.
-"""
+"""What the extension and the notebook's tools cost a Python kernel and its cells."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import http.client
-import json
 import os
 import signal
 import subprocess
@@ -24,23 +16,13 @@ from tempfile import TemporaryDirectory
 
 import numpy
 import pandas
-from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat.notebook_gate import NotebookGate
-from copilot_kernel.chat.permission import Permissions
-from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
-from copilot_kernel.config import Settings
 from copilot_kernel.ipython.variables import inspect_variable
-from copilot_kernel.notebook.calls import NotebookCalls
-from copilot_kernel.notebook.server import Endpoint, NotebookServer
 
-from tests.chat.people import Person
 from tests.ipython.conftest import ARGV, LOAD
 from tests.ipython.playing import begin, prepare
 from tests.jupyter.front_end import FrontEnd, kernel_process
-from tests.notebook_tools.fakes import FakeNotebook
 
-from .report import Report, percentile
+from .report import Report
 
 # In a process that has what a chat and a kernel need anyway. CPU time.
 _START = """
@@ -79,7 +61,7 @@ await notebook.run_python({_SLEEPING!r})
 
 def run(scale: float = 1.0) -> Report:
     """The bounds are those of something that nobody notices."""
-    report = Report("notebook", "the server started, tools called, a table described, and cells in kernels")
+    report = Report("notebook", "the server started, a table described, and cells in kernels")
 
     def rounds(usual: int) -> int:
         return max(3, round(usual * scale))
@@ -89,8 +71,6 @@ def run(scale: float = 1.0) -> Report:
         starts, loadings = ([work(kept) for _ in range(rounds(15) + 1)][1:] for work in (_start, _load))
     report.add("server start, CPU time, median", median(starts) * 1000, "ms", 20)
     report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
-    times = asyncio.run(_calls(rounds(1_000)))
-    report.add("a tool call without a question, p95", percentile(times, 0.95) * 1000, "ms", 30)
     _add_cells(report, rounds(300))
     report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
     names = {"df": pandas.DataFrame({name: numpy.arange(10_000_000) for name in "abcd"})}
@@ -161,33 +141,3 @@ def _stops(rounds: int) -> list[float]:
             front_end.finish(request)
             times.append(time.perf_counter() - began)
     return times
-
-
-# -- tool calls -------------------------------------------------------------------------------------------------------
-
-
-async def _calls(rounds: int) -> list[float]:
-    """Seconds of each call, one after the other on one connection."""
-    state, server = ConversationState(), NotebookServer()
-    gate = NotebookGate(state, Permissions(Settings(), state), lambda: True, "cells")
-    endpoint = await server.register(NotebookCalls(FakeNotebook(*("x = 1\n" * 20,) * 10), gate, takes_images=True))
-    state.begin([TextBlock("Go")], Person(), Stop())
-    gc.collect()
-    try:
-        return await asyncio.to_thread(_called, endpoint, rounds)
-    finally:
-        await server.close()
-
-
-def _called(endpoint: Endpoint, rounds: int) -> list[float]:
-    web = http.client.HTTPConnection(endpoint.url.split("/")[2])
-    call = {"name": "read_notebook", "arguments": {}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
-
-    def read() -> None:
-        web.request("POST", "/mcp", body, {"Authorization": f"Bearer {endpoint.token}"})
-        result = json.load(web.getresponse())["result"]
-        if result["isError"]:
-            raise RuntimeError(result["content"])
-
-    return [_seconds(read) for _ in range(rounds)]

@@ -11,7 +11,6 @@ import gc
 import json
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -50,5 +49,4 @@ if __name__ == "__main__":
     if idle := os.environ.get("BENCHMARK_IDLE"):
         client.IDLE_SECONDS = float(idle)
     signal.signal(signal.SIGUSR1, probe)
-    del sys.path[0]
     main()

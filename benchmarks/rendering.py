@@ -18,7 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
+from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
+from copilot_kernel.chat.state import ConversationState
+from copilot_kernel.chat.turn import Stop
 from copilot_kernel.conversation.model import Entry
 from copilot_kernel.frontend.output_area import OutputArea
 
@@ -26,14 +29,13 @@ from tests.agent import samples
 from tests.chat.people import Person
 from tests.frontend.recording import RecordingCell
 
-from .core import SESSION, begun, chunk, line
-from .kernels import OURS, PLAIN, kernel, tapped, times
+from .kernels import OURS, PLAIN, kernel
 from .report import Report
 from .trial import AGENT
 
 TURNS, CALLS_A_TURN, CALLS, CHUNKS, ENTRIES = 150, 80, 5_000, 1_000_000, 10_000
 SIZE, GIANT = 5_000_000, 50_000_000
-PAGE_SIZE, PAGE_CHUNKS, PAGE_RATE = 10_000_000, 10_000, 1_000
+SESSION = "1b5a6b3e-5a0a-4c33-9fd0-8f3b8f1b6d11"
 
 Updates = Iterable[dict[str, Any]]
 
@@ -50,11 +52,22 @@ def run(scale: float = 1.0) -> Report:
     gc.freeze()  # as the kernel after its first cell
     for name, updates in (("message", message(SIZE, 1)), ("diff", diff(SIZE))):
         report.add(f"a {name} of 5 MB: longest piece of drawing, CPU", asyncio.run(_longest(updates)) * 1000, "ms", 50)
-    _add_page(report, round(PAGE_SIZE * min(1, scale)))
     return report
 
 
 # -- what the agent sends ---------------------------------------------------------------------------------------------
+
+
+def line(update: dict[str, Any]) -> bytes:
+    """One line, as agents write it."""
+    params = {"sessionId": SESSION, "update": update}
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def chunk(text: str) -> dict[str, Any]:
+    """A piece of an answer."""
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
 
 
 def message(size: int, chunks: int) -> Updates:
@@ -191,7 +204,8 @@ async def _longest(updates: Updates) -> float:
     """Seconds of CPU between two turns of the event loop."""
     cell, gaps = _Cell(), list[float]()
     area = OutputArea(cell, asyncio.get_running_loop())  # type: ignore[arg-type]
-    state, _ = begun(_View(area))
+    state = ConversationState()
+    state.begin([TextBlock("Go")], _View(area), Stop())
     ticking = asyncio.create_task(_tick(gaps))
     for update in [parse_update(update) for update in updates]:
         state.update(update)
@@ -211,57 +225,3 @@ async def _tick(gaps: list[float]) -> None:
         now = time.thread_time()
         gaps.append(now - before)
         before = now
-
-
-# -- in the page ------------------------------------------------------------------------------------------------------
-
-_WATCH = """() => {
-  const cell = document.querySelectorAll('.jp-CodeCell')[1];
-  window.seen = 0;
-  new MutationObserver(() => {
-    const last = [...cell.querySelectorAll('.jp-OutputArea-child')].slice(-2);
-    if (!window.seen && last.some(each => each.textContent.includes('END-MARK'))) {
-      window.seen = Date.now();
-    }
-  }).observe(cell, {childList: true, subtree: true});
-}"""
-
-
-def _add_page(report: Report, size: int) -> None:
-    """CPU time of tasks until the text is there; the time after the last byte is wall time."""
-    from tests.browser.lab import Notebook, find_chromium, running_browser, running_lab
-
-    if find_chromium() is None:
-        report.what += " (no page: there is no Chromium)"
-        return
-    with TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        recordings = Recordings(folder)
-        recordings.record("long", message(size, PAGE_CHUNKS * size // PAGE_SIZE))
-        agent = tapped(folder / "tap", recordings.agent)
-        with running_lab(folder / "lab", agent) as lab, running_browser() as browser:
-            path = lab.write("long.ipynb", recordings.first, f"replay long {PAGE_RATE}")
-            notebook = Notebook.open(browser.new_context(), lab, path.name)
-            notebook.run(0)
-            notebook.page.wait_for_timeout(5_000)  # JupyterLab is still loading
-            notebook.page.evaluate(_WATCH)
-            browser.start_tracing(page=notebook.page, path=folder / "trace.json", categories=["toplevel", "-*"])
-            notebook.run(1, wait=False)
-            notebook.page.wait_for_function("() => window.seen", timeout=300_000)
-            seen = notebook.page.evaluate("() => window.seen") / 1000
-            browser.stop_tracing()
-        tasks = _tasks(json.loads((folder / "trace.json").read_text())["traceEvents"])
-        last = max(times(folder / "tap", "agent", "agent_message_chunk")) + time.time() - time.monotonic()
-    report.add(f"page, {size / 1_000_000:g} MB at 1 MB/s: longest task, CPU", max(tasks), "ms", 200)
-    report.add("… all tasks", sum(tasks) / 1000, "s")
-    report.add("… last byte → in the page", seen - last, "s", 1.0)
-
-
-def _tasks(events: list[dict[str, Any]]) -> list[float]:
-    """Milliseconds of each, of the busiest main thread of a page."""
-    mains = [(each["pid"], each["tid"]) for each in events if each["args"].get("name") == "CrRendererMain"]
-    tasks: dict[tuple[int, int], list[float]] = {main: [] for main in mains}
-    for event in events:
-        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in tasks:
-            tasks[event["pid"], event["tid"]].append(event.get("tdur", 0) / 1000)
-    return max(tasks.values(), key=sum)

@@ -4,52 +4,30 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import asdict, dataclass, field
-from typing import Any
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One number. `bound` is the most that it may be, if there is one."""
-
-    name: str
-    value: float
-    unit: str
-    bound: float | None
-    holds: bool
-
-    def as_text(self) -> str:
-        """One line."""
-        bound = "" if self.bound is None else f"   (≤ {self.bound:g}: {'holds' if self.holds else 'MISSED'})"
-        value = f"{self.value:,.0f}" if self.value >= 1000 else f"{self.value:.4g}"
-        return f"  {self.name:<66} {value:>8} {self.unit}{bound}"
+from dataclasses import dataclass, field
 
 
 @dataclass
 class Report:
-    """The figures of one run, and where they were measured."""
+    """The figures of one run, a line each, and where they were measured."""
 
     name: str
     what: str
-    figures: list[Figure] = field(default_factory=list)
-
-    @property
-    def holds(self) -> bool:
-        """Whether all figures keep their bounds."""
-        return all(figure.holds for figure in self.figures)
+    lines: list[str] = field(default_factory=list)
+    holds: bool = True
+    """Whether all figures keep their bounds."""
 
     def add(self, name: str, value: float, unit: str, bound: float | None = None) -> None:
-        """Append one figure."""
-        self.figures.append(Figure(name, value, unit, bound, bound is None or value <= bound))
+        """Append one figure. `bound` is the most that it may be, if there is one."""
+        holds = bound is None or value <= bound
+        limit = "" if bound is None else f"   (≤ {bound:g}: {'holds' if holds else 'MISSED'})"
+        number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+        self.lines.append(f"  {name:<66} {number:>8} {unit}{limit}")
+        self.holds = self.holds and holds
 
-    def as_text(self) -> str:
-        """A short table."""
+    def __str__(self) -> str:
         where = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-        return "\n".join([f"{self.name}: {self.what} [{where}]", *(figure.as_text() for figure in self.figures)])
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as one JSON object."""
-        return {**asdict(self), "cores": os.cpu_count()}
+        return "\n".join([f"{self.name}: {self.what} [{where}]", *self.lines])
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -50,8 +50,7 @@ def _measure(sharing: str, count: int) -> Sizes:
         done = namespace.run(command, environ, seconds=240, own_proc=True)
     if done.returncode:
         raise RuntimeError(done.stderr[-4000:])
-    sizes: Sizes = json.loads(done.stdout.splitlines()[-1])
-    return sizes
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 async def _fill(sharing: str, count: int) -> Sizes:

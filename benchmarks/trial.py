@@ -7,7 +7,6 @@ import shlex
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -46,8 +45,6 @@ class Trial:
     slowest: float = 0.0
     megabytes: float = 0.0
     """Of a kernel at its end."""
-    ends: Counter[str] = field(default_factory=Counter)
-    """How the cells of the rounds ended: a fault that never strikes proves nothing."""
     _round: str = ""
 
     def rounds(self, name: str, count: int) -> Iterator[tuple[int, Random]]:
@@ -98,10 +95,9 @@ class Project:
 
     def orphans(self, name: str = "") -> list[str]:
         """Those processes that do not end."""
-        end = time.monotonic() + LIMIT
-        while (left := self.processes(name)) and time.monotonic() < end:
-            time.sleep(0.02)
-        return [f"a process is left: {command}" for command in left]
+        with suppress(AssertionError):
+            until(lambda: not self.processes(name), "the end of its processes", LIMIT)
+        return [f"a process is left: {command}" for command in self.processes(name)]
 
 
 class Notebook:
@@ -185,10 +181,11 @@ class Notebook:
 class Cell:
     """A cell that was sent. What it says is known after `end`."""
 
+    _outcome: Outcome
+
     def __init__(self, notebook: Notebook, script: str, tag: str) -> None:
         self._front_end, self._script, self._tag = notebook.front_end, script, tag
         self._request = notebook.front_end.execute(script)
-        self._outcome: Outcome | None = None
         self.journal = notebook.journal
 
     def started(self) -> None:
@@ -202,10 +199,10 @@ class Cell:
 
     def button(self) -> str:
         """The button that allows, as soon as clicks on it count."""
-        opened = self._front_end.see(lambda m: _state(m).get("description") == "Allow once", LIMIT)
+        opened = self._front_end.see(lambda m: widget_state(m).get("description") == "Allow once", LIMIT)
         button = str(opened["content"]["comm_id"])
         self._front_end.see(
-            lambda m: m["content"].get("comm_id") == button and _state(m).get("disabled") is False, LIMIT
+            lambda m: m["content"].get("comm_id") == button and widget_state(m).get("disabled") is False, LIMIT
         )
         return button
 
@@ -242,13 +239,11 @@ class Cell:
     @property
     def error(self) -> str:
         """The name of the error that it ended with; empty if it went well."""
-        assert self._outcome is not None
         return "" if self._outcome.status == "ok" else self._outcome.error[0]
 
     @property
     def text(self) -> str:
         """What it shows at the end."""
-        assert self._outcome is not None
         return self._outcome.text
 
     @property
@@ -273,6 +268,6 @@ class Cell:
         return lost + self.journal.wrong_answers()
 
 
-def _state(message: dict[str, Any]) -> dict[str, Any]:
+def widget_state(message: dict[str, Any]) -> dict[str, Any]:
     """Of a widget, as far as the message has it."""
     return dict(message["content"].get("data", {}).get("state", {}))
