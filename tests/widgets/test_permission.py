@@ -18,17 +18,15 @@ def ask(chosen: list[int], *names: str) -> PermissionQuestion:
 
 def test_each_click_tells_the_number_of_its_button(front_end: FrontEnd) -> None:
     chosen: list[int] = []
-    question = ask(chosen, "Allow", "Reject")
+    ask(chosen, "Allow", "Reject")
     front_end.click(front_end.described("Reject"))
     front_end.click(front_end.described("Allow"))
-    question.close()
     assert chosen == [1, 0]
 
 
 def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd) -> None:
-    question = PermissionQuestion([AnswerButton("<b>Allow</b>", "until the end", "warning")], lambda _: None)
+    PermissionQuestion([AnswerButton("<b>Allow</b>", "until the end", "warning")], lambda _: None)
     state = front_end.models[front_end.described("<b>Allow</b>")]
-    question.close()
     assert (state["tooltip"], state["button_style"], state["disabled"]) == (
         "<b>Allow</b>: until the end",
         "warning",
@@ -52,7 +50,6 @@ def test_each_drawing_is_told_and_the_removal_of_a_view_is_not(front_end: FrontE
     probe = next(key for key, state in front_end.models.items() if state.get("_view_count") == 0)
     for count in (1, 0, 1):
         front_end.set(probe, _view_count=count)
-    question.close()
     assert len(drawn) == 2
 
 
@@ -65,10 +62,9 @@ def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
         chosen.append(number)
         raise RuntimeError("out of paper")
 
-    question = PermissionQuestion([AnswerButton("Allow")], receive)
+    PermissionQuestion([AnswerButton("Allow")], receive)
     front_end.click(front_end.described("Allow"))
     front_end.click(front_end.described("Allow"))
-    question.close()
     assert chosen == [0, 0]
     assert [record.getMessage() for record in caplog.records] == ["a click was lost"] * 2
 
@@ -112,7 +108,6 @@ def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontE
         for name in held:
             front_end.click(front_end.described(name))
         chosen.append(-1)
-    question.close()
     assert chosen == [2, -1, 0, 1, 2, -1, 2, -1]
 
 
@@ -137,6 +132,5 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
         seen.append(shown())
         complaints = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]
         assert complaints == (['<b role="alert">⚠ &lt;b&gt;no&lt;/b&gt;</b>'] if name == "Save" else [])
-    question.close()
     assert seen == [[True, False], [False, True], [False, True], [True, False]]
     assert len(moves) == 2
