@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 
@@ -14,24 +13,20 @@ from copilot_kernel.cli.status_line import DIM, PLAIN, StatusLine
 from hypothesis import given
 from hypothesis import strategies as st
 
+from .screen import Clock, Screen
+
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 STATUS = re.compile(r"\r\x1b\[K(?:\x1b\[\?7l\x1b\[2m(?P<words>[^\x1b]*)\x1b\[0m\x1b\[\?7h)?")
 
 
-class Screen(io.StringIO):
-    """A terminal's stream."""
-
-    def isatty(self) -> bool:
-        return True
+@pytest.fixture
+def screen() -> Screen:
+    return Screen()
 
 
-class Clock:
-    """Time that passes only when told."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +49,9 @@ def read(text: str) -> str:
     return COLOURS.sub("", text)
 
 
-def printer_on(screen: Screen, clock: Clock | None = None) -> StreamPrinter:
-    return StreamPrinter(screen, screen, lambda: pytest.fail("the reader has not gone"), clock or Clock())
+@pytest.fixture
+def printer(screen: Screen, clock: Clock) -> StreamPrinter:
+    return StreamPrinter(screen, screen, lambda: pytest.fail("the reader has not gone"), clock)
 
 
 # -- Markdown --------------------------------------------------------------------------------------------------------
@@ -99,9 +95,7 @@ def test_whatever_the_agent_says_only_colours_are_escape_sequences(source: str) 
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", read(drawn(source)))
 
 
-def test_each_block_is_drawn_as_soon_as_it_is_whole() -> None:
-    screen = Screen()
-    printer = printer_on(screen)
+def test_each_block_is_drawn_as_soon_as_it_is_whole(screen: Screen, printer: StreamPrinter) -> None:
     printer.answer(1, "**one", begins=True)
     assert screen.getvalue() == ""
     printer.answer(1, "**\n\ntw", begins=False)
@@ -113,20 +107,23 @@ def test_each_block_is_drawn_as_soon_as_it_is_whole() -> None:
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])
-def test_a_terminal_without_escape_sequences_gets_the_text_as_it_is(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
+def test_a_terminal_without_escape_sequences_gets_the_text_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, screen: Screen, term: str
+) -> None:
     monkeypatch.setenv("TERM", term)
-    screen = Screen()
-    printer = printer_on(screen)
+    printer = request.getfixturevalue("printer")
     printer.status("Waiting")
     printer.aside(1, "hm")
     printer.answer(2, "**one**", begins=True)
     assert screen.getvalue() == "hm\n**one**"
 
 
-def test_without_rich_the_text_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rich_the_text_is_written_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, screen: Screen
+) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    screen = Screen()
-    printer_on(screen).answer(1, "**one** tw", begins=True)
+    printer = request.getfixturevalue("printer")
+    printer.answer(1, "**one** tw", begins=True)
     assert screen.getvalue() == "**one** tw"
 
 
@@ -138,8 +135,7 @@ def states(screen: Screen) -> list[str]:
     return [found["words"] or "" for found in STATUS.finditer(screen.getvalue())]
 
 
-def test_the_status_line_says_how_long_unless_the_words_do() -> None:
-    screen, clock = Screen(), Clock()
+def test_the_status_line_says_how_long_unless_the_words_do(screen: Screen, clock: Clock) -> None:
     line = StatusLine(screen, clock)
     line.show("Thinking")
     line.draw()
@@ -153,9 +149,7 @@ def test_the_status_line_says_how_long_unless_the_words_do() -> None:
     assert states(screen) == ["◐ Thinking", "◐ Thinking · 6 s", "◓ Waiting for the model · 6 s", ""]
 
 
-def test_the_status_line_is_gone_before_anything_is_written() -> None:
-    screen = Screen()
-    printer = printer_on(screen)
+def test_the_status_line_is_gone_before_anything_is_written(screen: Screen, printer: StreamPrinter) -> None:
     printer.status("Thinking")
     printer.line("row")
     printer.status("Running make")
@@ -166,9 +160,7 @@ def test_the_status_line_is_gone_before_anything_is_written() -> None:
     )
 
 
-def test_the_status_line_does_not_overwrite_a_line_that_has_begun() -> None:
-    screen = Screen()
-    printer = printer_on(screen)
+def test_the_status_line_does_not_overwrite_a_line_that_has_begun(screen: Screen, printer: StreamPrinter) -> None:
     printer.prompt("Answer: ")
     printer.status("Thinking")
     assert screen.getvalue() == "Answer: "
@@ -177,23 +169,18 @@ def test_the_status_line_does_not_overwrite_a_line_that_has_begun() -> None:
     assert states(screen) == ["◐ Thinking"]
 
 
-def test_the_status_line_shows_the_end_of_what_is_not_drawn_yet() -> None:
-    screen = Screen()
-    printer = printer_on(screen)
+def test_the_status_line_shows_the_end_of_what_is_not_drawn_yet(screen: Screen, printer: StreamPrinter) -> None:
     printer.answer(1, "one\n\ntwo\nthree\x1b[2J " + "x" * 60, begins=True)
     printer.status("")
     assert states(screen) == ["◐ " + "x" * 60]
 
 
-def test_words_cannot_control_the_terminal() -> None:
-    screen = Screen()
-    printer_on(screen).status("Running a\x1b[2J\nb\u202e")
+def test_words_cannot_control_the_terminal(screen: Screen, printer: StreamPrinter) -> None:
+    printer.status("Running a\x1b[2J\nb\u202e")
     assert states(screen) == ["◐ Running a⟨U+001B⟩[2J b⟨U+202E⟩"]
 
 
-def test_the_status_line_is_drawn_again_and_again() -> None:
-    screen, clock = Screen(), Clock()
-    printer = printer_on(screen, clock)
+def test_the_status_line_is_drawn_again_and_again(screen: Screen, clock: Clock, printer: StreamPrinter) -> None:
 
     async def sleep(seconds: float) -> None:
         if clock.now >= 1:

@@ -12,8 +12,6 @@ from copilot_kernel.server.app import CopilotApp
 
 from .conftest import PROGRAM
 
-"""Processes that import Jupyter Server."""
-
 SETTINGS = ("--CopilotApp.rate_limit=0", "--CopilotApp.allow=Read", "--debug")
 
 

@@ -12,16 +12,9 @@ from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from msgspec.structs import replace
 
+from .screen import Clock, Screen
+
 ROOT = "/project"
-
-
-class Clock:
-    """Time that passes only when told."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def written(*calls: ToolCall | float, err: io.StringIO | None = None) -> str:
@@ -104,7 +97,7 @@ def test_on_a_terminal_a_call_has_one_row_because_the_status_line_says_what_runs
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     begun, ended = command("", status="in_progress"), command("", 0)
-    assert written(begun, ended, err=Screen(True)) == "✓ Run the tests · $ make test\n"
+    assert written(begun, ended, err=Screen()) == "✓ Run the tests · $ make test\n"
 
 
 def test_hidden_characters_are_shown_as_codes() -> None:
@@ -132,24 +125,13 @@ def test_what_an_agent_names_cannot_leave_its_line() -> None:
 # -- who writes where, and that no line begins in the middle of another ----------------------------------------------
 
 
-class Screen(io.StringIO):
-    """A stream that says whether it is a terminal."""
-
-    def __init__(self, tty: bool) -> None:
-        super().__init__()
-        self.tty = tty
-
-    def isatty(self) -> bool:
-        return self.tty
-
-
 @pytest.fixture(autouse=True)
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
 
-def streams(out_tty: bool, err_tty: bool) -> tuple[str, str]:
-    out, err = Screen(out_tty), Screen(err_tty)
+def streams(*, tty: bool) -> tuple[str, str]:
+    out, err = Screen(tty=tty), Screen(tty=tty)
     printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("the reader has not gone"))
     printer.aside(1, "let me ")
     printer.aside(1, "see")
@@ -165,18 +147,18 @@ def streams(out_tty: bool, err_tty: bool) -> tuple[str, str]:
 
 
 def test_in_files_the_answer_stands_alone_and_whole():
-    assert streams(False, False) == ("one two\n\nthree\n", "let me see\n… Read a.txt\nAnswer 1-2: done\n")
+    assert streams(tty=False) == ("one two\n\nthree\n", "let me see\n… Read a.txt\nAnswer 1-2: done\n")
 
 
 def test_on_one_screen_every_writer_begins_a_line():
-    assert streams(True, True) == (
+    assert streams(tty=True) == (
         "one \ntwo\n\nthree\n",
         "let me see\n… Read a.txt\nAnswer 1-2: done\n",
     )
 
 
 def test_control_characters_of_the_agent_do_not_reach_the_terminal():
-    out, err = Screen(True), Screen(True)
+    out, err = Screen(), Screen()
     printer = StreamPrinter(out, err, on_lost=lambda: pytest.fail("the reader has not gone"))
     printer.answer(1, "a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\x08\x9b1md\r\n\ud800e\x1b", begins=True)
     printer.answer(1, "[2Jf", begins=False)
@@ -189,7 +171,7 @@ def test_a_reader_that_leaves_is_noticed_once():
             raise BrokenPipeError
 
     lost: list[str] = []
-    printer = StreamPrinter(Closed(False), Screen(False), on_lost=lambda: lost.append("lost"))
+    printer = StreamPrinter(Closed(tty=False), Screen(tty=False), on_lost=lambda: lost.append("lost"))
     printer.answer(1, "one", begins=True)
     printer.answer(1, "two", begins=False)
     assert lost == ["lost"]
