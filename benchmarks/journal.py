@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
+from tests.host.small_commands import is_alive
 
 ANSWER_LIMIT = 60.0
 
@@ -78,11 +78,3 @@ class Journal:
         answers = (answer for given in self._requests.values() for answer in given)
         outcomes = (answer.get("outcome", {}) for answer in answers if isinstance(answer, dict))
         return [str(outcome.get("optionId", outcome.get("outcome"))) for outcome in outcomes]
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process, other than a zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

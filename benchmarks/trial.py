@@ -18,9 +18,10 @@ from uuid import uuid4
 
 import psutil
 
+from tests.host.small_commands import is_alive
 from tests.jupyter.front_end import OPTIONS, FrontEnd, Outcome, is_status, kernel_process, parent, until
 
-from .journal import Journal, is_alive
+from .journal import Journal
 
 AGENT = Path(__file__).with_name("fault_agent.py")
 KERNEL = (sys.executable, "-P", str(Path(__file__).with_name("probed_kernel.py")), *OPTIONS)

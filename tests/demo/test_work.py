@@ -1,12 +1,11 @@
 """Files are really read and changed, commands really run; all of it inside the session's folder."""
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.demo.agent import REJECTED
 from copilot_kernel.demo.files import CUT, OUTSIDE
 
-from .conftest import LIMIT
+from ..host.small_commands import gone
 from .messages import CANCELLED, END, begun, changed, content, message, question, rejected
 from .test_cancel import running
 
@@ -104,14 +103,4 @@ async def test_a_cancelled_command_is_killed_with_its_children(connected, tmp_pa
     async with connected() as client, running(client, f"demo: shell {command}", shows("started\n")) as answers:
         await client.cancel()
     assert answers == [CANCELLED]
-    with anyio.fail_after(LIMIT):
-        while runs(int((tmp_path / "pid.txt").read_text())):
-            await anyio.sleep(0.01)
-
-
-def runs(pid):
-    """A killed process takes a moment to die, and its parent another to notice."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    await gone(int((tmp_path / "pid.txt").read_text()))

@@ -43,7 +43,8 @@ async def done(own, id):
         return await own.wait_for_exit(id)
 
 
-def is_alive(pid):
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, other than a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
