@@ -2,6 +2,7 @@
 
 import os
 import stat
+from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.errors import HostError, HostMissing, HostRefused
@@ -126,11 +127,7 @@ async def test_a_replaced_file_keeps_its_owner_or_else_no_other_group_gets_a_rig
     found = (root / "file").stat()
     assert (found.st_uid, found.st_gid) == (12, 34)
     (root / "file").chmod(0o674)
-
-    def denied(descriptor, owner, group):
-        raise PermissionError
-
-    monkeypatch.setattr(files.os, "fchown", denied)
+    monkeypatch.setattr(files.os, "fchown", Mock(side_effect=PermissionError))
     await write(root, "file", "after")
     assert mode(root / "file") == "0o604"
 
@@ -153,11 +150,7 @@ async def test_the_other_names_of_a_file_keep_the_old_text(root, tmp_path):
 
 async def test_a_failed_write_leaves_the_old_text_and_nothing_beside(root, monkeypatch):
     (root / "file").write_text("before")
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(HostError, match="file: No space left on device") as caught:
         await write(root, "file", "after")
     assert type(caught.value) is HostError

@@ -106,11 +106,13 @@ class Agent:
     async def end(self) -> None:
         await self.undo.end(self.number)
 
+    def _new(self, kind: str, *paths: str, **more: object) -> ToolCall:
+        call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
+        return replace(call, locations=tuple(Location(str(self.root / path)) for path in paths), **more)
+
     def call(self, kind: str, work: Callable[[], object], *paths: str, **more: object) -> None:
         """`work`, reported by a call that names `paths`."""
-        places = tuple(Location(str(self.root / path)) for path in paths)
-        call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
-        call = replace(call, locations=places, **more)
+        call = self._new(kind, *paths, **more)
         self.undo.observe(call)
         work()
         self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
@@ -124,14 +126,11 @@ class Agent:
 
     def report(self, kind: str, *paths: str, **more: object) -> None:
         """A call that is reported only when it is done."""
-        call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
-        call = replace(call, locations=tuple(Location(str(self.root / path)) for path in paths), **more)
-        self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
+        self.undo.observe(merged(self._new(kind, *paths, **more), ToolCallUpdate("id", status="completed")))
 
     def ask(self, path: str, *diffs: Diff) -> ToolCall:
         """An edit that waits for its answer."""
-        call = ToolCall(next(self._ids), self.number, "id", title=f"edit {path}", kind="edit", content=diffs)
-        call = with_question(replace(call, locations=(Location(str(self.root / path)),)))
+        call = with_question(self._new("edit", path, content=diffs))
         self.undo.observe(call)
         return call
 

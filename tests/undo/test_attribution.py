@@ -12,7 +12,7 @@ from copilot_kernel.undo import attribution as module
 from copilot_kernel.undo.attribution import Change, Edit, Verdict, author_of, describes, given_edits, meanwhile, verdict
 from copilot_kernel.undo.tree import ABSENT, FileState
 
-from .project import Agent, commit, make
+from .project import Agent, commit
 
 pytestmark = pytest.mark.anyio
 
@@ -137,15 +137,10 @@ def test_edits_are_read_from_the_input_where_there_is_no_diff(raw, expected):
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "git"])
-def agent(request, tmp_path):
-    root = tmp_path / "project"
-    root.mkdir()
-    make(root)
+def root(request, root):
     if request.param:
         commit(root)
-    agent = Agent(root, tmp_path / "state")
-    yield agent
-    agent.undo.close()
+    return root
 
 
 DIFF = Diff("a.txt", "two", "2")

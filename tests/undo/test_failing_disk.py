@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.acp.messages import Diff
@@ -14,16 +15,15 @@ from .project import Agent, close, commit, files_in, restore
 
 pytestmark = pytest.mark.anyio
 
+FULL = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+
 
 # -- when the disk fails --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
 async def test_what_cannot_be_saved_is_named_and_the_turn_goes_on(root, agent, monkeypatch, code):
-    def fail(**_):
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(blobs.tempfile, "mkdtemp", fail)
+    monkeypatch.setattr(blobs.tempfile, "mkdtemp", Mock(side_effect=OSError(code, os.strerror(code))))
     async with agent:
         agent.write("a.txt", "edited\n")
         agent.write("new.txt", "new\n")
@@ -47,12 +47,8 @@ async def test_a_file_that_cannot_be_restored_stays_whole_and_nothing_is_left_be
         agent.write("b.txt", "edited\n")
     plan = agent.plan()
     after = files_in(root)
-
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(tree.os, call, full)
+        patch.setattr(tree.os, call, FULL)
         outcome = agent.undo.restore(plan, plan.certain)
     assert outcome.skipped == (("a.txt", "No space left on device"), ("b.txt", "No space left on device"))
     assert files_in(root) == after
@@ -98,12 +94,8 @@ async def test_what_was_moved_is_not_deleted_before_it_is_back_in_its_place(root
         agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
     plan = agent.plan()
     after = files_in(root)
-
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(tree.os, "fsync", full)
+        patch.setattr(tree.os, "fsync", FULL)
         outcome = agent.undo.restore(plan, plan.certain)
     assert outcome.skipped == (("moved.txt", history.NEEDED), ("a.txt", "No space left on device"))
     assert files_in(root) == after

@@ -10,6 +10,7 @@ from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.undo import history, record, shadow, tree
@@ -66,18 +67,13 @@ async def test_of_a_project_that_takes_too_long_only_named_files_are_covered(roo
 
 
 async def test_snapshots_that_always_take_too_long_are_given_up(root, agent, monkeypatch):
-    taken = []
-
-    def take(self, _):
-        taken.append(self)
-        raise shadow.SnapshotError("too long")
-
+    take = Mock(side_effect=shadow.SnapshotError("too long"))
     monkeypatch.setattr(shadow.Shadow, "take", take)
     for number in range(history.MAX_FAILURES):
         async with agent:
             agent.command(lambda: None)
             agent.write("a.txt", f"{number}\n")
-    assert len(taken) == history.MAX_FAILURES
+    assert take.call_count == history.MAX_FAILURES
     assert restore(agent).done == ("a.txt",)
     assert "too long" in agent.plan().turn.notes[0]
 
@@ -218,19 +214,20 @@ async def test_a_disk_that_hangs_when_what_was_saved_is_removed_costs_no_more_ti
 
 async def prepared(agent: Agent) -> None:
     agent.undo.prepare()
-    threads = [thread for thread in threading.enumerate() if thread.name == "copilot-undo"]
-    for thread in threads:
-        thread.join(10)
+    for thread in threading.enumerate():
+        if thread.name == "copilot-undo":
+            thread.join(10)
 
 
 async def test_what_was_read_before_the_first_turn_is_not_read_again(agent, root, monkeypatch):
     commit(root)
-    settled(monkeypatch)
+    monkeypatch.setattr(shadow, "SETTLED_NS", -(10**18))  # files that were just written count as settled
     await prepared(agent)
-    reads = count_reads(monkeypatch)
+    read = Mock(wraps=shadow.state_in)
+    monkeypatch.setattr(shadow, "state_in", read)
     (root / "b.txt").write_text("changed since\n")
     async with agent:
-        assert reads == ["b.txt"]
+        assert [each.args[1] for each in read.call_args_list] == ["b.txt"]
 
 
 async def test_reading_before_the_first_turn_saves_nothing_and_what_git_lacks_is_saved_by_the_turn(
@@ -244,19 +241,3 @@ async def test_reading_before_the_first_turn_saves_nothing_and_what_git_lacks_is
         agent.command((root / "new.txt").unlink)
     assert restore(agent, uncertain=True).done == ("new.txt",)
     assert (root / "new.txt").read_text() == "not in git\n"
-
-
-def settled(monkeypatch) -> None:
-    """Files that were just written count as settled."""
-    monkeypatch.setattr(shadow, "SETTLED_NS", -(10**18))
-
-
-def count_reads(monkeypatch) -> list[str]:
-    names, read = list[str](), shadow.state_in
-
-    def state_in(folder, name, keep):
-        names.append(name)
-        return read(folder, name, keep)
-
-    monkeypatch.setattr(shadow, "state_in", state_in)
-    return names
