@@ -136,18 +136,18 @@ def test_a_cancelled_call_stays_cancelled_but_what_it_did_is_told() -> None:
 
 # -- questions -----------------------------------------------------------------------------------------------
 
+ASKED, ENTRY = ask(play(BEGIN), ASK)
+
 
 def test_a_question_waits_and_its_answer_lets_the_call_go_on() -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    assert (entry, call(asked).status) == (1, "waiting")
-    allowed = decide(asked, entry, True, "allowed by you")
+    assert (ENTRY, call(ASKED).status) == (1, "waiting")
+    allowed = decide(ASKED, ENTRY, True, "allowed by you")
     assert (call(allowed).status, call(allowed).decision) == ("pending", "allowed by you")
     assert call(play(status("completed"), start=allowed)).status == "completed"
 
 
 def test_a_rejected_call_stays_rejected() -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    rejected = decide(asked, entry, False, "denied by you")
+    rejected = decide(ASKED, ENTRY, False, "denied by you")
     assert call(rejected).status == "rejected"
     after = play(status("failed", raw_output={"code": "rejected"}), start=rejected)
     assert (call(after).status, call(after).raw_output) == ("rejected", {"code": "rejected"})
@@ -156,26 +156,23 @@ def test_a_rejected_call_stays_rejected() -> None:
 
 
 def test_a_call_that_was_rejected_and_ran_all_the_same_is_told() -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    after = play(status("in_progress"), status("completed"), start=decide(asked, entry, False, "Rejected"))
+    after = play(status("in_progress"), status("completed"), start=decide(ASKED, ENTRY, False, "Rejected"))
     assert call(after).status == "rejected"
     assert notices(after) == [Notice(2, 1, "warning", COMPLETED_ANYWAY.format("rejected", "Run"), about="refused 1")]
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "cancelled"])
 def test_a_turn_that_ends_cancels_what_still_waits(reason: str) -> None:
-    asked, entry = ask(play(BEGIN), ASK)
-    ended = end_turn(asked, reason)
+    ended = end_turn(ASKED, reason)
     assert call(ended).standing == Standing("pending", 0, "open", "cancelled")
-    assert call(decide(ended, entry, None, "Cancelled")).status == "cancelled"
+    assert call(decide(ended, ENTRY, None, "Cancelled")).status == "cancelled"
 
 
 def test_an_end_that_is_told_while_the_question_is_open_is_the_end() -> None:
     """Another client of the same agent may have answered."""
-    asked, entry = ask(play(BEGIN), ASK)
-    over = play(status("completed"), start=asked)
+    over = play(status("completed"), start=ASKED)
     assert call(over).status == "completed"
-    assert call(decide(over, entry, None, "Cancelled")).status == "completed"
+    assert call(decide(over, ENTRY, None, "Cancelled")).status == "completed"
 
 
 def test_a_request_cannot_finish_the_call_that_it_asks_about() -> None:
@@ -185,12 +182,11 @@ def test_a_request_cannot_finish_the_call_that_it_asks_about() -> None:
 
 def test_two_questions_about_one_call_are_both_waited_for_and_both_told() -> None:
     """Copilot CLI asks first for the folder and then for the edit."""
-    once, entry = ask(play(BEGIN), ASK)
-    twice, same = ask(once, ASK)
-    assert same == entry
-    first = decide(twice, entry, True, "allowed by you")
+    twice, same = ask(ASKED, ASK)
+    assert same == ENTRY
+    first = decide(twice, ENTRY, True, "allowed by you")
     assert call(first).status == "waiting"
-    second = decide(first, entry, False, "denied by you")
+    second = decide(first, ENTRY, False, "denied by you")
     assert (call(second).status, call(second).decision) == (("rejected", "allowed by you; denied by you"))
 
 
@@ -257,8 +253,7 @@ def test_what_is_done_without_a_question_is_seen_when_it_is_completed() -> None:
 
 
 def test_what_is_completed_before_its_question_is_answered_was_done_without_one() -> None:
-    asked, _ = ask(play(BEGIN), ASK)
-    assert went_on(call(play(status("completed"), start=asked))) == "unasked"
+    assert went_on(call(play(status("completed"), start=ASKED))) == "unasked"
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,6 @@ def test_texts_are_equal_by_what_they_say() -> None:
     assert (repr(grown("a", "b"))) == ("GrowingText('ab')")
 
 
-def test_appending_shares_one_list_of_parts() -> None:
-    """This is what keeps 100,000 chunks linear: none of them copies what came before."""
-    text = GrowingText("a")
-    parts = text._shared
-    for _ in range(1000):
-        text = text.append("b")
-    assert text._shared is parts
-
-
 def test_many_parts_are_joined() -> None:
     text = grown(*map(str, range(5_000)))
     assert len(list(text.parts())) < MAX_PARTS + 5

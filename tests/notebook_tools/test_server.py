@@ -60,6 +60,11 @@ async def served() -> AsyncIterator[NotebookServer]:
         await running.close()
 
 
+@pytest.fixture
+async def endpoint(served: NotebookServer) -> Endpoint:
+    return await served.register(FakeTools())
+
+
 def message(method: str, id: Any = 1, **params: Any) -> Json:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
@@ -112,8 +117,7 @@ async def client_of(endpoint: Endpoint, **more: Any) -> AsyncIterator[ClientSess
 # -- the official client ----------------------------------------------------------------------------------------------
 
 
-async def test_the_official_client_lists_and_calls(served: NotebookServer) -> None:
-    endpoint = await served.register(FakeTools())
+async def test_the_official_client_lists_and_calls(served: NotebookServer, endpoint: Endpoint) -> None:
     assert not served.is_listed(endpoint)
     async with client_of(endpoint) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["say", "wait", "break"]
@@ -161,8 +165,8 @@ async def _let_go(tools: FakeTools) -> None:
     tools.go.set()
 
 
-async def test_arguments_that_are_too_large_fail_and_the_next_call_works(served: NotebookServer) -> None:
-    async with client_of(await served.register(FakeTools())) as client:
+async def test_arguments_that_are_too_large_fail_and_the_next_call_works(endpoint: Endpoint) -> None:
+    async with client_of(endpoint) as client:
         with pytest.raises(MCPError):
             await client.call_tool("say", {"code": "x" * 50_000_000})
         assert not (await client.call_tool("say", {})).is_error
@@ -228,23 +232,22 @@ async def test_a_call_is_cancelled_on_request_and_others_go_on(served: NotebookS
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": [1]}, -32602),
     ],
 )
-async def test_what_is_no_request_gets_an_error(served: NotebookServer, body: Any, code: int) -> None:
-    assert (await post(await served.register(FakeTools()), body)).json()["error"]["code"] == code
+async def test_what_is_no_request_gets_an_error(endpoint: Endpoint, body: Any, code: int) -> None:
+    assert (await post(endpoint, body)).json()["error"]["code"] == code
 
 
 @pytest.mark.parametrize(
     ("asked", "answered"), [("2025-06-18", "2025-06-18"), ("2025-11-25", "2025-11-25"), ("1999", "2025-11-25")]
 )
 async def test_initialize_answers_with_the_version_that_was_asked(
-    served: NotebookServer, asked: str, answered: str
+    endpoint: Endpoint, asked: str, answered: str
 ) -> None:
-    endpoint = await served.register(FakeTools())
     result = (await post(endpoint, message("initialize", protocolVersion=asked))).json()["result"]
     assert (result["protocolVersion"], result["serverInfo"]["name"]) == (answered, "notebook")
 
 
-async def test_a_tool_that_breaks_says_so_without_its_message(served: NotebookServer) -> None:
-    response = await post(await served.register(FakeTools()), message("tools/call", name="break"))
+async def test_a_tool_that_breaks_says_so_without_its_message(endpoint: Endpoint) -> None:
+    response = await post(endpoint, message("tools/call", name="break"))
     assert (response.json()["result"]["isError"], "hunter2" in response.text) == (True, False)
 
 
@@ -268,9 +271,8 @@ async def test_a_tool_that_breaks_says_so_without_its_message(served: NotebookSe
     ],
 )
 async def test_a_request_needs_token_and_host_and_no_origin(
-    served: NotebookServer, headers: dict[str, str], status: int
+    endpoint: Endpoint, headers: dict[str, str], status: int
 ) -> None:
-    endpoint = await served.register(FakeTools())
     port = endpoint.url.split(":")[2].partition("/")[0]
     given = {name: each.format(token=endpoint.token, port=port) for name, each in headers.items()}
     assert (await post(endpoint, **given)).status_code == status
@@ -315,30 +317,26 @@ async def test_the_end_of_a_session_cancels_its_calls(served: NotebookServer) ->
     ],
 )
 async def test_what_is_no_plain_post_is_refused_before_its_body(
-    served: NotebookServer, more: tuple[str, ...], method: str, path: str, status: int
+    endpoint: Endpoint, more: tuple[str, ...], method: str, path: str, status: int
 ) -> None:
-    endpoint = await served.register(FakeTools())
     answer = await raw(endpoint, head(endpoint, *more, method=method, path=path))
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
-async def test_who_has_no_token_is_not_read_further(served: NotebookServer) -> None:
-    endpoint = await served.register(FakeTools())
+async def test_who_has_no_token_is_not_read_further(endpoint: Endpoint) -> None:
     answer = await raw(endpoint, head(Endpoint(endpoint.url, "forged"), "Content-Length: 1000"))
     assert answer.startswith(b"HTTP/1.1 401 ")
 
 
-async def test_silence_is_bounded(served: NotebookServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint = await served.register(FakeTools())
+async def test_silence_is_bounded(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "FIRST_SECONDS", 0.05)
     monkeypatch.setattr(loopback_http, "BODY_SECONDS", 0.05)
     assert (await raw(endpoint, b"POST ")).startswith(b"HTTP/1.1 408 ")
     assert (await raw(endpoint, head(endpoint, "Content-Length: 9"))).startswith(b"HTTP/1.1 408 ")
 
 
-async def test_connections_are_bounded_and_free_again(served: NotebookServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_are_bounded_and_free_again(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
-    endpoint = await served.register(FakeTools())
     port = int(endpoint.url.split(":")[2].partition("/")[0])
     held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
     assert (await raw(endpoint, b"")).startswith(b"HTTP/1.1 503 ")
@@ -349,8 +347,7 @@ async def test_connections_are_bounded_and_free_again(served: NotebookServer, mo
         pass
 
 
-async def test_one_connection_carries_many_requests(served: NotebookServer) -> None:
-    endpoint = await served.register(FakeTools())
+async def test_one_connection_carries_many_requests(endpoint: Endpoint) -> None:
     body = json.dumps(message("ping")).encode()
     asked = head(endpoint, f"Content-Length: {len(body)}") + body
     last = head(endpoint, f"Content-Length: {len(body)}", "Connection: close") + body

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.permissions.policy import Decision
 
 from .call_rows import Row
@@ -20,22 +21,16 @@ def _named(row: Row) -> str:
     return f"{row.why}: {str(row.call.raw_input)[:60]}"
 
 
-@pytest.mark.parametrize("row", MUST_ALLOW, ids=_named)
-def test_it_is_allowed_once(row: Row) -> None:
+@pytest.mark.parametrize(("row", "outcome", "option"), [
+    *((row, "allow", ONCE) for row in MUST_ALLOW),
+    *((row, "ask", None) for row in MUST_ASK),
+    *((row, "reject", NO) for row in MUST_REJECT),
+], ids=lambda value: _named(value) if isinstance(value, Row) else "")  # fmt: skip
+def test_a_call_is_allowed_once_asked_about_or_rejected(
+    row: Row, outcome: str, option: PermissionOption | None
+) -> None:
     decision = _judged(row)
-    assert (decision.outcome, decision.option) == ("allow", ONCE), decision.reason
-
-
-@pytest.mark.parametrize("row", MUST_ASK, ids=_named)
-def test_it_is_asked_about(row: Row) -> None:
-    decision = _judged(row)
-    assert (decision.outcome, decision.option) == ("ask", None), decision.reason
-
-
-@pytest.mark.parametrize("row", MUST_REJECT, ids=_named)
-def test_it_is_rejected(row: Row) -> None:
-    decision = _judged(row)
-    assert (decision.outcome, decision.option) == ("reject", NO), decision.reason
+    assert (decision.outcome, decision.option) == (outcome, option), decision.reason
 
 
 @pytest.mark.parametrize("row", [*MUST_ALLOW, *MUST_ASK, *MUST_REJECT], ids=_named)

@@ -142,14 +142,12 @@ def test_words_that_lead_out_of_the_project_prompt(line: str) -> None:
     assert "leads out of the project" in asked(line, f"{EVERY}; Bash(*)").reason
 
 
-@pytest.mark.parametrize("line", split(PROTECTED))
-def test_protected_names_prompt(line: str) -> None:
-    assert asked(line, f"{EVERY}; Bash(*)").outcome == "ask"
-
-
-@pytest.mark.parametrize("line", split(FILTERS))
-def test_what_is_more_than_a_pure_filter_needs_a_rule(line: str) -> None:
-    assert asked(line, "Bash(ls *)").outcome == "ask"
+@pytest.mark.parametrize(("line", "allow"), [
+    *((line, f"{EVERY}; Bash(*)") for line in split(PROTECTED)),
+    *((line, "Bash(ls *)") for line in split(FILTERS)),
+])  # fmt: skip
+def test_protected_names_and_what_is_more_than_a_pure_filter_prompt(line: str, allow: str) -> None:
+    assert asked(line, allow).outcome == "ask"
 
 
 PURE = """

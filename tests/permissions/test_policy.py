@@ -47,20 +47,56 @@ from .making import (
 ODD = PermissionOption("allow_once", "Allow once", "allow_for_an_hour")
 
 
-def test_an_answer_says_who_decided_and_why() -> None:
-    assert judged(run("git status"), allow="Bash(git *)") == Decision(
-        "allow", ONCE, "rule", "The rule Bash(git *) allows it.", ("Bash(git *)",)
-    )
-    assert judged(run("git diff > a"), allow="Bash(git *); Edit(./a)") == Decision(
-        "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", ("Bash(git *)", "Edit(./a)")
-    )
-    assert judged(edit("a"), mode="acceptEdits") == Decision(
-        "allow", ONCE, "mode", ALLOWED_BY_MODE.format("acceptEdits")
-    )
-    assert judged(edit("a"), deny="Edit(a)") == Decision(
-        "reject", NO, "rule", "The rule Edit(a) denies it.", ("Edit(a)",)
-    )
-    assert judged(edit("a"), mode="plan").by == "mode"
+@pytest.mark.parametrize(
+    ("call", "circumstances", "decision"),
+    [
+        (
+            run("git status"),
+            {"allow": "Bash(git *)"},
+            Decision("allow", ONCE, "rule", "The rule Bash(git *) allows it.", ("Bash(git *)",)),
+        ),
+        (
+            run("git diff > a"),
+            {"allow": "Bash(git *); Edit(./a)"},
+            Decision(
+                "allow", ONCE, "rule", "The rules Bash(git *) and Edit(./a) allow it.", ("Bash(git *)", "Edit(./a)")
+            ),
+        ),
+        (
+            edit("a"),
+            {"mode": "acceptEdits"},
+            Decision("allow", ONCE, "mode", ALLOWED_BY_MODE.format("acceptEdits")),
+        ),
+        (
+            edit("a"),
+            {"deny": "Edit(a)"},
+            Decision("reject", NO, "rule", "The rule Edit(a) denies it.", ("Edit(a)",)),
+        ),
+        (
+            run("npm test"),
+            {},
+            Decision(
+                "ask",
+                None,
+                "mode",
+                "No rule covers `npm test`.",
+                (),
+                ("Bash(npm test)", "Bash"),
+                "Bash(npm test)",
+                True,
+            ),
+        ),
+        (
+            run("git push"),
+            {"allow": "Bash(git *)", "ask": "Bash(git push *)"},
+            Decision("ask", None, "rule", "The rule Bash(git push *) asks about it.", ("Bash(git push *)",)),
+        ),
+    ],
+)
+def test_a_decision_says_who_decided_why_and_what_would_have_allowed_it(
+    call: ToolCall, circumstances: dict[str, str], decision: Decision
+) -> None:
+    assert judged(call, **circumstances) == decision
 
 
 def test_who_decided_in_words() -> None:
@@ -96,15 +132,6 @@ def test_the_mode_sandboxed_allows_what_the_agent_itself_runs_and_changes(call: 
 def test_in_the_mode_sandboxed_our_own_settings_and_what_a_denied_command_may_hide_in_prompt() -> None:
     assert judged(edit(PROTECTED[0]), mode="sandboxed").outcome == "ask"
     assert judged(run("bash -c 'git push'"), mode="sandboxed", deny="Bash(git push)").outcome == "ask"
-
-
-def test_a_question_says_why_and_what_would_have_allowed_it() -> None:
-    assert judged(run("npm test")) == Decision(
-        "ask", None, "mode", "No rule covers `npm test`.", (), ("Bash(npm test)", "Bash"), "Bash(npm test)", True
-    )
-    assert judged(run("git push"), allow="Bash(git *)", ask="Bash(git push *)") == Decision(
-        "ask", None, "rule", "The rule Bash(git push *) asks about it.", ("Bash(git push *)",)
-    )
 
 
 @pytest.mark.parametrize(
@@ -163,8 +190,8 @@ def test_of_two_options_for_once_the_first_is_taken() -> None:
 )
 def test_the_mildest_no_is_said(options: tuple[PermissionOption, ...], option: PermissionOption | None) -> None:
     assert reject(options) == option
-    assert judged(run("ls"), mode="plan", options=options).option == option
-    assert judged(run("ls"), mode="plan", options=options).outcome == "reject"
+    decision = judged(run("ls"), mode="plan", options=options)
+    assert (decision.outcome, decision.option, decision.by) == ("reject", option, "mode")
 
 
 @pytest.mark.parametrize("mode", ["", "bypasspermissions"])
