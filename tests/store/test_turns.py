@@ -130,14 +130,8 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
 
 def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MAX_TEXT_CHARS", 20)
-    done = (
-        "tool.execution_complete",
-        {"toolCallId": "c", "success": True, "result": {"content": "a" * 1000 + "z" * 1000}},
-    )
-    log = [asked("go"), ("tool.execution_start", {"toolCallId": "c", "toolName": "x"}), done]
-    [found] = turns(write(tmp_path / "log", log))
     kept = "a" * 10 + "\n  … 1,980 characters not shown …\n  " + "z" * 10
-    assert shown(found) == [f"✓ x\n  {kept}"]
+    assert entries(tmp_path, start("x"), end("a" * 1000 + "z" * 1000)) == [f"✓ x\n  {kept}"]
 
 
 def test_a_turn_that_used_up_its_budget_keeps_less_and_the_next_one_begins_anew(tmp_path, monkeypatch):

@@ -12,10 +12,8 @@ from .project import Agent, close, commit, git, make, unprivileged
 
 @pytest.fixture
 def root(tmp_path):
-    root = tmp_path / "project"
-    root.mkdir()
-    make(root)
-    return root
+    make(tmp_path / "project")
+    return tmp_path / "project"
 
 
 @pytest.fixture
@@ -30,12 +28,7 @@ async def closed():
     """An agent in a git work tree with folders and a file that cannot be read."""
     with tempfile.TemporaryDirectory() as folder:
         root, state = Path(folder, "project"), Path(folder, "state")
-        make(root)
-        (root / "new" / "secret").mkdir(parents=True)
-        (root / "new" / "secret" / "mine").write_text("mine")
-        (root / "empty" / "secret").mkdir(parents=True)
-        (root / "empty" / "secret" / "mine").write_text("mine")
-        (root / "mine").write_text("mine")
+        make(root, **dict.fromkeys(("new/secret/mine", "empty/secret/mine", "mine"), b"mine"))
         commit(root)
         git(root, "rm", "-rq", "--cached", "new", "empty")
         state.mkdir()

@@ -23,8 +23,8 @@ Tree = dict[str, tuple[str, int, bytes]]
 FILES = {"a.txt": b"one\ntwo\n", "b.txt": b"\xff\x00\r\n", "src/c.py": b"c = 1\r\n", "src/deep/d.py": b""}
 
 
-def make(root: Path) -> None:
-    for name, data in FILES.items():
+def make(root: Path, **more: bytes) -> None:
+    for name, data in (FILES | more).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

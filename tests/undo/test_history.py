@@ -28,7 +28,6 @@ def templates(tmp_path_factory):
     found = []
     for with_git in (False, True):
         root = tmp_path_factory.mktemp("template") / "project"
-        root.mkdir()
         make(root)
         if with_git:
             commit(root)

@@ -110,11 +110,9 @@ async def test_a_file_that_something_else_changed_between_two_edits_is_not_selec
 
 
 async def test_an_edit_that_was_quicker_than_its_report_is_restored_if_git_has_the_file(root, agent, tmp_path):
-    elsewhere = tmp_path / "plain"
-    elsewhere.mkdir()
-    make(elsewhere)
+    make(tmp_path / "plain")
     commit(root)
-    plain = Agent(elsewhere, tmp_path / "state")
+    plain = Agent(tmp_path / "plain", tmp_path / "state")
     for each in (agent, plain):
         async with each:
             (each.root / "a.txt").write_text("late\n")
