@@ -58,8 +58,6 @@ LINKED = {
     f"{ROOT}/out/new.py": "/srv/out/new.py",
     f"{ROOT}/in.txt": f"{ROOT}/data/in.txt",
 }
-MOVED = {ROOT: "/mnt/disk/project", NOTES: "/mnt/disk/project/notes.txt", f"{ROOT}/x": "/etc/x"}
 COPILOT = make(
     "edit", {"path": NOTES, "old_str": "two", "new_str": "TWO"}, f"Editing {NOTES}", locations=(Location(NOTES),)
 )
-HEAD_OF_SELF = f"--- {NOTES}\n+++ {NOTES}\n@@ -1 +1 @@\n-two\n+TWO\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -48,21 +47,13 @@ class Report:
 
     seed: int
     count: int = 0
-    approved: int = 0
     plain: int = 0
     plain_approved: int = 0
     violations: list[str] = field(default_factory=list)
-    seconds: float = 0.0
 
     @property
     def share(self) -> float:
         return self.plain_approved / max(1, self.plain)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.count} lines with seed {self.seed}, {self.approved} allowed ({self.share:.0%} of the ordinary), "
-            f"{len(self.violations)} violations, {self.seconds:.0f} s"
-        )
 
 
 PLACES = Places(root="/work", cwd="/work", home="/home/me", real=AsWritten())
@@ -74,18 +65,16 @@ def our_policy(line: str) -> bool:
 
 def run(count: int, seed: int, policy: Policy = our_policy, most: int = 20) -> Report:
     """Until `most` violations are found."""
-    chance, report, start = random.Random(seed), Report(seed), time.monotonic()
+    chance, report = random.Random(seed), Report(seed)
     with sandbox(PROGRAMS) as room:
         while report.count < count and len(report.violations) < most:
             line, is_mutated = generate(chance)
             is_allowed = policy(line)
             report.count += 1
             report.plain += not is_mutated
-            report.approved += is_allowed
             report.plain_approved += is_allowed and not is_mutated
             if is_allowed:
                 report.violations += [f"{line!r}: {wrong}" for wrong in violations(line, room)]
-    report.seconds = time.monotonic() - start
     return report
 
 
