@@ -61,8 +61,13 @@ async def served() -> AsyncIterator[NotebookServer]:
 
 
 @pytest.fixture
-async def endpoint(served: NotebookServer) -> Endpoint:
-    return await served.register(FakeTools())
+def tools() -> FakeTools:
+    return FakeTools()
+
+
+@pytest.fixture
+async def endpoint(served: NotebookServer, tools: FakeTools) -> Endpoint:
+    return await served.register(tools)
 
 
 def message(method: str, id: Any = 1, **params: Any) -> Json:
@@ -129,11 +134,11 @@ async def test_the_official_client_lists_and_calls(served: NotebookServer, endpo
 
 
 async def test_the_official_client_gets_a_late_answer_and_progress_until_then(
-    served: NotebookServer, monkeypatch: pytest.MonkeyPatch
+    tools: FakeTools, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.01)
     monkeypatch.setattr(server, "HEARTBEAT_SECONDS", 0.01)
-    tools, beats = FakeTools(), 0
+    beats = 0
 
     async def progress(done: float, total: float | None, words: str | None) -> None:
         nonlocal beats
@@ -141,7 +146,7 @@ async def test_the_official_client_gets_a_late_answer_and_progress_until_then(
         if beats == 3:
             tools.go.set()
 
-    async with client_of(await served.register(tools)) as client:
+    async with client_of(endpoint) as client:
         result = await client.call_tool("wait", {}, progress_callback=progress)
     assert (result.content[0].text, beats >= 3) == ("hello", True)  # type: ignore[union-attr]
 
@@ -173,11 +178,9 @@ async def test_arguments_that_are_too_large_fail_and_the_next_call_works(endpoin
 
 
 async def test_without_a_wish_for_progress_there_are_comments(
-    served: NotebookServer, monkeypatch: pytest.MonkeyPatch
+    tools: FakeTools, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.0)
-    tools = FakeTools()
-    endpoint = await served.register(tools)
     headers = {**dict(endpoint.headers), "Accept": "text/event-stream"}
     async with (
         httpx2.AsyncClient(headers=headers, verify=False) as http,
@@ -191,9 +194,7 @@ async def test_without_a_wish_for_progress_there_are_comments(
         ]
 
 
-async def test_a_call_is_cancelled_on_request_and_others_go_on(served: NotebookServer) -> None:
-    tools = FakeTools()
-    endpoint = await served.register(tools)
+async def test_a_call_is_cancelled_on_request_and_others_go_on(tools: FakeTools, endpoint: Endpoint) -> None:
     answers: list[Json] = []
 
     async def call() -> None:
@@ -288,9 +289,9 @@ async def test_each_session_has_a_token_of_its_own_that_ends_with_it(served: Not
     assert ((await post(one)).status_code, (await post(other)).status_code) == (401, 200)
 
 
-async def test_the_end_of_a_session_cancels_its_calls(served: NotebookServer) -> None:
-    tools = FakeTools()
-    endpoint = await served.register(tools)
+async def test_the_end_of_a_session_cancels_its_calls(
+    served: NotebookServer, tools: FakeTools, endpoint: Endpoint
+) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(post, endpoint, message("tools/call", name="wait"))
         await tools.begun.wait()
