@@ -16,7 +16,7 @@ from copilot_kernel.rendering.answers import NO_REASON
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
 from ..limits import LIMIT
-from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
+from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
@@ -73,17 +73,15 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
 
 
 async def test_what_changes_above_guards_less_and_less_often(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = asyncio.get_running_loop().time()
-    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    place = Place()
+    clock, place = Clock(monkeypatch), Place()
     asked = await ask(RecordingCell(), place)
     guarded: list[float] = []
     for _ in range(300):
-        now += 0.1
+        clock.now += 0.1
         await models.released()
         place.shifted[0]()
         if models.disabled():
-            guarded.append(now)
+            guarded.append(clock.now)
     pauses = [later - earlier for earlier, later in pairwise(guarded)]
     assert 4 <= len(guarded) <= 5
     assert pauses == sorted(pauses)

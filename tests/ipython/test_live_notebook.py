@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,10 @@ import pytest
 from copilot_kernel.frontend.page_comm import GONE
 from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
-from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
-from .conftest import ARGV, LOAD, StartKernel
+from ..jupyter.front_end import FrontEnd, is_status, parent
+from .conftest import StartKernel
 from .fake_page import FakePage, subshell
 from .playing import BLOCKED, begin, play, prepare, value
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    """A kernel, shared by the tests: each leaves it idle."""
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {}, ARGV) as front_end:
-        assert front_end.run(LOAD).status == "ok"
-        yield prepare(front_end)
-        assert front_end.complaints() == []
 
 
 @pytest.fixture(scope="module")

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
+from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
-from .conftest import ARGV, LOAD
-from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, prepare, value
+from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, value
 
 CELLS = {"awaited": CELL, "in a function": IN_A_FUNCTION}
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    """A kernel, shared by the tests: each leaves it idle."""
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {}, ARGV) as front_end:
-        assert front_end.run(LOAD).status == "ok"
-        yield prepare(front_end)
-        assert front_end.complaints() == []
 
 
 def run(front_end: FrontEnd, code: str, cell: str = CELL) -> Any:

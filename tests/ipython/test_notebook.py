@@ -129,21 +129,6 @@ def test_an_error_can_be_caught(notebook: FrontEnd) -> None:
     assert (outcome.status, "caught No" in outcome.text) == ("ok", True)
 
 
-def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(notebook: FrontEnd) -> None:
-    assert notebook.run("%copilot demo: die 3").error[0] == "AgentExited"
-    assert notebook.run("%copilot demo: say Again").status == "ok"
-
-
-def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
-    outcome = start_kernel(COPILOT_KERNEL_AGENT="no-such-agent --acp").run("%copilot hello")
-    assert outcome.error[0] == "AgentNotFound"
-    assert "no-such-agent" in outcome.text
-
-
-def test_settings_that_cannot_be_read_are_named(start_kernel: StartKernel) -> None:
-    assert "Setting ignored: " in start_kernel(COPILOT_KERNEL_FS="perhaps").run("%copilot demo: say Hello").text
-
-
 def test_a_late_chunk_goes_to_the_cell_of_its_turn(notebook: FrontEnd) -> None:
     cell = notebook.execute("%%copilot\ndemo: say First.\nlate And late.")
     notebook.run("import asyncio; await asyncio.sleep(0.3)")

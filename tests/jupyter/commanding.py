@@ -23,9 +23,10 @@ def status(front_end: FrontEnd, name: str) -> str:
 class Picked(Asked):
     """A cell in which widgets stand that want an answer."""
 
-    def enter(self, control: str, **state: Any) -> None:
+    def enter(self, control: str, **state: Any) -> str:
+        """Send a change; the message's id."""
         model = next(key for key, each in self.models().items() if each.get("description") == control)
-        self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
+        return self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
 
     def press(self, button: str) -> Outcome:
         self.click(button)

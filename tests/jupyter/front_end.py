@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import psutil
+import pytest
 from copilot_kernel.acp import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
@@ -241,6 +243,12 @@ def is_status(message: Message, state: str) -> bool:
     return message["msg_type"] == "status" and message["content"]["execution_state"] == state
 
 
+def states(front_end: FrontEnd, *requests: str) -> list[str]:
+    """What was published about the kernel for these requests, in order."""
+    found = (m for m in front_end.published if m["msg_type"] == "status" and parent(m) in requests)
+    return [f"{requests.index(parent(m))} {m['content']['execution_state']}" for m in found]
+
+
 @contextmanager
 def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
     log = folder / "kernel.log"
@@ -276,6 +284,19 @@ def connected(manager: KernelManager, log: Path) -> Iterator[FrontEnd]:
         yield FrontEnd(manager, log, client)
     finally:
         client.stop_channels()
+
+
+@contextmanager
+def installed(folder: Path, name: str, **spec: Any) -> Iterator[str]:
+    """The name of a kernel that clients find, with the demo agent."""
+    home = folder / "kernels" / name
+    home.mkdir(parents=True)
+    env = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
+    (home / "kernel.json").write_text(json.dumps({"display_name": name, "env": env, **spec}))
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in {**no_settings(folder), "JUPYTER_PATH": str(folder)}.items():
+            patch.setenv(variable, value)
+        yield name
 
 
 def no_settings(folder: Path) -> dict[str, str]:

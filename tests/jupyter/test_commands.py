@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from copilot_kernel.frontend.pickers import WAITING
 
-from .asked import models
-from .commanding import own, status
+from .commanding import Picked, own, status
 from .front_end import FrontEnd, Message, kernel_process
 
 
@@ -21,22 +20,12 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
         assert front_end.complaints() == []
 
 
-class Shown:
+class Shown(Picked):
     """A cell that has ended, and its picker."""
 
     def __init__(self, front_end: FrontEnd, code: str) -> None:
-        self.front_end, self._start = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
+        super().__init__(front_end, code)
         self.outcome = front_end.finish(self.cell)
-
-    def model(self, key: str, words: str) -> str:
-        """The first one with these words in its state."""
-        found = models(self.front_end.published[self._start :]).items()
-        return next(model for model, state in found if words in str(state.get(key)))
-
-    def pick(self, name: str, index: int) -> None:
-        data = {"method": "update", "state": {"index": index}, "buffer_paths": []}
-        self.front_end.comm(self.model("description", name), data)
 
     def reports(self, words: str) -> None:
         """Wait until the picker reports this."""
@@ -51,7 +40,7 @@ def test_the_cell_of_a_picker_ends_and_what_is_picked_later_is_set(rich: FrontEn
     rich.run("%mode agent")
     shown = Shown(rich, "%mode")
     assert (shown.outcome.status, "plan" in shown.outcome.text) == ("ok", True)
-    shown.pick("Mode", 1)
+    shown.enter("Mode", index=1)
     rich.shows("Mode: Plan", shown.cell)
     shown.reports("Mode: Plan")
     assert status(rich, "Mode") == "Plan"
@@ -62,7 +51,7 @@ def test_what_is_picked_during_a_turn_is_set_at_its_end(rich: FrontEnd) -> None:
     shown = Shown(rich, "%mode")
     turn = rich.execute("demo: say One.\nwait 60")
     rich.shows("One.", turn)
-    shown.pick("Mode", 1)
+    shown.enter("Mode", index=1)
     shown.reports(WAITING)
     rich.control("interrupt_request")
     rich.finish(turn)
@@ -84,6 +73,6 @@ def test_a_session_is_picked_and_what_was_said_is_shown(rich: FrontEnd) -> None:
     rich.run("demo: say Pears")
     for code in ("%sessions", "%resume"):
         shown = Shown(rich, code)
-        rich.press(shown.model("tooltip", "Apples"))
+        rich.press(next(key for key, state in shown.models().items() if "Apples" in str(state.get("tooltip"))))
         rich.shows("say Apples", shown.cell)
         rich.shows("Resumed: ", shown.cell)
