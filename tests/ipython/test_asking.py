@@ -117,20 +117,19 @@ def test_the_users_own_widgets_work_before_during_and_after(notebook: FrontEnd) 
     assert shown == "[1, 'click', 2, 'click', 3, 'click', 4, 'click']"
 
 
-def test_in_a_function_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
-    cell = notebook.execute("def f():\n    %copilot demo: ask Something\nf()")
+@pytest.mark.parametrize(
+    ("code", "cell_id"),
+    [("def f():\n    %copilot demo: ask Something\nf()", "cell"), ("%copilot demo: ask Something", None)],
+    ids=["in a function", "in a console"],
+)
+def test_where_no_click_can_arrive_the_question_is_a_line_of_input(
+    notebook: FrontEnd, code: str, cell_id: str | None
+) -> None:
+    cell = notebook.execute(code, cell_id=cell_id)
     request = notebook.client.get_stdin_msg(timeout=LIMIT)
     assert (request["content"]["prompt"].startswith("1) Allow once"), parent(request)) == (True, cell)
     notebook.client.input("1")
     assert "allowed by you" in notebook.finish(cell).text
-
-
-def test_in_a_console_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%copilot demo: ask Something", cell_id=None)
-    request = notebook.client.get_stdin_msg(timeout=LIMIT)
-    assert parent(request) == cell
-    notebook.client.input("Deny")
-    assert "denied by you" in notebook.finish(cell).text
 
 
 def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:

@@ -94,7 +94,7 @@ def test_the_cells_idle_and_its_later_output_are_its_own(agent: FrontEnd, cell: 
 def test_threads_print_into_the_cell_afterwards(agent: FrontEnd) -> None:
     body = (
         "ended = threading.Event()\n"
-        "def late():\n    ended.wait(10)\n    print('late words', flush=True)\n"
+        f"def late():\n    ended.wait({LIMIT})\n    print('late words', flush=True)\n"
         "thread = threading.Thread(target=late)\nthread.start()\n"
         "await notebook.run_python('1')\nended.set()\nawait asyncio.to_thread(thread.join)"
     )
@@ -233,7 +233,7 @@ CLEANING = (
 def test_a_run_is_over_when_its_code_is_over_however_it_is_cancelled(agent: FrontEnd) -> None:
     """As the gate cancels calls: again and again, until they end."""
     body = (
-        "import anyio\nasync def cancel():\n    await asyncio.to_thread(begun.wait, 10)\n    scope.cancel()\n"
+        f"import anyio\nasync def cancel():\n    await asyncio.to_thread(begun.wait, {LIMIT})\n    scope.cancel()\n"
         "with anyio.CancelScope() as scope:\n    cancelling = asyncio.ensure_future(cancel())\n"
         f"    await notebook.run_python({CLEANING!r})\nreturn get_ipython().user_ns['cleaned']"
     )

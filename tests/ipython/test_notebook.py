@@ -30,14 +30,6 @@ def value(notebook: FrontEnd, expression: str) -> str:
 # -- what a cell shows and gives ----------------------------------------------------------------------------------
 
 
-def test_an_answer_streams_into_its_cell(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%%copilot\ndemo: say First.\\n\\n\nslow 5 0.05\nsay Last.")
-    notebook.shows("First.", cell)
-    assert cell not in notebook.replies
-    outcome = notebook.finish(cell)
-    assert (outcome.status, "Last." in outcome.text) == ("ok", True)
-
-
 def test_an_answer_is_a_value_that_is_not_shown_twice(notebook: FrontEnd) -> None:
     outcome = notebook.run("%copilot demo: say Here it is: `x`\\n\\n```py\\nx = 1\\n```")
     assert (outcome.text.count("Here it is"), results(outcome)) == (1, [])

@@ -18,7 +18,7 @@ from ..jupyter.ending import (
     by_signal,
     by_termination,
 )
-from ..jupyter.front_end import LIMIT, SLOW_DRAWING, FrontEnd, gone, until
+from ..jupyter.front_end import SLOW_DRAWING, FrontEnd, gone, until
 from .conftest import StartKernel
 from .playing import WAIT
 
@@ -109,14 +109,6 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert notebook.finish(queued).status == "aborted"
     until(lambda: not notebook.children("sleep"), "the end of the tool")
     assert notebook.run("%copilot demo: say Next").status == "ok"
-
-
-def test_a_cancelled_turn_is_kept_as_far_as_it_came(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%copilot demo: slow 100000 0.02")
-    notebook.shows("2 ", cell)
-    by_signal(notebook)
-    notebook.finish(cell)
-    assert "('cancelled', True)" in str(notebook.run("_copilot.stop_reason, _copilot.text.startswith('1 2')").outputs)
 
 
 @pytest.mark.parametrize("code", ["%copilot demo: say Hello", "def f():\n    %copilot demo: say Hello\nf()"])
@@ -255,15 +247,3 @@ def test_a_child_process_of_the_users_does_not_end_the_agent(notebook: FrontEnd)
     assert "'0'" in str(notebook.run(FORKING).outputs)
     assert notebook.children() == agents
     assert notebook.run("%copilot demo: say Still here").status == "ok"
-
-
-def test_a_notebooks_conversation_goes_on_after_a_restart(start_kernel: StartKernel, tmp_path: Path) -> None:
-    book = tmp_path / "book.ipynb"
-    book.write_text("{}")
-    front_end = start_kernel(JPY_SESSION_NAME=str(book), COPILOT_KERNEL_STATE=str(tmp_path / "state"))
-    front_end.run("%copilot demo: say one")
-    front_end.manager.restart_kernel(now=True)
-    front_end.client.wait_for_ready(timeout=LIMIT)
-    front_end.run("%load_ext copilot_kernel")
-    outcome = front_end.run("%copilot demo: remember")
-    assert ("Resumed the conversation" in outcome.text, "say one" in outcome.text) == (True, True)

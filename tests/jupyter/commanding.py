@@ -6,18 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from .asked import Asked
-from .front_end import FrontEnd, Outcome
+from .front_end import Outcome
 
 
 def own(folder: Path, **more: str) -> dict[str, str]:
     """A demo agent that remembers nothing of other tests."""
     return {"COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"), "COPILOT_KERNEL_STATE": str(folder / "state"), **more}
-
-
-def status(front_end: FrontEnd, name: str) -> str:
-    """What `%status` says of `name`."""
-    lines = [line for line in front_end.run("%status").text.splitlines() if line.startswith(f"{name}  ")]
-    return lines[0].removeprefix(name).strip() if lines else ""
 
 
 class Picked(Asked):

@@ -56,11 +56,6 @@ def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:
     assert front_end.run("", silent=True).status == "ok"
 
 
-def test_a_cell_that_ends_in_an_open_fence_is_incomplete(front_end: FrontEnd) -> None:
-    asked = [front_end.ask("is_complete_request", {"code": code})["status"] for code in ("```\nx", "```\nx\n```", "x")]
-    assert asked == ["incomplete", "complete", "complete"]
-
-
 def test_history_holds_what_was_to_be_stored(front_end: FrontEnd) -> None:
     front_end.run("demo: say stored")
     front_end.run("demo: say unstored", store_history=False)
@@ -304,7 +299,7 @@ def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None
 def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_goes_on(tmp_path: Path) -> None:
     with started_by(LEAVER, tmp_path) as (leaver, client):
         kernel = kernel_of(leaver)
-        assert leaver.wait(10) == 0
+        assert leaver.wait(LIMIT) == 0
         assert leaver.stdin is not None
         leaver.stdin.write("go\n")
         leaver.stdin.flush()
