@@ -15,15 +15,6 @@ from playwright.sync_api import BrowserContext
 from ..limits import LIMIT
 from .lab import Lab, Notebook
 
-SEEN = """([id, text]) => new Promise(done => {
-  const panel = window.jupyterapp.shell.currentWidget;
-  const look = () => {
-    const cell = panel.content.widgets.find(each => each.model.id === id);
-    if (cell?.node.textContent.includes(text)) done(performance.timeOrigin + performance.now());
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
   .map(cell => [cell.getId(), cell.getSource()])"""
 
@@ -123,10 +114,3 @@ class DrivenNotebook:
     def ids(self) -> list[str]:
         """Of the cells after the driver's."""
         return [id for id, _ in self.cells()]
-
-    def milliseconds_until_seen(self, id: str, expected: str, source: str) -> float:
-        """How long after the kernel sent an edit the page has drawn it. `source` is one line."""
-        self.page.evaluate(f"pair => {{ window.seen = ({SEEN})(pair); }}", [id, source])
-        call = {"call": next(self._numbers), "op": "edit", "args": {"id": id, "expected": expected, "source": source}}
-        sent = self.send(calls=[call])["sent"]
-        return float(self.page.evaluate("() => window.seen")) - float(sent)

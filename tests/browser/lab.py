@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
 from ..limits import LIMIT
 from ..ports import free_port
 
+BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+"""A test in JupyterLab and in Notebook 7."""
 LIMIT_MS = 1000 * LIMIT
 """Milliseconds that any wait in the page may take."""
 
@@ -258,6 +261,14 @@ class Notebook:
         notebook.wait_ready()
         return notebook
 
+    @classmethod
+    def new(
+        cls, context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: str = "copilot", classic: bool = False
+    ) -> Notebook:
+        """Write a notebook with these cells, and open it."""
+        lab.write(name, *cells, kernel=kernel)
+        return cls.open(context, lab, name, classic=classic)
+
     def wait_ready(self) -> None:
         """Until cells are shown and the kernel is idle."""
         self.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
@@ -271,15 +282,16 @@ class Notebook:
         """The kernel's status as the front end believes it."""
         return str(self.page.evaluate(KERNEL_STATUS))
 
-    def run(self, index: int, wait: bool = True) -> None:
-        """Select a cell and run it, by its menu command; returns at once unless `wait`."""
+    def run(self, *indexes: int, wait: bool = True) -> None:
+        """Select cells one after the other and run each by its menu command; returns at once unless `wait`."""
         script = """async ([index, wait]) => {
           const widget = window.jupyterapp.shell.currentWidget;
           widget.content.activeCellIndex = index; widget.content.deselectAll();
           const done = window.jupyterapp.commands.execute('notebook:run-cell');
           if (wait) await done;
         }"""
-        self.page.evaluate(script, [index, wait])
+        for index in indexes:
+            self.page.evaluate(script, [index, wait])
 
     def cell(self, index: int) -> Locator:
         """A code cell."""

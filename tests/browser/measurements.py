@@ -215,8 +215,7 @@ def look(context: BrowserContext, lab: Lab, server: Server, pictures: Path | Non
 def play(context: BrowserContext, lab: Lab, shown: Scenes, *, classic: bool = False) -> Notebook:
     """A notebook with these scenes."""
     name = "classic.ipynb" if classic else "scenes.ipynb"
-    lab.write(name, *(cell for cell, _ in shown.values()))
-    notebook = Notebook.open(context, lab, name, classic=classic)
+    notebook = Notebook.new(context, lab, name, *(cell for cell, _ in shown.values()), classic=classic)
     if not classic:
         notebook.command("application:toggle-left-area")
     return notebook

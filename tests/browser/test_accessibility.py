@@ -154,8 +154,7 @@ def test_jupyterlab_shows_outputs_and_an_open_question_without_serious_findings(
 
 
 def test_a_question_is_announced_named_and_reached_by_a_key(context: BrowserContext, lab: Lab) -> None:
-    lab.write("key.ipynb", f"demo: shell {ABOUT}\nsay Over.", "x", *["pass\n" * 40] * 3)
-    notebook = Notebook.open(context, lab, "key.ipynb")
+    notebook = Notebook.new(context, lab, "key.ipynb", f"demo: shell {ABOUT}\nsay Over.", "x", *["pass\n" * 40] * 3)
     page = notebook.page
     notebook.run(0, wait=False)
     expect(page.locator(".copilot-announcer")).to_have_text(f"demo agent asks: Run this command? {ABOUT}")

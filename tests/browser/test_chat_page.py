@@ -66,6 +66,11 @@ class Chat:
         """The turn is over."""
         expect(self.page.get_by_label("Stop the turn")).to_be_hidden()
 
+    def deny(self) -> None:
+        """Answer the question, and wait for the end of the turn."""
+        self.button("Deny").click()
+        self.ready()
+
     def button(self, name: str) -> Locator:
         return self.log.get_by_role("button").filter(has_text=exactly(name))
 
@@ -216,8 +221,7 @@ def test_who_answers_by_keyboard_comes_to_the_next_question_and_not_to_its_butto
     chat.page.keyboard.press("Enter")
     expect(chat.log.locator(".question")).to_have_count(1)
     chat.page.keyboard.press("Escape")
-    chat.button("Deny").click()
-    chat.ready()
+    chat.deny()
 
 
 @pytest.mark.parametrize(("what", "is_calm"), [("shell echo", True), ("shell git push origin main --force", False)])
@@ -227,8 +231,7 @@ def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_cal
     expect(allow).to_be_enabled()
     assert allow.evaluate("each => each.classList.contains('suggested')") == is_calm
     expect(chat.button("Always allow ▾")).to_have_count(int(is_calm))
-    chat.button("Deny").click()
-    chat.ready()
+    chat.deny()
 
 
 def test_an_approval_says_how_much_it_is_about_and_the_call_is_shown_once(chat: Chat) -> None:
@@ -237,8 +240,7 @@ def test_an_approval_says_how_much_it_is_about_and_the_call_is_shown_once(chat: 
     expect(chat.button("Allow once (all 34 changed lines)")).to_be_visible()
     expect(chat.log.get_by_text("22 more changed lines").locator("visible=true")).to_have_count(1)
     expect(chat.log.locator(".tool:visible")).to_have_count(0)
-    chat.button("Deny").click()
-    chat.ready()
+    chat.deny()
     expect(chat.log.locator(".tool:visible")).to_have_count(1)
 
 
@@ -339,8 +341,7 @@ def test_even_a_script_in_the_page_would_not_run(chromium: Browser, server: Serv
 
 def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
     chat.send("demo: image\ntool svg audio\ncreate a.txt b\nplan A;B / 1\nthink deep")
-    chat.button("Deny").click()
-    chat.ready()
+    chat.deny()
     expect(chat.log.locator(".files img")).to_have_count(2)
     for image in chat.log.locator(".files img").all():
         assert image.evaluate(DECODED) > 0

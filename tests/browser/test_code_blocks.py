@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab, Notebook
+from .lab import BOTH, Lab, Notebook
+from .story import SOURCES
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 ANSWER = "say Try this:\\n\\n```python\\nx = 1\\ny = 2\\n```\\nDone."
 USERS_OWN = "from IPython.display import HTML\nHTML('<pre>mine</pre>')"
-SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getSource())"
 HINT = """cell => getComputedStyle(cell.querySelector('.cm-line'), '::before').content"""
 
 
@@ -24,8 +23,7 @@ def test_a_code_block_of_an_answer_is_copied_and_inserted_below(
     cells = ("%load_ext copilot_kernel", f"%%copilot\ndemo: {ANSWER}", USERS_OWN)
     path = lab.write("blocks.ipynb", *cells, kernel="python3")
     notebook = Notebook.open(context, lab, "blocks.ipynb", classic=classic)
-    for cell in range(3):
-        notebook.run(cell)
+    notebook.run(0, 1, 2)
     tools = notebook.page.locator(".copilot-code-tools")
     expect(tools).to_have_count(1)
     expect(tools).to_have_css("opacity", "0")
@@ -63,6 +61,5 @@ def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: 
     notebook.save()
     assert "%help" not in path.read_text()
 
-    lab.write("other.ipynb", "", kernel="python3")
-    other = Notebook.open(context, lab, "other.ipynb", classic=classic)
+    other = Notebook.new(context, lab, "other.ipynb", "", kernel="python3", classic=classic)
     assert other.cell(0).evaluate(HINT) == "none"

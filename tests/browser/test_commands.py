@@ -42,8 +42,7 @@ def test_what_is_picked_is_set_at_once_and_no_picker_blocks_run_all(context: Bro
 def test_a_saved_notebook_shows_the_choices_and_a_page_that_is_loaded_again_the_picker(
     context: BrowserContext, lab: Lab
 ) -> None:
-    lab.write("saved-picker.ipynb", "%mode")
-    notebook = Notebook.open(context, lab, "saved-picker.ipynb")
+    notebook = Notebook.new(context, lab, "saved-picker.ipynb", "%mode")
     notebook.run(0)
     notebook.save()
     notebook.page.reload()

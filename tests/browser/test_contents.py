@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab, Notebook
+from .lab import BOTH, Lab, Notebook
 
 pytestmark = pytest.mark.browser
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 SHOWN = (
     "() => [...window.jupyterapp.shell.widgets('left')].find(each => each.id === 'table-of-contents').model !== null"
 )
@@ -43,10 +42,10 @@ def refreshed(notebook: Notebook) -> dict[str, Any]:
 def test_a_copilot_notebook_is_not_searched_for_headings_of_outputs(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    lab.write("contents.ipynb", "demo: say One.", "demo: say Two.", f"demo: {ANSWER}")
-    notebook = Notebook.open(context, lab, "contents.ipynb", classic=classic)
-    for cell in range(3):
-        notebook.run(cell)
+    notebook = Notebook.new(
+        context, lab, "contents.ipynb", "demo: say One.", "demo: say Two.", f"demo: {ANSWER}", classic=classic
+    )
+    notebook.run(0, 1, 2)
     expect(notebook.output(2).locator("h1")).to_have_text("Title")
     assert refreshed(notebook) == {"sanitized": 0, "headings": [], "outputs": False}
     settings = lab.root.parents[1] / "private" / "_settings_dir" / "@jupyterlab" / "toc-extension"
@@ -63,22 +62,25 @@ def test_a_copilot_notebook_is_not_searched_for_headings_of_outputs(
 
 @BOTH
 def test_a_python_notebook_keeps_the_headings_of_its_outputs(context: BrowserContext, lab: Lab, classic: bool) -> None:
-    lab.write(
-        "python-contents.ipynb", "%load_ext copilot_kernel", f"%%copilot\ndemo: {ANSWER}", HEADINGS, kernel="python3"
+    notebook = Notebook.new(
+        context,
+        lab,
+        "python-contents.ipynb",
+        "%load_ext copilot_kernel",
+        f"%%copilot\ndemo: {ANSWER}",
+        HEADINGS,
+        kernel="python3",
+        classic=classic,
     )
-    notebook = Notebook.open(context, lab, "python-contents.ipynb", classic=classic)
-    for cell in range(3):
-        notebook.run(cell)
+    notebook.run(0, 1, 2)
     shown = refreshed(notebook)
     assert shown["headings"] == ["Mine"]
     assert shown["sanitized"] > 0
 
 
 def test_another_kernel_brings_them_back(context: BrowserContext, lab: Lab) -> None:
-    lab.write("change.ipynb", "demo: say One.", "demo: say Two.", f"demo: {ANSWER}")
-    notebook = Notebook.open(context, lab, "change.ipynb")
-    for cell in range(3):
-        notebook.run(cell)
+    notebook = Notebook.new(context, lab, "change.ipynb", "demo: say One.", "demo: say Two.", f"demo: {ANSWER}")
+    notebook.run(0, 1, 2)
     assert not refreshed(notebook)["outputs"]
     change = "name => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({ name })"
     notebook.page.evaluate(f"async () => {{ await ({change})('python3'); }}")

@@ -52,8 +52,7 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
 ) -> None:
     path = lab.write("question.ipynb", "demo: create note.txt one\\ntwo\nsay Done.", "demo: say Next.")
     notebook = Notebook.open(context, lab, "question.ipynb")
-    notebook.run(0, wait=False)
-    notebook.run(1, wait=False)
+    notebook.run(0, 1, wait=False)
     allow = notebook.button(0, "Allow once")
     expect(allow).to_be_visible()
     expect(notebook.output(0)).to_contain_text("note.txt")
@@ -79,10 +78,10 @@ def test_a_question_is_answered_while_the_cell_runs_and_the_saved_notebook_reads
 
 
 def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, lab: Lab) -> None:
-    lab.write("stop.ipynb", "demo: say Working.\\n\\n\nask", "demo: say Never said.", "demo: say Alive.")
-    notebook = Notebook.open(context, lab, "stop.ipynb")
-    notebook.run(0, wait=False)
-    notebook.run(1, wait=False)
+    notebook = Notebook.new(
+        context, lab, "stop.ipynb", "demo: say Working.\\n\\n\nask", "demo: say Never said.", "demo: say Alive."
+    )
+    notebook.run(0, 1, wait=False)
     expect(notebook.button(0, "Allow once")).to_be_visible()
     notebook.page.locator(
         "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
@@ -100,8 +99,9 @@ def test_a_missing_agent_is_a_card_and_no_traceback_and_the_demo_agent_can_be_tr
     context: BrowserContext, lab: Lab
 ) -> None:
     lab.add_kernel("agentless", COPILOT_KERNEL_AGENT="no-such-agent --acp")
-    lab.write("missing.ipynb", "Hello?", "%agent demo", "demo: say Here.", kernel="agentless")
-    notebook = Notebook.open(context, lab, "missing.ipynb")
+    notebook = Notebook.new(
+        context, lab, "missing.ipynb", "Hello?", "%agent demo", "demo: say Here.", kernel="agentless"
+    )
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("no-such-agent")
     expect(notebook.output(0)).not_to_contain_text("Traceback")

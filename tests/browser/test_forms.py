@@ -47,8 +47,7 @@ def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(conte
 def test_a_form_that_was_open_when_its_notebook_was_saved_tells_what_was_asked(
     context: BrowserContext, lab: Lab
 ) -> None:
-    lab.write("open-form.ipynb", "demo: elicit form\nsay Thanks.")
-    notebook = Notebook.open(context, lab, "open-form.ipynb")
+    notebook = Notebook.new(context, lab, "open-form.ipynb", "demo: elicit form\nsay Thanks.")
     notebook.run(0, wait=False)
     expect(notebook.output(0).get_by_label("Colour")).to_be_visible()
     told = "a whole number, 1 to 10"
@@ -64,8 +63,7 @@ def test_a_form_that_was_open_when_its_notebook_was_saved_tells_what_was_asked(
 
 
 def test_an_address_is_opened_by_nobody_but_the_user(context: BrowserContext, lab: Lab) -> None:
-    lab.write("address.ipynb", "demo: elicit url https://sign-in.invalid/now")
-    notebook = Notebook.open(context, lab, "address.ipynb")
+    notebook = Notebook.new(context, lab, "address.ipynb", "demo: elicit url https://sign-in.invalid/now")
     notebook.run(0, wait=False)
     link = notebook.output(0).get_by_role("link", name="https://sign-in.invalid/now")
     expect(link).to_have_attribute("target", "_blank")
@@ -78,8 +76,9 @@ def test_an_address_is_opened_by_nobody_but_the_user(context: BrowserContext, la
 def test_bytes_can_be_saved_and_media_are_fetched_from_nowhere(
     context: BrowserContext, lab: Lab, tmp_path: Path
 ) -> None:
-    lab.write("media.ipynb", "demo: blob\nimage\nsvg\naudio\nlink https://elsewhere.invalid/x.png")
-    notebook = Notebook.open(context, lab, "media.ipynb")
+    notebook = Notebook.new(
+        context, lab, "media.ipynb", "demo: blob\nimage\nsvg\naudio\nlink https://elsewhere.invalid/x.png"
+    )
     notebook.run(0)
     cell = notebook.output(0)
     with notebook.page.expect_download() as download:

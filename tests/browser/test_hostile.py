@@ -101,8 +101,9 @@ def prompt(index: int, payload: str) -> str:
 
 
 def test_no_script_runs_no_request_leaves_and_the_text_stays_readable(context: BrowserContext, lab: Lab) -> None:
-    lab.write("hostile.ipynb", *(prompt(index, payload) for index, payload in enumerate(PAYLOADS)))
-    notebook = Notebook.open(context, lab, "hostile.ipynb")
+    notebook = Notebook.new(
+        context, lab, "hostile.ipynb", *(prompt(index, payload) for index, payload in enumerate(PAYLOADS))
+    )
     dialogs: list[str] = []
     notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     check(notebook, dialogs, run=True)

@@ -76,7 +76,7 @@ def prompt() -> str:
 def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens(
     context: BrowserContext, lab: Lab
 ) -> None:
-    notebook = Notebook.open(context, lab, lab.write("long.ipynb", prompt()).name)
+    notebook = Notebook.new(context, lab, "long.ipynb", prompt())
     notebook.page.set_viewport_size({"width": 1400, "height": 1000})
     notebook.run(0)
     output = notebook.output(0)
@@ -94,7 +94,7 @@ def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens
 
 def test_while_a_turn_runs_a_line_on_top_says_what_it_does(context: BrowserContext, lab: Lab) -> None:
     cell = "demo: wait 1\nshell sleep 60"
-    notebook = Notebook.open(context, lab, lab.write("status.ipynb", cell).name)
+    notebook = Notebook.new(context, lab, "status.ipynb", cell)
     notebook.run(0, wait=False)
     first = notebook.output(0).locator(".jp-OutputArea-child").first
     expect(first).to_contain_text("Waiting for you · 1 question below")

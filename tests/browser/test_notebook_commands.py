@@ -7,13 +7,11 @@ import json
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab, Notebook
+from .driven import CELLS
+from .lab import BOTH, Lab, Notebook
 
 pytestmark = pytest.mark.browser
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
-SOURCES = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
-  .map(cell => [cell.getId(), cell.getSource()])"""
 GIVE = """async ([selector, kind, name, type, text]) => {
   const data = new DataTransfer();
   data.items.add(new File([text], name, {type}));
@@ -26,13 +24,8 @@ GIVE = """async ([selector, kind, name, type, text]) => {
 EDITOR = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell.jp-mod-active .cm-content"
 
 
-def opened(context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: str, classic: bool = False) -> Notebook:
-    lab.write(name, *cells, kernel=kernel)
-    return Notebook.open(context, lab, name, classic=classic)
-
-
 def cells(notebook: Notebook) -> list[list[str]]:
-    return list(notebook.page.evaluate(SOURCES))
+    return list(notebook.page.evaluate(CELLS))
 
 
 def give(notebook: Notebook, kind: str, name: str, type: str, text: str) -> bool:
@@ -45,7 +38,7 @@ def test_fix_this_error_is_offered_for_a_cell_with_an_error_and_asks_copilot(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
     name = f"fix-{classic}.ipynb"
-    notebook = opened(context, lab, name, "x = 1", "undefined_name", kernel="python3", classic=classic)
+    notebook = Notebook.new(context, lab, name, "x = 1", "undefined_name", kernel="python3", classic=classic)
     page = notebook.page
     fix = page.locator(".jp-cell-toolbar [data-command='copilot:fix-error'] >> visible=true")
     notebook.run(0)
@@ -68,7 +61,7 @@ def test_a_prompt_about_a_cell_names_it_and_is_completed_by_typing(
 ) -> None:
     for kernel, magic in (("python3", "%%copilot\n"), ("copilot", "")):
         name = f"ask-about-{kernel}-{classic}.ipynb"
-        notebook = opened(context, lab, name, "x = 1", "y = 2", kernel=kernel, classic=classic)
+        notebook = Notebook.new(context, lab, name, "x = 1", "y = 2", kernel=kernel, classic=classic)
         first = cells(notebook)[0][0]
         notebook.command("copilot:ask-about-cell")
         notebook.page.keyboard.type("Why?")
@@ -77,14 +70,14 @@ def test_a_prompt_about_a_cell_names_it_and_is_completed_by_typing(
 
 
 def test_shortcuts_ask_about_a_cell(context: BrowserContext, lab: Lab) -> None:
-    notebook = opened(context, lab, "shortcut.ipynb", "x = 1", kernel="python3")
+    notebook = Notebook.new(context, lab, "shortcut.ipynb", "x = 1", kernel="python3")
     notebook.cell(0).locator(".jp-InputPrompt").click()
     notebook.page.keyboard.press("Shift+Q")
     expect(notebook.cell(1)).to_contain_text("%%copilot")
 
 
 def test_a_new_notebook_and_the_chat_are_commands(context: BrowserContext, lab: Lab) -> None:
-    notebook = opened(context, lab, "start.ipynb", "x = 1", kernel="python3")
+    notebook = Notebook.new(context, lab, "start.ipynb", "x = 1", kernel="python3")
     notebook.command("copilot:open-chat")
     chat = notebook.page.frame_locator("iframe.copilot-chat")
     expect(chat.get_by_label("Message")).to_be_visible()
@@ -99,7 +92,7 @@ def test_a_file_that_is_pasted_or_dropped_into_a_prompt_is_saved_and_attached(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
     folder = f"files-{classic}"
-    notebook = opened(
+    notebook = Notebook.new(
         context, lab, f"{folder}/paste.ipynb", "%%copilot\nWhat is it?", "x = 1", kernel="python3", classic=classic
     )
     notebook.cell(0).locator(".cm-content").click()

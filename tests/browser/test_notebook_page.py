@@ -12,11 +12,10 @@ from msgspec import to_builtins
 from playwright.sync_api import BrowserContext, expect
 
 from .driven import DrivenNotebook
-from .lab import Lab, toasts
+from .lab import BOTH, Lab, toasts
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 TOP_OF_ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCell.node.getBoundingClientRect().top"
 SCROLL_TO = "index => void window.jupyterapp.shell.currentWidget.content.scrollToItem(index)"
 OPTIONS = (
@@ -209,27 +208,6 @@ def test_a_question_out_of_view_is_notified_until_it_is_answered(
         toasts(page).get_by_role("button", name="Show").click()
         expect(driven.notebook.cell(7)).to_be_in_viewport()
         expect(toasts(page)).to_have_count(0)
-
-
-def test_status_bar_and_tab_say_that_a_question_waits_and_a_click_goes_there(
-    context: BrowserContext, lab: Lab, loud: None
-) -> None:
-    with DrivenNotebook(context, lab, "status", *["pass\n" * 20] * 6) as driven:
-        page, cell = driven.page, driven.ids()[-1]
-        driven.event("turn", state="working", agent="GitHub Copilot")
-        driven.notebook.command("terminal:create-new")
-        driven.event("questions", waiting=[{"key": "1", "cell": cell, "title": "One"}])
-        status = page.locator(".copilot-status")
-        expect(status).to_have_text("GitHub Copilot: 1 question waiting")
-        tab = page.locator(".lm-TabBar-tab.copilot-waiting")
-        expect(tab).to_contain_text("status.ipynb")
-        expect(toasts(page)).to_have_count(1)
-        status.click()
-        expect(driven.notebook.cell(6)).to_be_in_viewport()
-        expect(toasts(page)).to_have_count(0)
-        driven.event("questions", waiting=[])
-        expect(tab).to_have_count(0)
-        expect(status).to_have_text("GitHub Copilot: working")
 
 
 @pytest.mark.parametrize(("wanted", "seconds"), [(False, 31), (True, 29)])

@@ -8,13 +8,12 @@ import nbformat
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab
+from .lab import BOTH, Lab
 from .story import END, PROMPTS, Story, ask
 from .test_python_notebook import INTERRUPT, LOAD
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 SALES = 'sales = [{"month": month, "price": price} for month in ("May", "June") for price in (10, 12, 14)]'
 TABLE = """import pandas
 days = pandas.date_range("2025-01-01", "2025-06-30")
@@ -29,8 +28,7 @@ def test_a_cell_that_failed_is_corrected_and_run_again_and_the_edit_is_undone_in
     wrong, right = 'max(sale["price"] for sale in sails)', 'max(sale["price"] for sale in sales)'
     story = Story.begin(context, lab, f"fix-story-{classic}.ipynb", SALES, wrong, "%copilot fix", classic=classic)
     notebook = story.notebook
-    notebook.run(1)
-    notebook.run(2)
+    notebook.run(1, 2)
     expect(notebook.output(2)).to_contain_text("NameError")
     notebook.run(3, wait=False)
     expect(notebook.question(3, "Edit cell 3")).to_contain_text("in sails")
@@ -116,23 +114,6 @@ def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(con
     expect(story.notebook.output(2)).to_contain_text("changed meanwhile")
     assert story.sources()[1] == "a = 1 # mine"
     expect(story.notebook.output(2).get_by_role("link")).to_have_count(0)
-
-
-def test_outputs_are_read_without_a_question_in_pieces_where_they_are_long(context: BrowserContext, lab: Lab) -> None:
-    figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
-    prompt = ask(
-        ("read_output", {"id": "c1"}), ("read_output", {"id": "c2"}), ("read_output", {"id": "c2", "offset": 19_000})
-    )
-    long = "print('word ' * 4000 + 'end')"
-    story = Story.begin(context, lab, "read-story.ipynb", figure, long, prompt)
-    story.notebook.run(1)
-    story.notebook.run(2)
-    story.notebook.run(3, wait=False)
-    story.ended(3)
-    said = story.notebook.output(3)
-    expect(said).to_contain_text(re.compile(r"figure \d+×\d+"))
-    expect(said).to_contain_text("characters left out; to continue: read_output(id='c2', offset=")
-    expect(said).to_contain_text(f"{'word ' * 200}end")
 
 
 @pytest.mark.parametrize(

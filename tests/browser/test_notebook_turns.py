@@ -7,13 +7,12 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab, Notebook, toasts
+from .lab import BOTH, Lab, Notebook, toasts
 from .story import END, Story, ask, write
 from .test_python_notebook import LOAD
 
 pytestmark = pytest.mark.browser
 
-BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 GATE = "import asyncio, pathlib\nwhile not pathlib.Path({!r}).exists(): await asyncio.sleep(0.02)\n%copilot {}"
 HURRY = "import copilot_kernel.frontend.page_comm as page_comm\npage_comm.CALL_SECONDS = 10"
 PATIENT = "page_comm.CALL_SECONDS = 60\nprint(_copilot.text)"
@@ -56,8 +55,9 @@ def test_a_question_behind_another_notebook_is_notified_until_it_is_seen_or_answ
     (lab.root / "first-gate").touch()
     expect(toasts(page)).to_contain_text("demo agent asks in behind.ipynb: Use this tool? One")
     expect(page.locator(MARKED)).to_contain_text("behind.ipynb")
-    expect(page.locator(".copilot-status")).to_have_text("demo agent: 1 question waiting")
-    toasts(page).get_by_role("button", name="Show").click()
+    status = page.locator(".copilot-status")
+    expect(status).to_have_text("demo agent: 1 question waiting")
+    status.click()
     expect(notebook.button(1, ALLOW)).to_be_in_viewport()
     expect(toasts(page)).to_have_count(0)
     notebook.button(1, ALLOW).click()
@@ -73,7 +73,7 @@ def test_a_question_behind_another_notebook_is_notified_until_it_is_seen_or_answ
     other.button(2, ALLOW).click()
     expect(toasts(page)).to_have_count(0)
     expect(page.locator(MARKED)).to_have_count(0)
-    expect(page.locator(".copilot-status")).to_be_hidden()
+    expect(status).to_be_hidden()
 
 
 @BOTH
@@ -182,8 +182,7 @@ def test_the_agent_restarts_the_kernel_and_the_conversation_continues(context: B
     story.rests()
     notebook.run(3)
     expect(notebook.output(3)).to_contain_text("NameError")
-    notebook.run(0)
-    notebook.run(4)
+    notebook.run(0, 4)
     expect(notebook.output(4)).to_contain_text("restart_kernel")
 
 
@@ -214,8 +213,7 @@ def test_in_a_copilot_notebook_the_agent_reads_cells_and_inserts_some(
     inserted = {"source": "## Next steps", "type": "markdown"}
     prompt = ask(("read_notebook", {}), ("insert_cell", inserted), ("list_variables", {})).partition("\n")[2]
     prompt = prompt.replace("{{", "{").replace("}}", "}")
-    lab.write(f"own-{classic}.ipynb", prompt, "A later prompt")
-    notebook = Notebook.open(context, lab, f"own-{classic}.ipynb", classic=classic)
+    notebook = Notebook.new(context, lab, f"own-{classic}.ipynb", prompt, "A later prompt", classic=classic)
     notebook.run(0, wait=False)
     notebook.answers(0, "Insert a markdown cell").get_by_role("button", name=ALLOW).click()
     expect(notebook.output(0)).to_contain_text("The notebook has no tool list_variables.")

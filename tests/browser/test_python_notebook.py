@@ -36,8 +36,7 @@ def test_an_edit_is_allowed_by_a_button_while_the_cell_runs_and_the_saved_notebo
 ) -> None:
     ask = "%%copilot\ndemo: say First words.\\n\\n\nslow 5\ncreate python.txt one\\ntwo\nsay Done."
     notebook, path = opened(context, lab, "python.ipynb", ask, "_copilot.diffs[0].new_text", "_copilot")
-    notebook.run(1, wait=False)
-    notebook.run(2, wait=False)
+    notebook.run(1, 2, wait=False)
     expect(notebook.output(1)).to_contain_text("First words.")
     allow = notebook.button(1, "Allow once")
     expect(allow).to_be_visible()
@@ -56,34 +55,6 @@ def test_an_edit_is_allowed_by_a_button_while_the_cell_runs_and_the_saved_notebo
     saved = json.loads(path.read_text())
     assert "allowed by you" in json.dumps(saved["cells"][1]["outputs"])
     assert "widget-view" not in json.dumps(saved["cells"])
-
-
-def test_a_form_is_filled_in_by_typing(context: BrowserContext, lab: Lab) -> None:
-    notebook, _ = opened(context, lab, "python-form.ipynb", "%%copilot\ndemo: elicit form\nsay Done.")
-    notebook.run(1, wait=False)
-    name = notebook.output(1).get_by_label("Name")
-    notebook.output(1).get_by_label("Mail address").fill("ada@example.org")
-    name.click()
-    name.press_sequentially("Ada Lovelace")
-    notebook.button(1, "Submit").click()
-    expect(notebook.output(1)).to_contain_text("Ada Lovelace")
-    expect(notebook.output(1)).to_contain_text("Done.")
-
-
-def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, lab: Lab) -> None:
-    ask = "%%copilot\ndemo: say Working.\\n\\n\nask"
-    notebook, _ = opened(context, lab, "python-stop.ipynb", ask, "print('never')", "%copilot demo: say Alive.")
-    notebook.run(1, wait=False)
-    notebook.run(2, wait=False)
-    expect(notebook.button(1, "Allow once")).to_be_visible()
-    notebook.page.locator(INTERRUPT).first.click()
-    expect(notebook.output(1)).to_contain_text("■ Stopped by you after")
-    expect(notebook.output(1)).not_to_contain_text("Traceback")
-    expect(notebook.button(1, "Allow once")).to_have_count(0)
-    notebook.wait_status("idle")
-    expect(notebook.output(2)).to_have_text("")
-    notebook.run(3)
-    expect(notebook.output(3)).to_contain_text("Alive.")
 
 
 def test_a_widget_of_the_users_and_a_plot_work_while_the_agent_works(context: BrowserContext, lab: Lab) -> None:

@@ -125,8 +125,7 @@ def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab
 
 
 def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: BrowserContext, lab: Lab) -> None:
-    lab.write("card-guard.ipynb", "demo: ask\nsay Over.")
-    notebook = Notebook.open(context, lab, "card-guard.ipynb")
+    notebook = Notebook.new(context, lab, "card-guard.ipynb", "demo: ask\nsay Over.")
     watch = """() => { window.seen = []; const look = () => {
       const all = [...document.querySelectorAll('.copilot-question button')].filter(b => b.offsetParent);
       const isOff = b => b.disabled || getComputedStyle(b).pointerEvents === 'none';
@@ -167,8 +166,7 @@ HURRIED = """([x, y]) => new Promise(done => {
 
 
 def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(context: BrowserContext, lab: Lab) -> None:
-    lab.write("card-again.ipynb", "demo: ask First\nask Second\nsay Over.")
-    notebook = Notebook.open(context, lab, "card-again.ipynb")
+    notebook = Notebook.new(context, lab, "card-again.ipynb", "demo: ask First\nask Second\nsay Over.")
     notebook.run(0, wait=False)
     allow = notebook.button(0, "Allow once")
     allow.click(trial=True)
@@ -182,8 +180,7 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
 
 
 def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
-    lab.write("card-reason.ipynb", "demo: ask\nsay Over.")
-    notebook = Notebook.open(context, lab, "card-reason.ipynb")
+    notebook = Notebook.new(context, lab, "card-reason.ipynb", "demo: ask\nsay Over.")
     notebook.run(0, wait=False)
     notebook.button(0, "Deny and say why…").press("Enter")
     field = notebook.output(0).get_by_label("Why", exact=True)
@@ -279,8 +276,9 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
         f"cards = [show(each) for each in loads({dumps([made(text) for text in TOGETHER.values()])!r})]"
         for made in (hostile, calm)
     )
-    lab.write("card-fields.ipynb", *(f"{HARNESS}\n{cell}" for cell in cells), kernel="python3")
-    notebook = Notebook.open(context, lab, "card-fields.ipynb")
+    notebook = Notebook.new(
+        context, lab, "card-fields.ipynb", *(f"{HARNESS}\n{cell}" for cell in cells), kernel="python3"
+    )
     dialogs: list[str] = []
     notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     for cell in (0, 1):

@@ -14,34 +14,40 @@ from .lab import Lab, Notebook
 pytestmark = pytest.mark.browser
 
 ALLOW = "Allow once"
-GRACE = "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = 4"
+GRACE = "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = {}"
 KERNEL = f"""{GRACE}
 is_drawn = answering._is_drawn
 async def looked(*question):
     drawn = await is_drawn(*question)
-    open(f"drawn-{{drawn}}", "w").close()
+    open(f"drawn-{{{{drawn}}}}", "w").close()
     return drawn
 answering._is_drawn = looked
 from runpy import run_module
 run_module('copilot_kernel', run_name='__main__', alter_sys=True)
 """
 """It tells in its folder whether a page draws the question, once it knows that."""
-LOAD = f"%load_ext copilot_kernel\n{GRACE}"
+HASTE = 0.1
 LOST = "A question was cancelled because no open page showed it"
 
 
 @pytest.fixture(scope="module")
 def hasty(server: Lab) -> str:
-    """The name of a Copilot kernel that does not wait long."""
-    server.add_kernel("hasty", (sys.executable, "-P", "-c", KERNEL, "-f", "{connection_file}"))
+    """The name of a Copilot kernel that does not wait for a page to draw a question."""
+    server.add_kernel("hasty", (sys.executable, "-P", "-c", KERNEL.format(HASTE), "-f", "{connection_file}"))
     return "hasty"
+
+
+@pytest.fixture(scope="module")
+def patient(server: Lab) -> str:
+    """The name of one that waits."""
+    server.add_kernel("patient", (sys.executable, "-P", "-c", KERNEL.format(LIMIT), "-f", "{connection_file}"))
+    return "patient"
 
 
 def opened(context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: str) -> Notebook:
     """A notebook that is saved only when the test says so: the front-end extension would save each question."""
     context.route("**/extensions/copilot-kernel/**", lambda route: route.abort())
-    lab.write(name, *cells, kernel=kernel)
-    return Notebook.open(context, lab, name)
+    return Notebook.new(context, lab, name, *cells, kernel=kernel)
 
 
 def reload(notebook: Notebook) -> None:
@@ -111,9 +117,9 @@ def test_saved_at_the_end_of_a_long_notebook_it_still_waits(context: BrowserCont
 
 
 def test_a_second_page_without_it_does_not_cancel_what_the_first_shows(
-    context: BrowserContext, lab: Lab, hasty: str
+    context: BrowserContext, lab: Lab, patient: str
 ) -> None:
-    first = opened(context, lab, "two.ipynb", "demo: create two.txt yes\nsay Done.", kernel=hasty)
+    first = opened(context, lab, "two.ipynb", "demo: create two.txt yes\nsay Done.", kernel=patient)
     first.run(0, wait=False)
     expect(first.button(0, ALLOW)).to_be_visible()
     second = Notebook(context.new_page())
@@ -125,15 +131,3 @@ def test_a_second_page_without_it_does_not_cancel_what_the_first_shows(
     first.button(0, ALLOW).click()
     expect(first.output(0)).to_contain_text("Done.")
     assert (lab.root / "two.txt").read_text().strip() == "yes"
-
-
-def test_a_python_notebook_goes_on_too(context: BrowserContext, lab: Lab) -> None:
-    cells = (LOAD, "%copilot demo: ask Something", "%copilot demo: say Next.")
-    notebook = opened(context, lab, "python-lost.ipynb", *cells, kernel="python3")
-    notebook.run(0)
-    notebook.run(1, wait=False)
-    expect(notebook.button(1, ALLOW)).to_be_visible()
-    reload(notebook)
-    run_after(notebook, 2)
-    expect(notebook.output(2)).to_contain_text("Next.")
-    expect(notebook.output(2)).to_contain_text(LOST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab
+from .lab import BOTH, Lab
 from .story import Story, ask
 from .test_python_notebook import LOAD
 
@@ -26,7 +26,7 @@ CHANGE = """([index, source]) =>
   window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[index].setSource(source)"""
 
 
-@pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
+@BOTH
 def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, classic: bool) -> None:
     file = lab.root / "undone.txt"
     file.write_text("first\n")

@@ -70,6 +70,14 @@ def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr("copilot_kernel.frontend.asking.GUARD_SECONDS", seconds)
 
 
+class Clock:
+    """The running loop's, which goes on when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = asyncio.get_running_loop().time()
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now)
+
+
 class Place:
     """Where questions stand."""
 

@@ -2,31 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from copilot_kernel.conversation.model import Entry
+from copilot_kernel.conversation.model import Entry, Notice
 from copilot_kernel.frontend.output_area import OutputArea
+from copilot_kernel.frontend.slots import OpenQuestion
 from copilot_kernel.rendering.entry import render, render_group, render_text
 from copilot_kernel.rendering.status import render_status
 
-from .recording import Loop, RecordingCell
+from .recording import Bundle, Loop, RecordingCell
 
 LONG_AGO = 60.0
 """Seconds after which everything that waited has been sent."""
+QUESTION = {"text/plain": "May it?", "text/html": "<p>May it?</p>"}
+END = {"text/plain": "the end"}
 
 
-def page() -> tuple[OutputArea, RecordingCell, Loop]:
-    cell, loop = RecordingCell(), Loop()
-    return OutputArea(cell, loop), cell, loop  # type: ignore[arg-type]
+class Sheet:
+    """A page, its cell and its clock: after whatever happens, `then` is how much time passes."""
+
+    def __init__(self) -> None:
+        self.cell, self.loop = RecordingCell(), Loop()
+        self.area = OutputArea(self.cell, self.loop)  # type: ignore[arg-type]
+        self.withdrawn: dict[str, int] = {}
+        """Questions in the order in which they were withdrawn, and how much had been sent before."""
+        self.shifted: list[int] = []
+        """How much had been sent whenever buttons were told that they move."""
+
+    @property
+    def outputs(self) -> list[Bundle]:
+        return self.cell.outputs
+
+    def put(self, *entries: Entry, then: float = LONG_AGO) -> None:
+        for entry in entries:
+            self.area.put(entry)
+        self.loop.pass_time(then)
+
+    def status(self, words: str, then: float = LONG_AGO) -> None:
+        self.area.status(words)
+        self.loop.pass_time(then)
+
+    def ask(
+        self, about: int, question: Bundle = QUESTION, buttons: Bundle | None = None, then: float = LONG_AGO
+    ) -> Callable[[Notice], None]:
+        """Open a question about a call; what closes it."""
+
+        def withdraw() -> None:
+            self.withdrawn[question["text/plain"]] = len(self.cell.sent)
+
+        asked = OpenQuestion(question, withdraw, buttons, lambda: self.shifted.append(len(self.cell.sent)))
+        close = self.area.open_question(about, asked)
+        self.loop.pass_time(then)
+        return close
+
+    def end(self) -> None:
+        """As a turn ends."""
+        self.area.status("")
+        self.area.settle()
+        self.area.add(END, {})
 
 
 def shown(*entries: Entry) -> RecordingCell:
-    sheet, cell, loop = page()
+    sheet = Sheet()
     for number, entry in enumerate(entries):
-        sheet.put(entry)
-        loop.pass_time(LONG_AGO if number < 10 else 0.0)
-    sheet.settle()
-    return cell
+        sheet.put(entry, then=LONG_AGO if number < 10 else 0.0)
+    sheet.area.settle()
+    return sheet.cell
 
 
 def group(*entries: Any) -> dict[str, Any]:

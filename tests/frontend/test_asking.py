@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import PermissionOption
-from copilot_kernel.frontend.answering import MAX_ATTEMPTS
+from copilot_kernel.frontend.answering import MAX_ATTEMPTS, NOBODY
 from copilot_kernel.frontend.asking import NO_RULE
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import NO_BUTTONS, question_html, question_text, render_question
@@ -36,13 +36,12 @@ async def test_only_the_first_click_counts(models: Models) -> None:
 
 async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:
     place = Place()
-    asked = await ask(RecordingCell(), place)
+    await ask(RecordingCell(), place)
     buttons = place.buttons[0] or {}
     view = buttons.pop("application/vnd.jupyter.widget-view+json")
     assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
     assert view["model_id"] in models.models
     assert not any("notes.txt" in str(state | {"tooltip": ""}) for state in models.models.values())
-    asked.task.cancel()
 
 
 async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models) -> None:
@@ -72,9 +71,7 @@ async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
 
 async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: Models) -> None:
     sneaky = PermissionOption("x", "Reject\u202e\x1b[2K", "allow_always")
-    asked = await ask(
-        RecordingCell(), Place(), question(EDIT, options=(sneaky, PermissionOption("y", "Later", "postpone")))
-    )
+    await ask(RecordingCell(), Place(), question(EDIT, options=(sneaky, PermissionOption("y", "Later", "postpone"))))
     states = [state for state in models.models.values() if "button_style" in state]
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         ("Later", "", "Later: Edit notes.txt"),
@@ -85,7 +82,6 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
             "considers equivalent from now on; what counts is up to it.",
         ),
     ]
-    asked.task.cancel()
 
 
 async def test_without_ipywidgets_the_question_is_asked_in_words(
@@ -175,9 +171,17 @@ async def rejected(asked: Question) -> PermissionAnswer:
     return answer
 
 
-async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it() -> None:
-    reason = "no one can answer here; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'"
-    assert await rejected(replace(QUESTION, rules=("Edit",))) == PermissionAnswer(REJECT, "none", reason)
+@pytest.mark.parametrize(("asked", "answer"), [
+    (replace(QUESTION, rules=("Edit",)),
+     PermissionAnswer(REJECT, "none", f"{NOBODY}; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'")),
+    (question(call(1, "waiting", "Dance", kind="dance")), PermissionAnswer(REJECT, "none", f"{NOBODY}{NO_RULE}")),
+    (question(EDIT, options=(ALLOW,)), PermissionAnswer(None, "none", f"{NOBODY}{NO_RULE}")),
+    (question(EDIT, options=()), PermissionAnswer(None, "cancel", "the agent offered no answer")),
+], ids=["a rule would allow it", "no rule would", "no way to reject", "no options"])  # fmt: skip
+async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it_or_cancelled(
+    asked: Question, answer: PermissionAnswer
+) -> None:
+    assert await rejected(asked) == answer
 
 
 async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() -> None:
@@ -187,18 +191,3 @@ async def test_a_rule_cannot_break_out_of_what_is_to_be_pasted_into_a_shell() ->
     assert json.loads(words[0].removeprefix("COPILOT_KERNEL_ALLOW=")) == [rule]
     assert words[1:] == []
     assert "\u202e" not in answer.reason
-
-
-async def test_where_no_rule_would_allow_it_none_is_named() -> None:
-    odd = call(1, "waiting", "Dance", kind="dance")
-    assert await rejected(question(odd)) == PermissionAnswer(REJECT, "none", f"no one can answer here{NO_RULE}")
-
-
-async def test_without_a_way_to_reject_it_is_cancelled() -> None:
-    answer = await rejected(question(EDIT, options=(ALLOW,)))
-    assert (answer.option, answer.by) == (None, "none")
-
-
-async def test_a_question_without_options_is_cancelled() -> None:
-    answer = await rejected(question(EDIT, options=()))
-    assert answer == PermissionAnswer(None, "cancel", "the agent offered no answer")

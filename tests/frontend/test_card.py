@@ -16,7 +16,7 @@ from copilot_kernel.rendering.answers import NO_REASON
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
 from ..limits import LIMIT
-from .asked import EDIT, QUESTION, Asked, Models, Place, ask, ask_ready, guard
+from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
@@ -44,15 +44,21 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
     assert (await asked.wait()).option == options[-1]
 
 
+async def ask_two(models: Models) -> tuple[Asked, Asked, Place]:
+    """Two questions of one cell, of which every button can be pressed."""
+    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
+    first, second = (Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2)))
+    async with asyncio.timeout(LIMIT):
+        while len(place.shown) < 2:
+            await asyncio.sleep(0)
+    await models.released()
+    return first, second, place
+
+
 async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
-    first = Asked(asking.ask(QUESTION, place.show))
-    second = Asked(asking.ask(question(call(2), key=2), place.show))
-    while len(place.shown) < 2:
-        await asyncio.sleep(0)
-    await models.released()
+    first, second, place = await ask_two(models)
     guard(monkeypatch, 3600)
     allow = models.buttons("Allow once")
     models.click(allow[0])
@@ -64,21 +70,18 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     assert not second.task.done()
     models.click(models.buttons("Reject")[0])
     assert await second.wait() == PermissionAnswer(REJECT, "you")
-    place.withdraw[1]()
 
 
 async def test_what_changes_above_guards_less_and_less_often(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = asyncio.get_running_loop().time()
-    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    place = Place()
+    clock, place = Clock(monkeypatch), Place()
     asked = await ask(RecordingCell(), place)
     guarded: list[float] = []
     for _ in range(300):
-        now += 0.1
+        clock.now += 0.1
         await models.released()
         place.shifted[0]()
         if models.disabled():
-            guarded.append(now)
+            guarded.append(clock.now)
     pauses = [later - earlier for earlier, later in pairwise(guarded)]
     assert 4 <= len(guarded) <= 5
     assert pauses == sorted(pauses)
@@ -87,37 +90,23 @@ async def test_what_changes_above_guards_less_and_less_often(models: Models, mon
 
 
 async def test_what_one_card_opens_guards_the_others(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
-    both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
-    async with asyncio.timeout(LIMIT):
-        while len(place.shown) < len(both):
-            await asyncio.sleep(0)
-    await models.released()
+    await ask_two(models)
     guard(monkeypatch, 3600)
     models.click(models.buttons(WITH_REASON)[0])
     await asyncio.sleep(0)
-    assert models.disabled().count("Allow once") == len(both)
-    for asked in both:
-        models.click(models.buttons("Reject")[0])
-        place.withdraw.pop(0)()
-        await asked.wait()
+    assert models.disabled().count("Allow once") == 2
 
 
 async def test_several_questions_are_numbered_until_one_is_left(models: Models) -> None:
     def numbers() -> list[str]:
         return [words for state in models.models.values() for words in re.findall(r"\d of \d", str(state.get("value")))]
 
-    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
-    both = [Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2))]
-    async with asyncio.timeout(LIMIT):
-        while len(place.shown) < len(both):
-            await asyncio.sleep(0)
+    first, _, place = await ask_two(models)
     assert numbers() == ["1 of 2", "2 of 2"]
     models.click(models.buttons("Reject")[0])
-    await both[0].wait()
+    await first.wait()
     place.withdraw[0]()
     assert numbers() == []
-    both[1].task.cancel()
 
 
 # -- a rule, and a reason --------------------------------------------------------------------------------------------
@@ -149,7 +138,6 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     models.click(models.buttons("Save & allow")[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
-    asked.task.cancel()
 
 
 @pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "not a rule"), ("Sudo(x)", "not a rule")])
@@ -161,7 +149,6 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
         await asyncio.sleep(0)
         assert words in models.complaint
     assert not asked.task.done()
-    asked.task.cancel()
 
 
 @pytest.mark.parametrize(
@@ -178,16 +165,12 @@ async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Mod
     assert (await asked.wait()).rule == rule
 
 
-@pytest.mark.parametrize("asked", [
-    QUESTION,
-    replace(SUGGESTED, options=(ALWAYS, REJECT)),
-])  # fmt: skip
+@pytest.mark.parametrize("asked", [QUESTION, replace(SUGGESTED, options=(ALWAYS, REJECT))])
 async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allows_once(
     models: Models, asked: Question
 ) -> None:
-    waiting = await ask(RecordingCell(), Place(), asked)
+    await ask(RecordingCell(), Place(), asked)
     assert (models.buttons(BY_RULE), len(models.buttons(WITH_REASON))) == ([], 1)
-    waiting.task.cancel()
 
 
 async def test_a_no_may_have_a_reason(models: Models) -> None:
@@ -202,6 +185,5 @@ async def test_a_no_may_have_a_reason(models: Models) -> None:
 
 async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
     for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
-        waiting = await ask(RecordingCell(), Place(), question(about))
+        await ask(RecordingCell(), Place(), question(about))
         assert models.models[models.buttons("Allow once")[-1]]["button_style"] == style
-        waiting.task.cancel()

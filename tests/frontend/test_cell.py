@@ -63,6 +63,17 @@ class Wire:
         assert message is not None
         return dict(message)
 
+    async def asked(self, cell: Cell, prompt: str) -> tuple[asyncio.Task[str], dict[str, Any]]:
+        """A question that waits, and what the front end has of it."""
+        asking = asyncio.create_task(cell.input(prompt))
+        return asking, await self.question()
+
+    async def withdrawn(self, cell: Cell, prompt: str) -> dict[str, Any]:
+        """A question that nobody waits for any more, as the front end has it."""
+        asking, question = await self.asked(cell, prompt)
+        asking.cancel()
+        return question
+
     def reply(self, value: Any, question: dict[str, Any] | None = None) -> None:
         self.front_end.send(self.theirs, "input_reply", {"value": value}, question)
 
@@ -80,11 +91,10 @@ async def within(answer: Any) -> Any:
 
 async def test_an_answer_is_taken_whether_or_not_it_says_what_it_answers(wire: Wire) -> None:
     cell = wire.cell()
-    first = asyncio.create_task(cell.input("One? "))
-    wire.reply("1", await wire.question())
+    first, question = await wire.asked(cell, "One? ")
+    wire.reply("1", question)
     answers = [await within(first)]
-    second = asyncio.create_task(cell.input("Two? "))
-    question = await wire.question()
+    second, question = await wire.asked(cell, "Two? ")
     wire.reply("2")
 
     assert [*answers, await within(second)] == ["1", "2"]
@@ -96,11 +106,8 @@ async def test_an_answer_is_taken_whether_or_not_it_says_what_it_answers(wire: W
 
 async def test_an_answer_to_a_withdrawn_question_is_none(wire: Wire) -> None:
     cell = wire.cell()
-    withdrawn = asyncio.create_task(cell.input("One? "))
-    old = await wire.question()
-    withdrawn.cancel()
-    asking = asyncio.create_task(cell.input("Two? "))
-    new = await wire.question()
+    old = await wire.withdrawn(cell, "One? ")
+    asking, new = await wire.asked(cell, "Two? ")
     wire.reply("late", old)
     wire.reply("right", new)
     assert await within(asking) == "right"
@@ -109,37 +116,29 @@ async def test_an_answer_to_a_withdrawn_question_is_none(wire: Wire) -> None:
 async def test_an_answer_that_was_typed_for_a_withdrawn_question_is_none_though_it_does_not_say_so(wire: Wire) -> None:
     """A console goes on showing the first prompt, takes a line for it, and only then shows the second one."""
     cell = wire.cell()
-    withdrawn = asyncio.create_task(cell.input("Run ls? "))
-    await wire.question()
-    withdrawn.cancel()
-    asking = asyncio.create_task(cell.input("Run rm? "))
-    await wire.question()
+    await wire.withdrawn(cell, "Run ls? ")
+    asking, _ = await wire.asked(cell, "Run rm? ")
     wire.reply("yes, run ls")
     wire.reply("no")
     assert await within(asking) == "no"
-    again = asyncio.create_task(cell.input("Run pwd? "))
-    await wire.question()
+    again, _ = await wire.asked(cell, "Run pwd? ")
     wire.reply("yes")
     assert await within(again) == "yes"
 
 
 async def test_a_late_answer_that_came_before_the_next_question_is_not_waited_for_again(wire: Wire) -> None:
     cell = wire.cell()
-    withdrawn = asyncio.create_task(cell.input("Run ls? "))
-    await wire.question()
-    withdrawn.cancel()
+    await wire.withdrawn(cell, "Run ls? ")
     await asyncio.sleep(0)
     wire.reply("yes, run ls")
-    wire.ours.poll(5000)
-    asking = asyncio.create_task(cell.input("Run rm? "))
-    await wire.question()
+    wire.ours.poll(1000 * LIMIT)
+    asking, _ = await wire.asked(cell, "Run rm? ")
     wire.reply("no")
     assert await within(asking) == "no"
 
 
 async def test_an_answer_that_cannot_be_read_is_none(wire: Wire) -> None:
-    asking = asyncio.create_task(wire.cell().input("? "))
-    await wire.question()
+    asking, _ = await wire.asked(wire.cell(), "? ")
     wire.reply(None)
     Session(key=b"forged").send(wire.theirs, "input_reply", {"value": "forged"})
     wire.reply("readable")

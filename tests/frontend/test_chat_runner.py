@@ -12,6 +12,8 @@ from copilot_kernel.frontend.chat_runner import ChatRunner
 
 from ..limits import LIMIT
 
+pytestmark = pytest.mark.anyio
+
 cell: ContextVar[str] = ContextVar("cell", default="none")
 
 
@@ -71,23 +73,23 @@ async def breaks(chat: StandIn) -> str:
     return "never"
 
 
-async def begun(made: list[StandIn]) -> None:
+async def begun(place: ChatRunner, made: list[StandIn]) -> asyncio.Task[Any]:
+    """A turn that waits."""
+    turn = asyncio.create_task(place.ask([], Any))
     while not made:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
+    return turn
 
 
-@pytest.mark.anyio
 async def test_one_chat_serves_all_turns_and_knows_no_cell() -> None:
     place, made = home(works)
     cell.set("the first cell")
     answers = [await place.ask([], Any), await place.ask([], Any)]
 
     assert (answers, [chat.cell for chat in made]) == (["done", "done"], ["none"])
-    await place.close(1)
 
 
-@pytest.mark.anyio
 async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new_one() -> None:
     place, made = home(breaks, works)
     with pytest.raises(ZeroDivisionError):
@@ -95,40 +97,32 @@ async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new
 
     assert await place.ask([], Any) == "done"
     assert len(made) == 2
-    await place.close(1)
 
 
-@pytest.mark.anyio
 async def test_cancel_reaches_the_turn_and_says_so() -> None:
     place, made = home(waits)
     assert place.cancel() is False
-    turn = asyncio.create_task(place.ask([], Any))
-    await begun(made)
+    turn = await begun(place, made)
     while not place.cancel():
         await asyncio.sleep(0)
 
     assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
     assert place.cancel() is False
-    await place.close(1)
 
 
-@pytest.mark.anyio
 async def test_closing_ends_a_turn_that_waits() -> None:
     place, made = home(waits)
-    turn = asyncio.create_task(place.ask([], Any))
-    await begun(made)
+    turn = await begun(place, made)
     await asyncio.wait_for(place.close(1), LIMIT)
 
     with pytest.raises(asyncio.CancelledError):
         await turn
 
 
-@pytest.mark.anyio
 async def test_it_is_idle_when_the_turn_has_ended() -> None:
     place, made = home(waits)
     await asyncio.wait_for(place.idle(), LIMIT)
-    turn = asyncio.create_task(place.ask([], Any))
-    await begun(made)
+    turn = await begun(place, made)
     idle = asyncio.create_task(place.idle())
     await asyncio.sleep(0)
     assert not idle.done()
@@ -136,4 +130,3 @@ async def test_it_is_idle_when_the_turn_has_ended() -> None:
         await asyncio.sleep(0)
     await asyncio.wait_for(idle, LIMIT)
     assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
-    await place.close(1)

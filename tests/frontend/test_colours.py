@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from threading import Event, Thread
 
 import pytest
@@ -30,41 +31,52 @@ def edit(path: str) -> ToolCall:
     return call(1, kind="edit", content=(Diff(path, "x = 1\n", "x = 2\n"),))
 
 
-def test_a_display_is_drawn_in_colour_once_the_lexer_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, Thread]:
+    """Those that load lexers, by language: none yet."""
+    found: dict[str, Thread] = {}
+    monkeypatch.setattr(lexers, "_threads", found)
+    return found
+
+
+@pytest.fixture
+def load(threads: dict[str, Thread]) -> Callable[[], None]:
+    """The lexer of Python is being loaded until this is called."""
     released = Event()
-    thread = Thread(target=released.wait, args=(20,))
-    thread.start()
-    monkeypatch.setattr(lexers, "_threads", {"python": thread})
+    threads["python"] = Thread(target=released.wait, args=(LIMIT,), daemon=True)
+    threads["python"].start()
+
+    def loaded() -> None:
+        released.set()
+        threads["python"].join(LIMIT)
+
+    return loaded
+
+
+def test_a_display_is_drawn_in_colour_once_the_lexer_is_there(load: Callable[[], None]) -> None:
     slot = Slot()
     slot.put(1, edit("/project/a.py"))
     assert not slot.prepare("/project", lambda: True)
-    released.set()
-    thread.join(20)
+    load()
     assert slot.prepare("/project", lambda: False)
     assert COLOUR in slot.picture("/project")["text/html"]
 
 
-async def test_the_chat_page_draws_it_once_the_lexer_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    released, sent = Event(), list[EntryHtml]()
-    thread = Thread(target=released.wait, args=(20,))
-    thread.start()
-    monkeypatch.setattr(lexers, "_threads", {"python": thread})
+async def test_the_chat_page_draws_it_once_the_lexer_is_there(load: Callable[[], None]) -> None:
+    sent: list[EntryHtml] = []
     batcher = HtmlBatcher(sent.append, lambda: True, lambda: [], "/project")
     batcher.put(edit("/project/a.py"))
     batcher.put(replace(edit("/project/a.unknown"), id=2))
     batcher.flush()
     assert [each.entry for each in sent] == [2]
-    released.set()
-    thread.join(20)
+    load()
     async with asyncio.timeout(LIMIT):
         while len(sent) < 2:
             await asyncio.sleep(0)
     assert (sent[1].entry, COLOUR in sent[1].html) == (1, True)
 
 
-def test_a_batch_run_begins_to_load_it_when_the_call_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: dict[str, Thread] = {}
-    monkeypatch.setattr(lexers, "_threads", threads)
+def test_a_batch_run_begins_to_load_it_when_the_call_begins(threads: dict[str, Thread]) -> None:
     Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))  # type: ignore[arg-type]
     assert list(threads) == ["toml"]
 
@@ -75,17 +87,13 @@ def test_a_batch_run_begins_to_load_it_when_the_call_begins(monkeypatch: pytest.
     (call(1, kind="read", raw_input={"path": "a.py"}), set()),
 ])  # fmt: skip
 async def test_a_question_waits_for_what_it_is_drawn_with(
-    asked: ToolCall, languages: set[str], monkeypatch: pytest.MonkeyPatch
+    asked: ToolCall, languages: set[str], threads: dict[str, Thread]
 ) -> None:
-    threads: dict[str, Thread] = {}
-    monkeypatch.setattr(lexers, "_threads", threads)
     await lexers.load(languages_in(Question(1, asked, ())))
     assert {language: thread.is_alive() for language, thread in threads.items()} == dict.fromkeys(languages, False)
 
 
-def test_a_lexer_is_loaded_in_a_thread_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: dict[str, Thread] = {}
-    monkeypatch.setattr(lexers, "_threads", threads)
+def test_a_lexer_is_loaded_in_a_thread_once(threads: dict[str, Thread]) -> None:
     highlight._lexer.cache_clear()
     for _ in range(2):
         assert all(step is None for step in lexers.loading(edit("a.toml")))

@@ -125,12 +125,6 @@ async def test_the_footer_comes_last_marked_as_such() -> None:
     assert [list(each or ()) for each in scene.cell.metadata] == [[], ["copilot_kernel"]]
 
 
-async def test_the_footer_of_a_batch_run_has_no_time_in_it() -> None:
-    scene = Scene(live=False)
-    scene.display.finish(turn(model="m", seconds=2.0))
-    assert scene.cell.plain == ["A, m"]
-
-
 # -- questions ------------------------------------------------------------------------------------------------------
 
 

@@ -16,13 +16,11 @@ from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
 from ..limits import LIMIT
-from ..widgets.connected import connected
-from ..widgets.front_end import FrontEnd
+from .asked import Models
 from .recording import RecordingCell
 
 pytestmark = pytest.mark.anyio
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
 COLOURS = (FieldChoice("r", "Red"), FieldChoice("b", "Blue"))
 FORM = Elicitation(
     "Who are you?",
@@ -35,8 +33,6 @@ FORM = Elicitation(
     ),
 )
 VISIT = Elicitation("Sign in", "url", id="e", url="https://x.example/login")
-
-front_end = pytest.fixture(connected, name="front_end")
 
 
 class Asked:
@@ -52,51 +48,47 @@ class Asked:
 
 
 async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
-    """Ask, and come back when it stands there or is over."""
+    """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
     display = Display(cell, Asking(cell))  # type: ignore[arg-type]
     task = asyncio.create_task(display.elicit(request))
-    while not (cell.sent or task.done()):
+    while not (len(cell.sent) > cell.widgets or task.done()):
         await asyncio.sleep(0)
     return Asked(display, task)
 
 
-def click(front_end: FrontEnd, name: str) -> None:
-    front_end.click(front_end.described(name))
-
-
-def no_widget_is_left(front_end: FrontEnd) -> bool:
+def no_widget_is_left(models: Models) -> bool:
     with warnings.catch_warnings(action="ignore"):
-        return (front_end.models, dict(Widget.widgets)) == ({}, {})
+        return (models.models, dict(Widget.widgets)) == ({}, {})
 
 
 # -- widgets --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_submitted_is_the_answer_and_a_line_stands_where_the_form_stood(front_end: FrontEnd) -> None:
+async def test_what_is_submitted_is_the_answer_and_a_line_stands_where_the_form_stood(models: Models) -> None:
     cell = RecordingCell()
     asked = await ask(cell)
-    front_end.set(front_end.described("Name"), value="Ada")
-    click(front_end, "Submit")
+    models.enter("Name", "Ada")
+    models.click(models.described("Submit"))
     values = {"name": "Ada", "age": 36, "colour": "b", "extras": ("r",), "gift": True}
     assert await asked.end() == ElicitationAnswer("accept", values)
     assert cell.plain == ["ℹ Answered: Name: Ada; Age: 36; Colour: Blue; Extras: Red; Gift: yes\nWho are you?", ""]
-    assert (no_widget_is_left(front_end), cell.prompts) == (True, [])
+    assert (no_widget_is_left(models), cell.prompts) == (True, [])
 
 
-async def test_a_mistake_is_told_in_the_form_which_stays(front_end: FrontEnd) -> None:
+async def test_a_mistake_is_told_in_the_form_which_stays(models: Models) -> None:
     cell = RecordingCell()
     asked = await ask(cell)
-    front_end.set(front_end.described("Age"), value="old")
-    click(front_end, "Submit")
+    models.enter("Age", "old")
+    models.click(models.described("Submit"))
     await asyncio.sleep(0)
-    said = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]
+    said = [state["value"] for state in models.models.values() if "alert" in str(state.get("value"))]
     assert (asked.task.done(), said) == (
         False,
         [f'<b role="alert">⚠ {problem}</b>' for problem in (REQUIRED, WHOLE_NUMBER)],
     )
-    front_end.set(front_end.described("Age"), value="")
-    front_end.set(front_end.described("Name"), value="Ada")
-    click(front_end, "Submit")
+    models.enter("Age", "")
+    models.enter("Name", "Ada")
+    models.click(models.described("Submit"))
     values = {"name": "Ada", "colour": "b", "extras": ("r",), "gift": True}
     assert await asked.end() == ElicitationAnswer("accept", values)
 
@@ -105,25 +97,25 @@ async def test_a_mistake_is_told_in_the_form_which_stays(front_end: FrontEnd) ->
     ("button", "answer", "line"),
     [("Agree", "accept", "Agreed to open https://x.example/login"), ("Decline", "decline", "Declined")],
 )
-async def test_an_address_needs_consent(front_end: FrontEnd, button: str, answer: Any, line: str) -> None:
+async def test_an_address_needs_consent(models: Models, button: str, answer: Any, line: str) -> None:
     cell = RecordingCell()
     asked = await ask(cell, VISIT)
-    click(front_end, button)
+    models.click(models.described(button))
     assert await asked.end() == ElicitationAnswer(answer)
-    assert (cell.plain, no_widget_is_left(front_end)) == ([f"ℹ {line}\nSign in", ""], True)
+    assert (cell.plain, no_widget_is_left(models)) == ([f"ℹ {line}\nSign in", ""], True)
 
 
-async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(front_end: FrontEnd) -> None:
+async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(models: Models) -> None:
     cell = RecordingCell()
     asked = await ask(cell)
-    button = front_end.described("Decline")
+    button = models.described("Decline")
     asked.task.cancel()
-    front_end.click(button)
+    models.click(button)
     with pytest.raises(asyncio.CancelledError):
         await asked.end()
     asked.display.close()
-    front_end.click(button)
-    assert (cell.plain, no_widget_is_left(front_end)) == (["ℹ Cancelled (withdrawn)\nWho are you?", ""], True)
+    models.click(button)
+    assert (cell.plain, no_widget_is_left(models)) == (["ℹ Cancelled (withdrawn)\nWho are you?", ""], True)
 
 
 # -- a line of input, and nobody -------------------------------------------------------------------------------------

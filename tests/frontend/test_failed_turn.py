@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from copilot_kernel.frontend.rerun import _saved_turns
@@ -28,29 +29,19 @@ def failed(made: Session, end: str, live: bool = True) -> list[tuple[dict[str, s
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_it_ends_with_the_error_and_what_has_changed(made: Session, end: str) -> None:
-    *_, (card, record), (footer, rest) = failed(made, end)
+def test_it_ends_with_the_error_and_its_record_and_what_has_changed_which_can_be_undone(
+    made: Session, end: str
+) -> None:
+    *_, (card, metadata), (footer, rest) = failed(made, end)
     assert card["text/plain"].startswith("✗ ")
-    assert footer["text/plain"] == FOOTER
-    assert (list(record), rest) == (["copilot_kernel"], {})
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_its_record_says_what_was_done(made: Session, end: str) -> None:
-    *_, (_, metadata), _ = failed(made, end)
-    record = metadata["copilot_kernel"]
-    assert isinstance(record, dict)
+    assert (footer["text/plain"], list(metadata), rest) == (FOOTER, ["copilot_kernel"], {})
+    record: Any = metadata["copilot_kernel"]
     assert (record["stop_reason"], record["agent"]) == ("error", "demo agent")
     assert record["changes"] == [{"path": "one.txt", "what": "changed", "added": 1, "removed": 1}]
     assert [(call["kind"], call["status"]) for call in record["calls"]] == [
         ("edit", "completed"),
         ("execute", "completed"),
     ]
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_it_can_be_undone(made: Session, end: str) -> None:
-    *_, (footer, _) = failed(made, end)
     [key] = re.findall(r"copilot-undo-([\w-]+)", footer["text/html"])
     assert "Restored: one.txt" in made.run(f"%undo {key} restore").text
     assert (made.work / "one.txt").read_text() == "first\n"

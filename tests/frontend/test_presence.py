@@ -17,7 +17,7 @@ from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
 from copilot_kernel.permissions.question import PermissionAnswer
 
 from ..limits import LIMIT
-from .asked import QUESTION, Models, Place, ask, ask_ready
+from .asked import QUESTION, Clock, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
 
 pytestmark = pytest.mark.anyio
@@ -29,12 +29,6 @@ UNSEEN = PermissionAnswer(None, "cancel", answering.UNSEEN)
 @pytest.fixture
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answering, "GRACE_SECONDS", 0)
-
-
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long enough for what a test does without waiting."""
-    monkeypatch.setattr(answering, "GRACE_SECONDS", 0.25)
 
 
 def test_the_grace_time_is_longer_than_jupyterlab_waits_to_save_by_itself() -> None:
@@ -61,15 +55,16 @@ async def test_a_form_that_no_page_draws_is_cancelled() -> None:
     assert answer == ElicitationAnswer("cancel", reason=answering.UNSEEN)
 
 
-@pytest.mark.usefixtures("short_grace")
-async def test_one_that_a_page_draws_is_not(models: Models) -> None:
-    shown, lost = RecordingCell(), RecordingCell()
+async def test_one_that_a_page_draws_is_not(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, shown, lost = Clock(monkeypatch), RecordingCell(), RecordingCell()
     first = await ask_ready(models, shown, Place())
     shown.clients.connected("a page loaded later")
     await models.probed()
     models.draw()
     second = await ask(lost, Place(), replace(QUESTION, key=2))
     lost.clients.connected("a page loaded later")
+    await models.probed(2)
+    clock.now += answering.GRACE_SECONDS
     assert await second.wait() == UNSEEN
     assert not first.task.done()
     await models.released()
@@ -80,13 +75,12 @@ async def test_one_that_a_page_draws_is_not(models: Models) -> None:
 async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "GRACE_SECONDS", 0.25)
-    cell = RecordingCell()
+    clock, cell = Clock(monkeypatch), RecordingCell()
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected("slow")
     await models.probed()
-    monkeypatch.setattr(answering, "GRACE_SECONDS", 60)
     cell.clients.connected("loaded again")
+    clock.now += answering.GRACE_SECONDS
     await models.probed(2)
     models.draw()
     models.click(models.buttons("Reject")[0])

@@ -89,6 +89,11 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Kernel:
     return started(monkeypatch)
 
 
+@pytest.fixture
+def keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
+
+
 def started(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A kernel that has just begun."""
     kernel = Kernel(KernelSession(guard_seconds=0), [])
@@ -112,8 +117,8 @@ async def test_a_prompt_whose_last_turn_changed_files_says_so_and_is_sent_again(
     assert [text.startswith("ℹ") for text in third.plain].count(True) == 1
 
 
+@pytest.mark.usefixtures("keep")
 async def test_another_prompt_another_cell_and_a_turn_without_changes_are_sent_as_ever(kernel: Kernel) -> None:
-    kernel.set("keep")
     await kernel.run("change")
     cells = [await kernel.run("change it"), await kernel.run("change", again(cell_id="another"))]
     cells += [await kernel.run("look", again(cell_id="third")) for _ in range(2)]
@@ -128,8 +133,8 @@ async def test_only_the_last_turn_counts(kernel: Kernel) -> None:
     assert ("last turn" in (await kernel.run("change")).printed, len(kernel.prompts)) == (False, 3)
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_console_has_no_last_turn(kernel: Kernel) -> None:
-    kernel.set("keep")
     for _ in range(2):
         await kernel.run("change", RecordingCell(cell_id=None))
     assert kernel.prompts == ["change"] * 2
@@ -138,8 +143,8 @@ async def test_a_console_has_no_last_turn(kernel: Kernel) -> None:
 # -- keep -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_kept_answer_is_shown_as_it_was_below_a_line_and_nothing_is_sent(kernel: Kernel) -> None:
-    kernel.set("keep")
     first = await kernel.run("change")
     second, third = [await kernel.run("change") for _ in range(2)]
     assert outputs(second)[1:] == outputs(third)[1:] == outputs(first)
@@ -147,32 +152,32 @@ async def test_a_kept_answer_is_shown_as_it_was_below_a_line_and_nothing_is_sent
     assert "copilot_kernel" in outputs(second)[-1][1]
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_batch_run_that_keeps_gives_what_it_gave(kernel: Kernel) -> None:
-    kernel.set("keep")
     first, second = [await kernel.run("change", again(live=False)) for _ in range(2)]
     assert (outputs(first), first.sent, kernel.prompts) == (outputs(second), second.sent, ["change"])
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_kept_cell_ends_as_its_turn_did_but_for_a_stop(kernel: Kernel) -> None:
-    kernel.set("keep")
     for stop_reason in ("end_turn", "cancelled"):
         kernel.stop_reason = stop_reason
         turns = [await kernel.session.run(again(cell_id=stop_reason), "change") for _ in range(2)]  # type: ignore[arg-type]
         assert turns[1] is (turns[0] if stop_reason == "end_turn" else None)
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_turn_that_failed_after_it_changed_files_is_not_sent_again_and_has_no_answer(kernel: Kernel) -> None:
-    kernel.set("keep")
     kernel.fails = True
     with pytest.raises(CopilotError):
         await kernel.run("change")
     assert ((await kernel.run("change")).plain, kernel.prompts) == ([LOST], ["change"])
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_turn_that_failed_before_it_changed_anything_does_not_count(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel.set("keep")
     first = await kernel.run("change")
     kernel.set("run")
 
@@ -187,16 +192,16 @@ async def test_a_turn_that_failed_before_it_changed_anything_does_not_count(
     assert outputs(await kernel.run("change"))[1:] == outputs(first)
 
 
+@pytest.mark.usefixtures("keep")
 async def test_what_stands_above_a_kept_prompt_is_not_done(kernel: Kernel) -> None:
-    kernel.set("keep")
     code = "%attach\nchange"
     first, second = [await kernel.run(code, again(live=False)) for _ in range(2)]
     assert ("attached" in first.printed.lower(), "attached" in second.printed.lower()) == (True, False)
     assert kernel.prompts == ["change"]
 
 
+@pytest.mark.usefixtures("keep")
 async def test_prompts_of_one_execution_are_compared_in_their_order(kernel: Kernel) -> None:
-    kernel.set("keep")
 
     async def loop(request_id: str) -> list[RecordingCell]:
         cells = [again(live=False, request_id=request_id) for _ in range(3)]
@@ -297,10 +302,10 @@ def unnamed() -> RecordingCell:
     return cell
 
 
+@pytest.mark.usefixtures("keep")
 async def test_a_batch_run_keeps_what_the_one_before_has_changed(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
     codes = ["look", "change", "change", "change more"]
     first = [await kernel.run(code, unnamed()) for code in codes]
     assert kernel.prompts == codes
@@ -313,10 +318,10 @@ async def test_a_batch_run_keeps_what_the_one_before_has_changed(
 
 
 @pytest.mark.parametrize("codes", [["changed", "change"], ["look", "look", "change"]])
+@pytest.mark.usefixtures("keep")
 async def test_what_has_other_words_or_another_place_is_sent(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, codes: list[str]
 ) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
     for code in ("look", "look", "look", "change"):
         await kernel.run(code, unnamed())
     restarted = started(monkeypatch)
@@ -391,10 +396,9 @@ async def test_a_state_folder_that_cannot_be_written_costs_no_turn(
 
 
 @pytest.fixture
-def book(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def book(kernel: Kernel, keep: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "book.ipynb"
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
-    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
     return path
 
 

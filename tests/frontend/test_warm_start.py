@@ -79,6 +79,11 @@ class Kernel:
         self.clock, self.session = Clock(), KernelSession()
         self.warm_start = WarmStart(self.session, self.clock.sleep)
 
+    async def rest(self) -> None:
+        """Be idle for so long that the agent starts."""
+        self.warm_start.schedule()
+        await self.clock.advance(IDLE_SECONDS)
+
     async def use(self, *, live: bool = True) -> StandIn:
         """The chat that a prompt of a cell gets."""
         self.session._watched = RecordingCell(live=live).live
@@ -118,8 +123,7 @@ async def test_copilot_starts_by_whatever_path_it_is_named(
 ) -> None:
     (tmp_path / "copilot").touch(0o755)
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", str(tmp_path / "copilot"))
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert [chat.events for chat in StandIn.made] == [["started"]]
 
 
@@ -134,8 +138,7 @@ async def test_it_does_not_start_if_a_cell_comes_first(kernel: Kernel) -> None:
 
 async def test_it_does_not_start_if_a_chat_is_open(kernel: Kernel) -> None:
     used = await kernel.use()
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert (StandIn.made, used.events) == ([used], [])
 
 
@@ -154,15 +157,13 @@ async def test_it_starts_only_an_installed_agent_that_leaves_the_folder_alone(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(f"COPILOT_KERNEL_{name}", value)
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert (StandIn.made, kernel.session.notices) == ([], [])
 
 
 async def test_a_start_that_fails_is_left_to_the_first_prompt(kernel: Kernel) -> None:
     StandIn.failure = AgentStartFailed("it ended")
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert kernel.session.notices == []
     assert await kernel.use() is StandIn.made[0]
 
@@ -170,28 +171,22 @@ async def test_a_start_that_fails_is_left_to_the_first_prompt(kernel: Kernel) ->
 @pytest.mark.parametrize("live", [True, False])
 async def test_a_prompt_that_comes_during_the_start_gets_the_same_chat(kernel: Kernel, live: bool) -> None:
     StandIn.pause = asyncio.Event()
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert [await kernel.use(live=live)] == StandIn.made
 
 
+@pytest.mark.parametrize("by_command", [False, True])
 async def test_settings_that_have_changed_since_get_another_chat(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, by_command: bool
 ) -> None:
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
-    monkeypatch.setenv("COPILOT_KERNEL_DENY", '["Bash(curl *)"]')
+    await kernel.rest()
+    if by_command:
+        context = kernel.session.command_context
+        context.settings = replace(context.settings, deny=("Bash(curl *)",))
+    else:
+        monkeypatch.setenv("COPILOT_KERNEL_DENY", '["Bash(curl *)"]')
     used = await kernel.use()
     assert (StandIn.made[0].events, used.settings.deny) == (["started", "closed"], ("Bash(curl *)",))
-
-
-async def test_a_command_that_has_changed_the_settings_gets_another_chat(kernel: Kernel) -> None:
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
-    context = kernel.session.command_context
-    context.settings = replace(context.settings, agent="other")
-    assert (await kernel.use()).settings.agent == "other"
-    assert StandIn.made[0].events == ["started", "closed"]
 
 
 async def test_a_batch_run_does_not_get_the_chat_of_a_notebook(
@@ -199,8 +194,7 @@ async def test_a_batch_run_does_not_get_the_chat_of_a_notebook(
 ) -> None:
     (tmp_path / "book.ipynb").touch()
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "book.ipynb"))
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     assert (await kernel.use(live=False)).notebook == ""
     assert [(chat.notebook, chat.events) for chat in StandIn.made[:1]] == [
         (str(tmp_path / "book.ipynb"), ["started", "closed"])
@@ -208,16 +202,14 @@ async def test_a_batch_run_does_not_get_the_chat_of_a_notebook(
 
 
 async def test_it_ends_after_a_time_without_a_prompt_and_the_next_one_starts_it_again(kernel: Kernel) -> None:
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     await kernel.clock.advance(UNUSED_SECONDS)
     assert StandIn.made[0].events == ["started", "closed"]
     assert (await kernel.use(), len(StandIn.made)) == (StandIn.made[1], 2)
 
 
 async def test_it_does_not_end_after_a_prompt(kernel: Kernel) -> None:
-    kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.rest()
     used = await kernel.use()
     await kernel.clock.advance(UNUSED_SECONDS)
     assert (used.events, await kernel.use()) == (["started"], used)

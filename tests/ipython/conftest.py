@@ -11,6 +11,7 @@ import pytest
 
 from ..jupyter.front_end import FrontEnd, kernel_process
 from ..ports import ports_of_kernels  # noqa: F401 - a fixture
+from .playing import prepare
 
 ARGV = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 LOAD = "%load_ext copilot_kernel"
@@ -25,6 +26,12 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
         assert front_end.run(LOAD).status == "ok"
         yield front_end
         assert front_end.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def agent(notebook: FrontEnd) -> FrontEnd:
+    """The same, whose agent plays what a test writes; see `playing.py`."""
+    return prepare(notebook)
 
 
 @pytest.fixture

@@ -47,8 +47,8 @@ IN_A_FUNCTION = "def f():\n    %copilot demo: unasked sh wait.sh\nf()"
 
 BLOCKED = (
     "global begun, released\nbegun, released = threading.Event(), threading.Event()\n"
-    "task = asyncio.ensure_future(notebook.run_python('begun.set(); released.wait(10)'))\n"
-    "await asyncio.to_thread(begun.wait, 10)\n"
+    f"task = asyncio.ensure_future(notebook.run_python('begun.set(); released.wait({LIMIT})'))\n"
+    f"await asyncio.to_thread(begun.wait, {LIMIT})\n"
 )
 """For the beginning of a script: code of the agent's blocks the kernel until `released.set()`; `task` waits for it."""
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from copilot_kernel.frontend.answering import UNSEEN
 
-from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent
+from ..jupyter.asked import WIDGET_VIEW, Asked
+from ..jupyter.commanding import Picked
+from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent, states
 from .conftest import StartKernel
-
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-
 
 OWN_WIDGETS = """
 import ipywidgets
@@ -25,31 +24,6 @@ slider.model_id, button.model_id
 """
 
 
-class Asked:
-    """A cell with a question in it that waits for a click."""
-
-    def __init__(self, front_end: FrontEnd, code: str) -> None:
-        self.front_end, self.start = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
-        front_end.see(lambda m: parent(m) == self.cell and WIDGET_VIEW in str(m["content"]), start=self.start)
-
-    def model(self, label: str) -> str:
-        for message in self.front_end.published[self.start :]:
-            state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
-            if state.get("description") == label:
-                assert parent(message) == self.cell
-                return str(message["content"]["comm_id"])
-        raise AssertionError(f"there is no {label}")
-
-    def click(self, label: str) -> str:
-        return self.front_end.click(self.model(label))
-
-
-def states(front_end: FrontEnd, *requests: str) -> list[str]:
-    found = (m for m in front_end.published if m["msg_type"] == "status" and parent(m) in requests)
-    return [f"{requests.index(parent(m))} {m['content']['execution_state']}" for m in found]
-
-
 @pytest.mark.parametrize(
     ("name", "line", "after"), [("Allow once", "allowed by you", "new\n"), ("Deny", "denied by you", "old\n")]
 )
@@ -59,12 +33,7 @@ def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, na
     asked = Asked(notebook, "%%copilot\ndemo: edit a.txt old => new")
     assert (asked.cell in notebook.replies, file.read_text()) == (False, "old\n")
     asked.click(name)
-    outcome = notebook.finish(asked.cell)
-    assert (line in outcome.text, file.read_text()) == (True, after)
-    mine = [m["content"] | m for m in notebook.published[asked.start :] if parent(m) == asked.cell]
-    opened = {m["comm_id"] for m in mine if m.get("target_name") == "jupyter.widget"}
-    assert opened
-    assert opened == {m["comm_id"] for m in mine if m["msg_type"] == "comm_close"}
+    assert (line in asked.finish().text, file.read_text()) == (True, after)
     assert not notebook.client.stdin_channel.msg_ready()
 
 
@@ -81,18 +50,14 @@ def test_the_change_is_a_diff_of_the_answer(notebook: FrontEnd) -> None:
 
 def test_a_message_of_a_widget_has_its_busy_and_idle_and_the_cell_is_busy_again(notebook: FrontEnd) -> None:
     """Without the idle a front end would never send a second change of an input."""
-    asked = Asked(notebook, "%%copilot\ndemo: elicit form")
-    name = asked.model("Name")
+    asked = Picked(notebook, "%%copilot\ndemo: elicit form")
     for length in range(1, 4):
-        state = {"method": "update", "state": {"value": "Ada"[:length]}, "buffer_paths": []}
-        sent = notebook.comm(name, state)
+        sent = asked.enter("Name", value="Ada"[:length])
         notebook.idle(sent)
         again = notebook.published.index(notebook.idle(sent))
         notebook.see(lambda m: is_status(m, "busy") and parent(m) == asked.cell, start=again)
         assert states(notebook, sent) == ["0 busy", "0 idle"]
-    asked.click("Decline")
-    outcome = notebook.finish(asked.cell)
-    assert "declined" in outcome.text.lower()
+    assert "declined" in asked.press("Decline").text.lower()
     assert states(notebook, asked.cell)[-1] == "0 idle"
     last = notebook.execute("1")
     notebook.finish(last)
@@ -152,20 +117,19 @@ def test_the_users_own_widgets_work_before_during_and_after(notebook: FrontEnd) 
     assert shown == "[1, 'click', 2, 'click', 3, 'click', 4, 'click']"
 
 
-def test_in_a_function_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
-    cell = notebook.execute("def f():\n    %copilot demo: ask Something\nf()")
+@pytest.mark.parametrize(
+    ("code", "cell_id"),
+    [("def f():\n    %copilot demo: ask Something\nf()", "cell"), ("%copilot demo: ask Something", None)],
+    ids=["in a function", "in a console"],
+)
+def test_where_no_click_can_arrive_the_question_is_a_line_of_input(
+    notebook: FrontEnd, code: str, cell_id: str | None
+) -> None:
+    cell = notebook.execute(code, cell_id=cell_id)
     request = notebook.client.get_stdin_msg(timeout=LIMIT)
     assert (request["content"]["prompt"].startswith("1) Allow once"), parent(request)) == (True, cell)
     notebook.client.input("1")
     assert "allowed by you" in notebook.finish(cell).text
-
-
-def test_in_a_console_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%copilot demo: ask Something", cell_id=None)
-    request = notebook.client.get_stdin_msg(timeout=LIMIT)
-    assert parent(request) == cell
-    notebook.client.input("Deny")
-    assert "denied by you" in notebook.finish(cell).text
 
 
 def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:
@@ -235,12 +199,6 @@ def test_because_of_a_page_without_widgets_nobody_is_asked_in_words(start_kernel
         assert not front_end.client.stdin_channel.msg_ready()
 
 
-def test_where_nobody_answers_the_question_is_rejected_with_the_rule_that_would_allow_it(notebook: FrontEnd) -> None:
-    Path(notebook.process.cwd(), "c.txt").write_text("old\n")
-    text = notebook.run("%copilot demo: edit c.txt old => new", live=False).text
-    assert ("denied" in text, "COPILOT_KERNEL_ALLOW" in text) == (True, True)
-
-
 def test_where_nobody_answers_no_widget_is_made(start_kernel: StartKernel) -> None:
     front_end = start_kernel()
     front_end.run("%copilot demo: ask", live=False)
@@ -262,9 +220,9 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(sta
 
 def test_a_picker_applies_what_is_chosen_when_its_cell_has_ended(notebook: FrontEnd) -> None:
     notebook.run("%copilot %mode agent")
-    asked = Asked(notebook, "%copilot %mode")
+    asked = Picked(notebook, "%copilot %mode")
     assert notebook.finish(asked.cell).status == "ok"
-    notebook.comm(asked.model("Mode"), {"method": "update", "state": {"index": 1}, "buffer_paths": []})
+    asked.enter("Mode", index=1)
     notebook.shows("Mode: Plan", asked.cell)
     assert "Plan: thinks first" in notebook.run("%copilot %status").text
     notebook.run("%copilot %mode agent")

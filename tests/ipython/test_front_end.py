@@ -10,8 +10,7 @@ from copilot_kernel.frontend.page_comm import TARGET
 from copilot_kernel.ipython.front_end import clicks_arrive
 from ipykernel.kernelbase import Kernel
 
-from ..jupyter.front_end import LIMIT, FrontEnd, is_status, parent
-from ..jupyter.test_dispatch import states
+from ..jupyter.front_end import LIMIT, FrontEnd, is_status, parent, states
 from .conftest import StartKernel
 
 OLDER = """

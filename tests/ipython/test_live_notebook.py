@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,11 @@ import pytest
 from copilot_kernel.frontend.page_comm import GONE
 from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
-from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
-from .conftest import ARGV, LOAD, StartKernel
+from ..jupyter.front_end import FrontEnd, is_status, parent
+from ..limits import LIMIT
+from .conftest import StartKernel
 from .fake_page import FakePage, subshell
 from .playing import BLOCKED, begin, play, prepare, value
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    """A kernel, shared by the tests: each leaves it idle."""
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {}, ARGV) as front_end:
-        assert front_end.run(LOAD).status == "ok"
-        yield prepare(front_end)
-        assert front_end.complaints() == []
 
 
 @pytest.fixture(scope="module")
@@ -251,9 +242,9 @@ def test_what_the_page_has_sent_once_does_nothing_again(page: FakePage) -> None:
     assert value(page.front_end, "played, runs") == ((1, "", "", "session"), ["b"])
 
 
-UNTIL_ANSWERED = """
+UNTIL_ANSWERED = f"""
 import time
-end = time.monotonic() + 10
+end = time.monotonic() + {LIMIT}
 while open('asked.txt').read() != 'new\\n' and time.monotonic() < end: time.sleep(0.02)
 answered = time.monotonic() < end
 """
@@ -348,7 +339,7 @@ def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKerne
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = 0.2")
     play(agent, "await notebook.insert('x', 'code', None)")
     assert value(agent, "type(played).__name__") == "NoPage"
-    agent.run("page_comm.HELLO_SECONDS = 60")
+    agent.run(f"page_comm.HELLO_SECONDS = {LIMIT}")
     request = begin(agent, "await notebook.insert('x', 'code', None)")
     opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook" and parent(m) == request)
     agent.send("comm_close", {"comm_id": opened["content"]["comm_id"], "data": {}})
@@ -386,7 +377,7 @@ def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: St
         "NoPage",
         GONE,
     )
-    agent.run("page_comm.CALL_SECONDS = 10")
+    agent.run(f"page_comm.CALL_SECONDS = {LIMIT}")
     played(page, "await notebook.insert('x', 'code', None)")
     assert page.comm != opened["content"]["comm_id"]
     assert "x" in page.cells.values()

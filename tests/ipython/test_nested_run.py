@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ..jupyter.front_end import FrontEnd, is_status, kernel_process, parent
+from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
-from .conftest import ARGV, LOAD
-from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, prepare, value
+from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, value
 
 CELLS = {"awaited": CELL, "in a function": IN_A_FUNCTION}
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    """A kernel, shared by the tests: each leaves it idle."""
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {}, ARGV) as front_end:
-        assert front_end.run(LOAD).status == "ok"
-        yield prepare(front_end)
-        assert front_end.complaints() == []
 
 
 def run(front_end: FrontEnd, code: str, cell: str = CELL) -> Any:
@@ -105,7 +94,7 @@ def test_the_cells_idle_and_its_later_output_are_its_own(agent: FrontEnd, cell: 
 def test_threads_print_into_the_cell_afterwards(agent: FrontEnd) -> None:
     body = (
         "ended = threading.Event()\n"
-        "def late():\n    ended.wait(10)\n    print('late words', flush=True)\n"
+        f"def late():\n    ended.wait({LIMIT})\n    print('late words', flush=True)\n"
         "thread = threading.Thread(target=late)\nthread.start()\n"
         "await notebook.run_python('1')\nended.set()\nawait asyncio.to_thread(thread.join)"
     )
@@ -244,7 +233,7 @@ CLEANING = (
 def test_a_run_is_over_when_its_code_is_over_however_it_is_cancelled(agent: FrontEnd) -> None:
     """As the gate cancels calls: again and again, until they end."""
     body = (
-        "import anyio\nasync def cancel():\n    await asyncio.to_thread(begun.wait, 10)\n    scope.cancel()\n"
+        f"import anyio\nasync def cancel():\n    await asyncio.to_thread(begun.wait, {LIMIT})\n    scope.cancel()\n"
         "with anyio.CancelScope() as scope:\n    cancelling = asyncio.ensure_future(cancel())\n"
         f"    await notebook.run_python({CLEANING!r})\nreturn get_ipython().user_ns['cleaned']"
     )

@@ -30,14 +30,6 @@ def value(notebook: FrontEnd, expression: str) -> str:
 # -- what a cell shows and gives ----------------------------------------------------------------------------------
 
 
-def test_an_answer_streams_into_its_cell(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%%copilot\ndemo: say First.\\n\\n\nslow 5 0.05\nsay Last.")
-    notebook.shows("First.", cell)
-    assert cell not in notebook.replies
-    outcome = notebook.finish(cell)
-    assert (outcome.status, "Last." in outcome.text) == ("ok", True)
-
-
 def test_an_answer_is_a_value_that_is_not_shown_twice(notebook: FrontEnd) -> None:
     outcome = notebook.run("%copilot demo: say Here it is: `x`\\n\\n```py\\nx = 1\\n```")
     assert (outcome.text.count("Here it is"), results(outcome)) == (1, [])
@@ -127,21 +119,6 @@ def test_an_error_is_a_card_and_one_short_line_and_what_waits_is_aborted(noteboo
 def test_an_error_can_be_caught(notebook: FrontEnd) -> None:
     outcome = notebook.run(CATCHING)
     assert (outcome.status, "caught No" in outcome.text) == ("ok", True)
-
-
-def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(notebook: FrontEnd) -> None:
-    assert notebook.run("%copilot demo: die 3").error[0] == "AgentExited"
-    assert notebook.run("%copilot demo: say Again").status == "ok"
-
-
-def test_an_agent_that_is_missing_is_a_card(start_kernel: StartKernel) -> None:
-    outcome = start_kernel(COPILOT_KERNEL_AGENT="no-such-agent --acp").run("%copilot hello")
-    assert outcome.error[0] == "AgentNotFound"
-    assert "no-such-agent" in outcome.text
-
-
-def test_settings_that_cannot_be_read_are_named(start_kernel: StartKernel) -> None:
-    assert "Setting ignored: " in start_kernel(COPILOT_KERNEL_FS="perhaps").run("%copilot demo: say Hello").text
 
 
 def test_a_late_chunk_goes_to_the_cell_of_its_turn(notebook: FrontEnd) -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..agent.command import COMMAND
-from ..jupyter.front_end import LIMIT, SLOW_DRAWING, FrontEnd, gone, until
+from ..jupyter.ending import (
+    CANCELLED,
+    DEMO,
+    STUBBORN,
+    by_kill,
+    by_request,
+    by_shutdown,
+    by_signal,
+    by_termination,
+)
+from ..jupyter.front_end import SLOW_DRAWING, FrontEnd, gone, until
 from .conftest import StartKernel
 from .playing import WAIT
 
-CANCELLED = ("Cancelled", "Stopped.")
 TICKING = """
 import asyncio
 async def tick():
@@ -73,14 +80,6 @@ waiting.SimpleQueue = Calls
 """An interrupt arrives while the waiting thread takes the sign that the turn is over."""
 
 
-def by_message(front_end: FrontEnd) -> None:
-    assert front_end.control("interrupt_request")["status"] == "ok"
-
-
-def by_signal(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGINT)
-
-
 BUSY = {
     "streaming": ("%%copilot\ndemo: slow 100000 0.02", "2 "),
     "in a tool": ("%%copilot\ndemo: say Start.\nunasked sleep 60", "sleep 60"),
@@ -95,7 +94,7 @@ BUSY = {
 }
 
 
-@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+@pytest.mark.parametrize("interrupt", [by_request, by_signal])
 @pytest.mark.parametrize("doing", BUSY)
 def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     notebook: FrontEnd, doing: str, interrupt: Callable[[FrontEnd], None]
@@ -110,14 +109,6 @@ def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     assert notebook.finish(queued).status == "aborted"
     until(lambda: not notebook.children("sleep"), "the end of the tool")
     assert notebook.run("%copilot demo: say Next").status == "ok"
-
-
-def test_a_cancelled_turn_is_kept_as_far_as_it_came(notebook: FrontEnd) -> None:
-    cell = notebook.execute("%copilot demo: slow 100000 0.02")
-    notebook.shows("2 ", cell)
-    by_signal(notebook)
-    notebook.finish(cell)
-    assert "('cancelled', True)" in str(notebook.run("_copilot.stop_reason, _copilot.text.startswith('1 2')").outputs)
 
 
 @pytest.mark.parametrize("code", ["%copilot demo: say Hello", "def f():\n    %copilot demo: say Hello\nf()"])
@@ -230,26 +221,11 @@ def test_plots_are_shown_before_and_after_and_in_the_same_cell(notebook: FrontEn
 
 # -- the end --------------------------------------------------------------------------------------------------------
 
-DEMO = " ".join(COMMAND)
-STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
-
-
-def by_request(front_end: FrontEnd) -> None:
-    assert front_end.control("shutdown_request", {"restart": False})["status"] == "ok"
-
-
-def by_termination(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGTERM)
-
-
-def by_kill(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGKILL)
-
 
 @pytest.mark.parametrize("during", ["", "%%copilot\ndemo: say Begun.\nhang"])
 @pytest.mark.parametrize(
     ("end", "agent"),
-    [(by_request, DEMO), (by_request, STUBBORN), (by_termination, DEMO), (by_kill, DEMO), (by_kill, STUBBORN)],
+    [(by_shutdown, DEMO), (by_shutdown, STUBBORN), (by_termination, DEMO), (by_kill, DEMO), (by_kill, STUBBORN)],
 )
 def test_no_process_is_left_when_the_kernel_ends(
     start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str, during: str
@@ -271,15 +247,3 @@ def test_a_child_process_of_the_users_does_not_end_the_agent(notebook: FrontEnd)
     assert "'0'" in str(notebook.run(FORKING).outputs)
     assert notebook.children() == agents
     assert notebook.run("%copilot demo: say Still here").status == "ok"
-
-
-def test_a_notebooks_conversation_goes_on_after_a_restart(start_kernel: StartKernel, tmp_path: Path) -> None:
-    book = tmp_path / "book.ipynb"
-    book.write_text("{}")
-    front_end = start_kernel(JPY_SESSION_NAME=str(book), COPILOT_KERNEL_STATE=str(tmp_path / "state"))
-    front_end.run("%copilot demo: say one")
-    front_end.manager.restart_kernel(now=True)
-    front_end.client.wait_for_ready(timeout=LIMIT)
-    front_end.run("%load_ext copilot_kernel")
-    outcome = front_end.run("%copilot demo: remember")
-    assert ("Resumed the conversation" in outcome.text, "say one" in outcome.text) == (True, True)

@@ -50,6 +50,15 @@ def is_agent(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.fixture
+def agent(terminal: pexpect.spawn) -> psutil.Process:
+    """The agent that has answered in the terminal's first cell."""
+    terminal.sendline("%copilot demo: say Ready")
+    terminal.expect(r"In \[2\]:")
+    (agent,) = agents(terminal)
+    return agent
+
+
 def test_an_answer_is_printed_and_is_a_value(terminal: pexpect.spawn) -> None:
     terminal.sendline("%copilot demo: say Is this it?")
     terminal.expect("\r\nIs this it\\?\r\n")
@@ -91,10 +100,7 @@ async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: 
 @pytest.mark.parametrize(
     ("doing", "sign"), [("slow 100000 0.05", "3 4 "), ("ask Something", ASKED), ("together slow 1 0 ;; wait", r"\n1 ")]
 )
-def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, doing: str, sign: str) -> None:
-    terminal.sendline("%copilot demo: say Ready")
-    terminal.expect(r"In \[2\]:")
-    (agent,) = agents(terminal)
+def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, agent: psutil.Process, doing: str, sign: str) -> None:
     terminal.sendline(f"%copilot demo: {doing}")
     terminal.expect(sign)
     interrupt(terminal)
@@ -115,9 +121,8 @@ def test_an_error_is_a_card_and_a_name(terminal: pexpect.spawn) -> None:
     assert "Traceback" not in terminal.before
 
 
+@pytest.mark.usefixtures("agent")
 def test_the_users_own_loop_and_ctrl_c_are_pythons(terminal: pexpect.spawn) -> None:
-    terminal.sendline("%copilot demo: say Ready")
-    terminal.expect(r"In \[2\]:")
     terminal.sendline("import asyncio; await asyncio.sleep(0.01, 'slept')")
     terminal.expect(r"Out\[2\]: 'slept'")
     terminal.expect(r"In \[3\]:")
@@ -128,10 +133,7 @@ def test_the_users_own_loop_and_ctrl_c_are_pythons(terminal: pexpect.spawn) -> N
     terminal.expect(r"In \[4\]:")
 
 
-def test_nothing_is_left_after_the_end(terminal: pexpect.spawn) -> None:
-    terminal.sendline("%copilot demo: say Ready")
-    terminal.expect(r"In \[2\]:")
-    (agent,) = agents(terminal)
+def test_nothing_is_left_after_the_end(terminal: pexpect.spawn, agent: psutil.Process) -> None:
     terminal.sendline("exit")
     terminal.expect(pexpect.EOF)
     until(lambda: gone(agent), "the end of the agent")
@@ -145,18 +147,21 @@ for cell in ("%load_ext copilot_kernel\\n%copilot demo: say Only once", "_copilo
 """
 
 
+def ended(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python, run to its end without a terminal."""
+    options: dict[str, Any] = {"cwd": folder, "env": environment(folder), "stdin": subprocess.DEVNULL}
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True, **options)
+
+
 def test_in_the_cell_that_loads_it_an_answer_is_shown_once(tmp_path: Path) -> None:
-    options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
-    command = [sys.executable, "-P", "-c", LOADING]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True, **options)
+    run = ended(tmp_path, "-c", LOADING)
     first, _, second = run.stdout.partition("Out[1]: <Turn end_turn, 9 characters>\n")
     assert (first.count("Only once"), second.count("Only once"), run.stderr) == (1, 1, "")
 
 
 def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c"]
-    command += ["get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"]
-    options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, **options)
+    code = "get_ipython().run_line_magic('copilot', 'demo: create a.txt x')"
+    run = ended(tmp_path, "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c", code)
     assert ("denied" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
     assert not (tmp_path / "a.txt").exists()

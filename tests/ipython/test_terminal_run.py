@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from .playing import SETUP
-from .test_terminal import environment
+from .test_terminal import ended
 
 PLAYING = """
 import json
@@ -37,9 +35,7 @@ json.dump([shell.user_ns["played"], shell.execution_count, shell.user_ns["Out"]]
 
 
 def test_code_runs_on_the_waiting_thread(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-c", f"SETUP = {SETUP!r}\n{PLAYING}"]
-    options = {"cwd": tmp_path, "env": environment(tmp_path), "stdin": subprocess.DEVNULL}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True, **options)
+    run = ended(tmp_path, "-c", f"SETUP = {SETUP!r}\n{PLAYING}")
     (count, outputs, ok, asked, refused, value, has_variables), after, results = json.loads(
         (tmp_path / "told.json").read_text()
     )

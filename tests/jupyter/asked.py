@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agent.command import COMMAND
-from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, parent, until
+from .front_end import LIMIT, FrontEnd, Message, Outcome, is_about, is_output, models, parent, until
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 ALLOW, DENY = "Allow once", "Deny"
@@ -46,27 +46,22 @@ class Asked:
         """The state of each open model, by its id."""
         return models(self.front_end.published[self._start :])
 
-    def names(self, question: int = 0) -> list[str]:
-        """What the buttons say, from left to right."""
-        return list(self._buttons[question])
-
     def button(self, name: str, question: int = 0) -> str:
         """The model of a button that is or was there."""
         return self._buttons[question][name]
 
     def click(self, name: str, question: int = 0) -> str:
         """Click as soon as that can be done; at once if the button has gone."""
-        button = self.button(name, question)
-        self.ready(button)
-        return self.front_end.press(button)
+        return self.front_end.click(self.button(name, question))
 
-    def insist(self, name: str, question: int = 0) -> None:
-        """Click until it counts: the others are held for a moment when a question has gone."""
-        insist(self.front_end, self.button(name, question))
-
-    def ready(self, button: str) -> None:
-        """Wait until a click on it would count, or it has gone."""
-        ready(self.front_end, button)
+    def insist(self, name: str) -> None:
+        """Click until it counts, or the button has gone: the others are held for a moment when a question goes."""
+        button = self.button(name)
+        while button in models(self.front_end.published):
+            self.front_end.ready(button)
+            seen = len(self.front_end.published)
+            self.front_end.press(button)
+            self.front_end.see(lambda m: is_about(m, button), start=seen)
 
     def standing(self) -> list[str]:
         """The views that the cell shows now."""
@@ -102,43 +97,6 @@ class Asked:
                 found[state["description"]] = model
             todo = [child.removeprefix("IPY_MODEL_") for child in state.get("children", ())] + todo
         return found
-
-
-def insist(front_end: FrontEnd, button: str) -> None:
-    """Click until it counts, or the button has gone."""
-    while button in models(front_end.published):
-        ready(front_end, button)
-        seen = len(front_end.published)
-        front_end.press(button)
-        front_end.see(lambda m: _about(m, button), start=seen)
-
-
-def ready(front_end: FrontEnd, button: str) -> None:
-    """Wait until a click on the button would count, or it has gone."""
-    seen = len(front_end.published)
-    while models(front_end.published).get(button, {}).get("disabled"):
-        front_end.see(lambda m: _about(m, button), start=seen)
-        seen = len(front_end.published)
-
-
-def models(published: list[Message]) -> dict[str, dict[str, Any]]:
-    """The widget models that are open after these messages."""
-    states: dict[str, dict[str, Any]] = {}
-    for message in published:
-        content = message["content"]
-        data = content.get("data") or {}
-        match message["msg_type"]:
-            case "comm_open":
-                states[content["comm_id"]] = dict(data.get("state", {}))
-            case "comm_msg" if data.get("method") == "update" and content["comm_id"] in states:
-                states[content["comm_id"]] |= data["state"]
-            case "comm_close":
-                states.pop(content["comm_id"], None)
-    return states
-
-
-def _about(message: Message, model: str) -> bool:
-    return message["msg_type"] in ("comm_msg", "comm_close") and message["content"]["comm_id"] == model
 
 
 def opened(front_end: FrontEnd, cell: str) -> set[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .asked import Asked
-from .front_end import FrontEnd, Outcome
+from .front_end import Outcome
 
 
 def own(folder: Path, **more: str) -> dict[str, str]:
@@ -14,18 +14,13 @@ def own(folder: Path, **more: str) -> dict[str, str]:
     return {"COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"), "COPILOT_KERNEL_STATE": str(folder / "state"), **more}
 
 
-def status(front_end: FrontEnd, name: str) -> str:
-    """What `%status` says of `name`."""
-    lines = [line for line in front_end.run("%status").text.splitlines() if line.startswith(f"{name}  ")]
-    return lines[0].removeprefix(name).strip() if lines else ""
-
-
 class Picked(Asked):
     """A cell in which widgets stand that want an answer."""
 
-    def enter(self, control: str, **state: Any) -> None:
+    def enter(self, control: str, **state: Any) -> str:
+        """Send a change; the message's id."""
         model = next(key for key, each in self.models().items() if each.get("description") == control)
-        self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
+        return self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
 
     def press(self, button: str) -> Outcome:
         self.click(button)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from ..ports import ports_of_kernels  # noqa: F401 - a fixture
 from .asked import Wire
-from .front_end import ARGV, FrontEnd, kernel_process, no_settings
+from .front_end import ARGV, FrontEnd, installed, kernel_process
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +59,6 @@ def start_kernel(tmp_path: Path) -> Iterator[StartKernel]:
 @pytest.fixture(scope="session")
 def kernelspec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of an installed kernel that runs the demo agent; `JUPYTER_PATH` leads to it."""
-    folder = tmp_path_factory.mktemp("jupyter")
-    spec = {"argv": ARGV, "display_name": "Copilot", "language": "copilot", "interrupt_mode": "message"}
-    spec["env"] = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
-    home = folder / "kernels" / "copilot-test"
-    home.mkdir(parents=True)
-    (home / "kernel.json").write_text(json.dumps(spec))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYTER_PATH", str(folder))
-        for name, value in no_settings(folder).items():
-            patch.setenv(name, value)
-        yield "copilot-test"
+    spec = {"argv": ARGV, "language": "copilot", "interrupt_mode": "message"}
+    with installed(tmp_path_factory.mktemp("jupyter"), "copilot-test", **spec) as name:
+        yield name

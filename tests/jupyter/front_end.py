@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import psutil
+import pytest
 from copilot_kernel.acp import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
@@ -189,19 +191,20 @@ class FrontEnd:
         return str(self.see(wanted, start=since)["content"]["comm_id"])
 
     def click(self, model: str) -> str:
-        """As soon as the button can be pressed; one that is gone is pressed all the same."""
-        if self._state(model).get("disabled"):
-            self.see(lambda m: m["content"].get("comm_id") == model and _is_pressable(m))
+        """As soon as a click counts; a button that is gone is pressed all the same."""
+        self.ready(model)
         return self.press(model)
+
+    def ready(self, model: str) -> None:
+        """Wait until a click on a button would count, or it has gone."""
+        seen = len(self.published)
+        while models(self.published).get(model, {}).get("disabled"):
+            self.see(lambda m: is_about(m, model), start=seen)
+            seen = len(self.published)
 
     def press(self, model: str) -> str:
         """At once, whatever the state of the button."""
         return self.comm(model, {"method": "custom", "content": {"event": "click"}})
-
-    def _state(self, model: str) -> Message:
-        """As it was opened."""
-        opened = (m["content"] for m in self.published if m["msg_type"] == "comm_open")
-        return next((dict(each["data"]["state"]) for each in opened if each["comm_id"] == model), {})
 
     def comm(self, comm_id: str, data: Message) -> str:
         return self.send("comm_msg", {"comm_id": comm_id, "data": data})
@@ -224,9 +227,25 @@ def _is_of_agent(child: psutil.Process, name: str) -> bool:
         return False
 
 
-def _is_pressable(message: Message) -> bool:
-    is_on = message["content"].get("data", {}).get("state", {}).get("disabled") is False
-    return message["msg_type"] == "comm_close" or (message["msg_type"] == "comm_msg" and is_on)
+def models(published: list[Message]) -> dict[str, Message]:
+    """The state of each widget model that is open after these messages, by its id."""
+    states: dict[str, Message] = {}
+    for message in published:
+        content = message["content"]
+        data = content.get("data") or {}
+        match message["msg_type"]:
+            case "comm_open":
+                states[content["comm_id"]] = dict(data.get("state", {}))
+            case "comm_msg" if data.get("method") == "update" and content["comm_id"] in states:
+                states[content["comm_id"]] |= data["state"]
+            case "comm_close":
+                states.pop(content["comm_id"], None)
+    return states
+
+
+def is_about(message: Message, model: str) -> bool:
+    """It changes a model, or says that it has gone."""
+    return message["msg_type"] in ("comm_msg", "comm_close") and message["content"]["comm_id"] == model
 
 
 def parent(message: Message) -> str:
@@ -239,6 +258,12 @@ def is_output(message: Message, request: str) -> bool:
 
 def is_status(message: Message, state: str) -> bool:
     return message["msg_type"] == "status" and message["content"]["execution_state"] == state
+
+
+def states(front_end: FrontEnd, *requests: str) -> list[str]:
+    """What was published about the kernel for these requests, in order."""
+    found = (m for m in front_end.published if m["msg_type"] == "status" and parent(m) in requests)
+    return [f"{requests.index(parent(m))} {m['content']['execution_state']}" for m in found]
 
 
 @contextmanager
@@ -276,6 +301,19 @@ def connected(manager: KernelManager, log: Path) -> Iterator[FrontEnd]:
         yield FrontEnd(manager, log, client)
     finally:
         client.stop_channels()
+
+
+@contextmanager
+def installed(folder: Path, name: str, **spec: Any) -> Iterator[str]:
+    """The name of a kernel that clients find, with the demo agent."""
+    home = folder / "kernels" / name
+    home.mkdir(parents=True)
+    env = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
+    (home / "kernel.json").write_text(json.dumps({"display_name": name, "env": env, **spec}))
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in {**no_settings(folder), "JUPYTER_PATH": str(folder)}.items():
+            patch.setenv(variable, value)
+        yield name
 
 
 def no_settings(folder: Path) -> dict[str, str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from copilot_kernel.frontend.pickers import WAITING
 
-from .asked import models
-from .commanding import own, status
-from .front_end import FrontEnd, Message, kernel_process
+from .commanding import Picked, own
+from .front_end import FrontEnd, kernel_process
 
 
 @pytest.fixture(scope="module")
@@ -21,69 +19,20 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
         assert front_end.complaints() == []
 
 
-class Shown:
-    """A cell that has ended, and its picker."""
-
-    def __init__(self, front_end: FrontEnd, code: str) -> None:
-        self.front_end, self._start = front_end, len(front_end.published)
-        self.cell = front_end.execute(code)
-        self.outcome = front_end.finish(self.cell)
-
-    def model(self, key: str, words: str) -> str:
-        """The first one with these words in its state."""
-        found = models(self.front_end.published[self._start :]).items()
-        return next(model for model, state in found if words in str(state.get(key)))
-
-    def pick(self, name: str, index: int) -> None:
-        data = {"method": "update", "state": {"index": index}, "buffer_paths": []}
-        self.front_end.comm(self.model("description", name), data)
-
-    def reports(self, words: str) -> None:
-        """Wait until the picker reports this."""
-
-        def wanted(message: Message) -> bool:
-            return message["msg_type"] == "comm_msg" and 'role="status"' in (found := str(message)) and words in found
-
-        self.front_end.see(wanted, start=self._start)
-
-
-def test_the_cell_of_a_picker_ends_and_what_is_picked_later_is_set(rich: FrontEnd) -> None:
-    rich.run("%mode agent")
-    shown = Shown(rich, "%mode")
-    assert (shown.outcome.status, "plan" in shown.outcome.text) == ("ok", True)
-    shown.pick("Mode", 1)
-    rich.shows("Mode: Plan", shown.cell)
-    shown.reports("Mode: Plan")
-    assert status(rich, "Mode") == "Plan"
-
-
-def test_what_is_picked_during_a_turn_is_set_at_its_end(rich: FrontEnd) -> None:
-    rich.run("%mode agent")
-    shown = Shown(rich, "%mode")
-    turn = rich.execute("demo: say One.\nwait 60")
-    rich.shows("One.", turn)
-    shown.pick("Mode", 1)
-    shown.reports(WAITING)
-    rich.control("interrupt_request")
-    rich.finish(turn)
-    rich.shows("Mode: Plan", shown.cell)
-    assert status(rich, "Mode") == "Plan"
-
-
 @pytest.mark.parametrize("code", ["%mode agent", "%new", "%restart"])
 def test_a_picker_of_before_is_out_of_date(rich: FrontEnd, code: str) -> None:
-    shown = Shown(rich, "%mode")
+    shown = Picked(rich, "%mode")
+    rich.finish(shown.cell)
     rich.run(code)
     rich.shows("Run %mode again", shown.cell)
 
 
 def test_a_session_is_picked_and_what_was_said_is_shown(rich: FrontEnd) -> None:
-    rich.run("%new")
-    rich.run("demo: say Apples")
-    rich.run("%new")
-    rich.run("demo: say Pears")
+    for code in ("%new", "demo: say Apples", "%new", "demo: say Pears"):
+        rich.run(code)
     for code in ("%sessions", "%resume"):
-        shown = Shown(rich, code)
-        rich.press(shown.model("tooltip", "Apples"))
+        shown = Picked(rich, code)
+        rich.finish(shown.cell)
+        rich.press(next(key for key, state in shown.models().items() if "Apples" in str(state.get("tooltip"))))
         rich.shows("say Apples", shown.cell)
         rich.shows("Resumed: ", shown.cell)

@@ -1,4 +1,4 @@
-"""Completion of commands, of what follows them, and of files, without a kernel."""
+"""Completion of commands, of what follows them, and of files, and what is said of commands, without a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from copilot_kernel.errors import AgentExited
 from copilot_kernel.frontend.command_context import Situation
 from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
-from copilot_kernel.jupyter.completion import MAX_MATCHES, complete
+from copilot_kernel.jupyter.completion import MAX_MATCHES, complete, inspect
 
 pytestmark = pytest.mark.anyio
 
@@ -185,3 +185,34 @@ async def test_there_are_only_so_many_matches(tmp_path: Path) -> None:
     for number in range(MAX_MATCHES + 5):
         (tmp_path / f"file-{number}").touch()
     assert len(await matches("@file", CommandContext(folder=tmp_path))) == MAX_MATCHES
+
+
+# -- what is said about the command under the cursor -------------------------------------------------------------------
+
+MODE = "\n\n".join((TABLE["mode"].usage, TABLE["mode"].summary, TABLE["mode"].details))
+
+
+@pytest.mark.parametrize(
+    ("code", "cursor", "about"),
+    [
+        ("/review a.py", 3, "/review FILE\n\nLook it over"),
+        ("/review a.py", 10, "/review FILE\n\nLook it over"),
+        ("first\n/reset", 12, "Begin again"),
+        ("/memory show it", 9, "What I know"),
+        ("/$skill", 2, "/$skill"),
+        ("%new", 0, f"%new\n\n{TABLE['new'].summary}"),
+        ("%%mode", 5, MODE),
+        ("%mode plan", 8, f"{MODE}\n\nPlan: thinks first"),
+        ("%mode plan", 3, f"{MODE}\n\nPlan: thinks first"),
+        ("%mode nonsense", 8, MODE),
+        ("/unknown", 3, None),
+        ("/resetting", 3, None),
+        ("%unknown", 3, None),
+        ("see /review", 6, None),
+        ("%new\nsecond line", 8, None),
+        ("", 0, None),
+    ],
+)
+async def test_the_command_under_the_cursor_is_explained(code: str, cursor: int, about: str | None) -> None:
+    reply = inspect(code, cursor, NOW)
+    assert (reply["found"], reply["data"].get("text/plain")) == (about is not None, about)

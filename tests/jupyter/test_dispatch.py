@@ -11,7 +11,7 @@ from ipykernel.kernelbase import Kernel
 
 from ..limits import LIMIT
 from .conftest import StartKernel
-from .front_end import FrontEnd, is_status, parent
+from .front_end import FrontEnd, is_status, parent, states
 
 WAITING = "demo: say Begun.\nwait"
 
@@ -24,12 +24,6 @@ def running(front_end: FrontEnd) -> Any:
     yield cell
     front_end.manager.interrupt_kernel()
     assert front_end.finish(cell).error[0] == "Cancelled"
-
-
-def states(front_end: FrontEnd, *requests: str) -> list[str]:
-    """What was published about the kernel for these requests, in order."""
-    found = (m for m in front_end.published if m["msg_type"] == "status" and parent(m) in requests)
-    return [f"{requests.index(parent(m))} {m['content']['execution_state']}" for m in found]
 
 
 @pytest.mark.parametrize(
@@ -90,13 +84,12 @@ def test_a_front_end_that_loads_its_page_again_gets_the_open_question_back(start
     asking = front_end.execute("demo: ask")
     button = front_end.button("Allow once")
     in_words = front_end.client.get_stdin_msg(timeout=LIMIT)
-    opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
-    front_end.idle(front_end.send("comm_open", opening, {"version": "1.0.0"}))
+    front_end.open_control()
     asked = front_end.comm("control", {"method": "request_states"})
-    states = front_end.see(lambda m: m["msg_type"] == "comm_msg" and parent(m) == asked)["content"]["data"]["states"]
+    models = front_end.see(lambda m: m["msg_type"] == "comm_msg" and parent(m) == asked)["content"]["data"]["states"]
     front_end.click(button)
 
-    assert states[button]["state"]["description"] == "Allow once"
+    assert models[button]["state"]["description"] == "Allow once"
     assert parent(in_words) == asking
     assert front_end.finish(asking).status == "ok"
     start = len(front_end.published)

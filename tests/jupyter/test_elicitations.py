@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from pathlib import Path
 from typing import Any
 
 from .commanding import Picked
 from .front_end import FrontEnd, Outcome
-
-PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n-and-more").decode()
 
 
 def answered(outcome: Outcome) -> Any:
@@ -38,16 +34,6 @@ def test_a_form_is_filled_in_while_the_cell_runs(notebook: FrontEnd) -> None:
     assert "Answered: Name: Ada; Mail address: ada@example.org; Colour: green; Size: Large" in outcome.text
 
 
-def test_a_form_that_is_taken_back_closes(notebook: FrontEnd) -> None:
-    go = Path(notebook.process.cwd(), "go")
-    shown = Picked(notebook, "demo: elicit-withdrawn go")
-    go.touch()
-    outcome = shown.finish()
-    go.unlink()
-    for line in ("Cancelled (withdrawn)", "I took my question back."):
-        assert line in outcome.text
-
-
 def test_an_interrupt_cancels_the_form_and_the_turn(notebook: FrontEnd) -> None:
     shown = Picked(notebook, "demo: elicit form\nsay Never said.")
     notebook.manager.interrupt_kernel()
@@ -55,6 +41,3 @@ def test_an_interrupt_cancels_the_form_and_the_turn(notebook: FrontEnd) -> None:
     assert outcome.status == "error", outcome.text
     assert outcome.error == ("Cancelled", "Stopped.")
     assert ("ℹ Cancelled" in outcome.text, "Never said." in outcome.text) == (True, False)
-
-
-# -- files ------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,35 +18,23 @@ from copilot_kernel.__main__ import main
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
-from ..agent.command import COMMAND
 from ..limits import LIMIT
 from .conftest import StartKernel
+from .ending import (
+    CANCELLED,
+    DEMO,
+    STUBBORN,
+    by_kill,
+    by_request,
+    by_shutdown,
+    by_signal,
+    by_termination,
+)
 from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, no_settings, parent, until
-
-CANCELLED = ("Cancelled", "Stopped.")
-
-
-def by_message(front_end: FrontEnd) -> None:
-    front_end.manager.interrupt_kernel()
-
-
-def by_request(front_end: FrontEnd) -> None:
-    """Heard by the kernel when this returns."""
-    assert front_end.control("interrupt_request")["status"] == "ok"
-
-
-def by_signal(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGINT)
-
 
 MAIN = "from copilot_kernel.__main__ import main; main()"
 
 # -- what a cell may be -----------------------------------------------------------------------------------------
-
-
-def test_the_answer_is_shown_in_the_cell(front_end: FrontEnd) -> None:
-    outcome = front_end.run("demo: say Hello there.")
-    assert (outcome.status, "Hello there." in outcome.text) == ("ok", True)
 
 
 def test_a_front_end_is_told_the_language_what_this_is_and_where_to_read_on(front_end: FrontEnd) -> None:
@@ -67,11 +54,6 @@ def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:
     outcome = front_end.run("print('are you Python?')", silent=True)
     assert (outcome.error[0], outcome.outputs) == ("UsageError", [])
     assert front_end.run("", silent=True).status == "ok"
-
-
-def test_a_cell_that_ends_in_an_open_fence_is_incomplete(front_end: FrontEnd) -> None:
-    asked = [front_end.ask("is_complete_request", {"code": code})["status"] for code in ("```\nx", "```\nx\n```", "x")]
-    assert asked == ["incomplete", "complete", "complete"]
 
 
 def test_history_holds_what_was_to_be_stored(front_end: FrontEnd) -> None:
@@ -158,7 +140,7 @@ BUSY = {
 }
 
 
-@pytest.mark.parametrize("interrupt", [by_message, by_signal])
+@pytest.mark.parametrize("interrupt", [by_request, by_signal])
 @pytest.mark.parametrize("doing", BUSY)
 def test_an_interrupt_cancels_the_turn_and_what_waits_behind_it(
     front_end: FrontEnd, doing: str, interrupt: Callable[[FrontEnd], None]
@@ -180,7 +162,7 @@ def test_a_batch_run_that_is_interrupted_has_an_error_among_its_outputs(front_en
     """Programs that run notebooks look for one."""
     cell = front_end.execute("demo: unasked sleep 60", live=False)
     until(lambda: front_end.children("sleep"), "the agent's command runs")
-    by_message(front_end)
+    front_end.manager.interrupt_kernel()
     outcome = front_end.finish(cell)
     (error,) = [message["content"] for message in outcome.outputs if message["msg_type"] == "error"]
     assert (error["ename"], error["evalue"], outcome.error) == (*CANCELLED, CANCELLED)
@@ -225,22 +207,6 @@ def test_an_interrupt_while_the_agent_starts_ends_the_cell(
 
 
 # -- the end of the process ---------------------------------------------------------------------------------------
-
-
-def by_shutdown(front_end: FrontEnd) -> None:
-    assert front_end.control("shutdown_request", {"restart": False})["status"] == "ok"
-
-
-def by_termination(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGTERM)
-
-
-def by_kill(front_end: FrontEnd) -> None:
-    front_end.process.send_signal(signal.SIGKILL)
-
-
-DEMO = " ".join(COMMAND)
-STUBBORN = f"sh -c 'trap : TERM; {DEMO}; while :; do sleep 1; done'"
 
 
 @pytest.mark.parametrize(
@@ -333,7 +299,7 @@ def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None
 def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_goes_on(tmp_path: Path) -> None:
     with started_by(LEAVER, tmp_path) as (leaver, client):
         kernel = kernel_of(leaver)
-        assert leaver.wait(10) == 0
+        assert leaver.wait(LIMIT) == 0
         assert leaver.stdin is not None
         leaver.stdin.write("go\n")
         leaver.stdin.flush()

@@ -76,11 +76,3 @@ def test_a_second_run_keeps_the_answer_and_sends_nothing(
     first, second = run(), run()
     assert ("Done." in first[0][1], first[1]) == (True, "new\n")
     assert (second[0], second[1]) == (first[0], "old\n")
-
-
-def test_papermill_runs_a_notebook_without_parameters(kernelspec: str, tmp_path: Path) -> None:
-    from papermill import execute_notebook
-
-    nbformat.write(notebook(kernelspec, "demo: say Hello"), tmp_path / "in.ipynb")
-    done = execute_notebook(tmp_path / "in.ipynb", tmp_path / "out.ipynb", cwd=tmp_path, progress_bar=False)
-    assert "Hello" in shown(done.cells[0])

@@ -11,6 +11,7 @@ import pytest
 
 from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
 from .conftest import StartKernel
+from .ending import by_shutdown
 from .front_end import LIMIT, FrontEnd, gone, is_output, until
 
 QUESTION = "Not answered."
@@ -62,12 +63,7 @@ def by_restart(front_end: FrontEnd) -> None:
     front_end.manager.restart_kernel()
 
 
-def by_a_message(front_end: FrontEnd) -> None:
-    """With no interrupt before it, which jupyter_client sends."""
-    front_end.control("shutdown_request", {"restart": False})
-
-
-@pytest.mark.parametrize("end", [by_restart, by_a_message])
+@pytest.mark.parametrize("end", [by_restart, by_shutdown])
 def test_a_kernel_that_is_told_to_end_closes_its_questions_first(
     notebook: FrontEnd, end: Callable[[FrontEnd], None]
 ) -> None:

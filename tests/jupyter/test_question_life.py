@@ -42,7 +42,7 @@ def chosen(text: str) -> str:
 
 def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
     asked = Asked(notebook, "demo: ask\nask again")
-    asked.ready(asked.button(ALLOW))
+    notebook.ready(asked.button(ALLOW))
     for name in (DENY, ALWAYS, ALLOW, DENY):
         notebook.press(asked.button(name))
     assert REJECTED in asked.finish().text
@@ -115,7 +115,7 @@ def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
         asked = Asked(notebook, "demo: ask\nsay After.")
         seen = Asked(other, cell=asked.cell)
         for each in (asked, seen):
-            each.ready(each.button(ALLOW))
+            each.front_end.ready(each.button(ALLOW))
         clicks = [(asked, ALLOW), (seen, DENY)]
         for each, name in clicks if count % 2 else reversed(clicks):
             each.front_end.press(each.button(name))

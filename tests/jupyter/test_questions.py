@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from .asked import Asked, opened
@@ -11,23 +9,6 @@ from .conftest import StartKernel
 from .front_end import LIMIT, FrontEnd
 
 # -- buttons --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "line", "after"),
-    [
-        ("Allow once", "allowed by you", "new\n"),
-        ("Deny", "denied by you", "old\n"),
-    ],
-)
-def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
-    file = Path(notebook.process.cwd(), "a.txt")
-    file.write_text("old\n")
-    asked = Asked(notebook, "demo: edit a.txt old => new")
-    assert (asked.cell in notebook.replies, file.read_text()) == (False, "old\n")
-    asked.click(name)
-    assert line in asked.finish().text
-    assert file.read_text() == after
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

@@ -137,42 +137,28 @@ async def open_and_close(
         await eventually(lambda: all(map(gone, processes)), LIMIT)
 
 
+@pytest.mark.parametrize("sharing", [False, True])
 @pytest.mark.anyio
-async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Closed at once, closed while the agent starts, or killed then."""
-    shared = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
-    shared["TMPDIR"].mkdir()
-    environ = {name: str(path) for name, path in shared.items()}
-    free = asyncio.Semaphore(AT_ONCE)
-
-    async def one(number: int) -> None:
-        async with free:
-            way = number % 3
-            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2)
-
-    await asyncio.gather(*map(one, range(KERNELS)))
-    assert {name: files_below(path) for name, path in shared.items()} == {name: set() for name in shared}
-    assert [files_below(tmp_path / str(number) / "work") for number in range(KERNELS)] == [set()] * KERNELS
-
-
-@pytest.mark.anyio
-async def test_opening_and_closing_many_notebooks_that_share_an_agent_leaves_nothing_behind(
-    tmp_path: Path, runtime: Path
+async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(
+    tmp_path: Path, runtime: Path, sharing: bool
 ) -> None:
+    """Closed at once, closed while the agent starts, or killed then."""
     kept = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
     kept["TMPDIR"].mkdir()
-    same = {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
-    environ = {**{name: str(path) for name, path in kept.items()}, **same, "JUPYTER_RUNTIME_DIR": str(runtime)}
-    environ["COPILOT_KERNEL_AGENT_SHARING"] = "user"
+    environ = {name: str(path) for name, path in kept.items()}
+    if sharing:
+        environ |= {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+        environ |= {"JUPYTER_RUNTIME_DIR": str(runtime), "COPILOT_KERNEL_AGENT_SHARING": "user"}
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> None:
         async with free:
-            way = number % 3
-            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2, runtime=runtime)
+            way, shared = number % 3, runtime if sharing else None
+            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2, runtime=shared)
 
     await asyncio.gather(*map(one, range(KERNELS)))
     await eventually(lambda: not brokers(runtime))
     assert {name: files_below(path) for name, path in kept.items()} == {name: set() for name in kept}
-    assert {Path(name).suffix for name in files_below(runtime)} == {".lock"}
-    assert files_below(tmp_path / "work") == set()
+    assert {Path(name).suffix for name in files_below(runtime)} == ({".lock"} if sharing else set())
+    works = ["work"] if sharing else [f"{number}/work" for number in range(KERNELS)]
+    assert [files_below(tmp_path / work) for work in works] == [set()] * len(works)

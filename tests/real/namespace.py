@@ -23,9 +23,11 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 
 def unavailable() -> str:
     """Why there can be no namespace here, in one line; empty when there can."""
+    from ..limits import LIMIT  # not where this file is a program
+
     if shutil.which("unshare") is None:
         return "install util-linux: `unshare` is missing (Linux only)"
-    trial = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, timeout=10)
+    trial = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, timeout=LIMIT)
     if trial.returncode == 0:
         return ""
     return f"allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0): {trial.stderr.strip()}"

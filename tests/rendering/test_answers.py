@@ -61,7 +61,7 @@ def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
     ("Allow", "ls"), ("Yes", "allow once: ls"), ("Yes, proceed", "allow once: ls"), ("Yesterday", "ls"),
 ])  # fmt: skip
 def test_a_mere_yes_says_to_screen_readers_what_it_does(name, hint):
-    question = asked(replace_name(ONCE, name), NO)
+    question = asked(PermissionOption("o", name, "allow_once"), NO)
     assert [each.hint for each in answers_to(question).choices] == [hint, "ls"]
 
 
@@ -87,7 +87,3 @@ def test_what_is_alarming_is_neither_highlighted_nor_allowed_by_a_rule_of_ours(c
     every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)
     assert [question.options[each.option] for each in every] == [ONCE, NO, ALWAYS, NEVER]
     assert [each.is_guarded for each in every] == [True, False, True, False]
-
-
-def replace_name(option: PermissionOption, name: str) -> PermissionOption:
-    return PermissionOption(option.id, name, option.kind)

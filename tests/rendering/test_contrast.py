@@ -91,6 +91,15 @@ def test_code_in_a_diff_can_be_read_also_in_changed_words(colour: str, page: str
     assert contrast(mix(colour, PAGES[page][1]), background(page, layers)) >= 4.5
 
 
+@pytest.mark.parametrize("layers", WORDS)
+@pytest.mark.parametrize("page", PAGES)
+def test_plain_text_and_the_numbers_of_lines_can_be_read(page: str, layers: str) -> None:
+    """Text is 87 % black or white; numbers, which stand beside changed words, have 70 % of that."""
+    ink = (*PAGES[page][1][:3], 0.87)
+    assert contrast(ink, background(page, layers)) >= 4.5
+    assert layers not in LAYERS or contrast((*ink[:3], 0.7 * 0.87), background(page, layers)) >= 4.5
+
+
 def test_the_colours_of_other_code_could_not_be_read_there() -> None:
     worst = min(contrast(mix(GREEN, PAGES[page][1]), background(page, "added words")) for page in PAGES)
     assert worst < 4.5
