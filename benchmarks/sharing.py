@@ -47,7 +47,7 @@ def _measure(sharing: str, count: int) -> Sizes:
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as cache:
         environ = namespace.environment(Path(home), Path(cache))
         command = [sys.executable, "-m", "benchmarks.sharing", sharing, str(count)]
-        done = namespace.run(command, environ, seconds=240, own_proc=True)
+        done = namespace.run(command, environ, seconds=240)
     if done.returncode:
         raise RuntimeError(done.stderr[-4000:])
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -9,15 +9,11 @@ from typing import Any
 
 import pytest
 
-from .replay import Gone, Replay
+from .replay import Gone, Replay, read
 
 Json = dict[str, Any]
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
 LARGEST = 60_000
-
-
-def _read(path: Path) -> list[Json]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def _played(records: list[Json], client: list[Json]) -> list[Json]:
@@ -44,7 +40,7 @@ def _agent_side(records: list[Json]) -> Iterator[Json]:
 
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_everything_the_agent_said_is_said_again(transcript: Path) -> None:
-    records = _read(transcript)
+    records = read(transcript)
     assert _played(records, [*_client_side(records)]) == [*_agent_side(records)]
 
 

@@ -28,7 +28,7 @@ from copilot_widgets.base import WIDGET_VIEW, shortened
 
 from ..agent.replay import Gone, Replay
 from ..limits import LIMIT
-from ..real.scenes import NOTES
+from ..real.agents import NOTES
 from ..real.turns import Turn, is_method, last_words, turns
 from ..rendering.allowed import text_of
 from ..widgets.connected import connected

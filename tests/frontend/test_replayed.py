@@ -14,7 +14,8 @@ import pytest
 from copilot_kernel.rendering.question import OPEN
 from copilot_widgets.base import STYLE, WIDGET_VIEW
 
-from ..real.turns import TRANSCRIPTS, read
+from ..agent.replay import read
+from ..real.turns import TRANSCRIPTS
 from ..rendering.allowed import TAGS, lines_of, problems
 from ..rendering.hostile import HOSTILE
 from .chunks import cut

@@ -6,14 +6,24 @@ name on PATH will do as well.
 
 import json
 import os
+import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..limits import LIMIT
+from .model import prompt
+
 Json = dict[str, Any]
 Tool = tuple[str, Json]
+PROJECT = "$PROJECT"
+"""The folder in which the agent works, in the steps of a prompt."""
+FILE = f"{PROJECT}/notes.txt"
+NOTES = "one\ntwo\nthree\n"
+"""What stands in that file."""
+PROGRESS = ("in_progress", "completed")
 PEERS = Path(__file__).parents[1] / "peers" / "node_modules"
 INSTALL = "npm install --prefix tests/peers"
 
@@ -23,11 +33,11 @@ COPILOTS = ("lookups", "mcp", "sub-agent", "model-fails")
 EVERY_SCENE = ("text", "plan", *EDITS, "shell", "cancel-text", "cancel-question", "two-turns")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Agent:
-    """One real agent; `shell`, `edit`, `create` and `read` make a call of its tool for that.
+    """One real agent; `tools` make the calls of its tools `shell`, `edit`, `create`, `read` and `plan`.
 
-    `plan` are calls, one a step, that make a plan of two entries and then finish the first. `allow` and `reject`
+    `plan` makes a plan of two entries, of which the first has the given status: one of `PROGRESS`. `allow` and `reject`
     are its words for the options that count once. `planning` is what it tells the model in mode `plan`, `mode` the
     one that it begins in; `model` is another one of its models, and `option` one of its options with a value. `slash`
     is one of its own and what then stands in the cell. `listen` are the arguments before the number of a TCP port.
@@ -38,11 +48,7 @@ class Agent:
     programs: tuple[str, ...]
     arguments: tuple[str, ...]
     configure: Callable[[Path, str], dict[str, str]]
-    shell: Callable[[str], Tool]
-    edit: Callable[[Path, str, str], Tool]
-    create: Callable[[Path, str], Tool]
-    read: Callable[[Path], Tool]
-    plan: tuple[Tool, ...]
+    tools: Mapping[str, Callable[..., Tool]]
     allow: str
     reject: str
     scenes: tuple[str, ...]
@@ -63,14 +69,25 @@ class Agent:
         return next((place for place in places if os.access(place, os.X_OK)), None) or shutil.which(self.name)
 
     def command(self) -> list[str]:
-        """The command line; raises FileNotFoundError that says what to install."""
-        program = self.find()
-        if program is None:
-            raise FileNotFoundError(self.missing())
-        return [program, *self.arguments]
+        """The command line."""
+        return [self.find() or self.name, *self.arguments]
 
-    def missing(self) -> str:
-        return f"{self.name} is not installed: {INSTALL}"
+    def settings(self, home: Path, url: str) -> dict[str, str]:
+        """The environment of a kernel that starts it with that model."""
+        ours = {"COPILOT_KERNEL_AGENT": shlex.join(self.command()), "COPILOT_KERNEL_START_TIMEOUT": str(LIMIT)}
+        return {**self.configure(home, url), **ours}
+
+    def prompt(self, project: Path, *steps: Json, **more: str) -> str:
+        """A prompt for the scripted model, in whose steps a call is `(tool, *arguments)` of `tools`, or as it is.
+
+        `PROJECT` in it stands for the folder.
+        """
+        named = [{**step, "call": [self._call(*call) for call in step["call"]]} if "call" in step else step
+                 for step in steps]  # fmt: skip
+        return prompt(*named, **more).replace(PROJECT, str(project))
+
+    def _call(self, tool: str, *arguments: Any) -> Tool:
+        return self.tools[tool](*arguments) if tool in self.tools else (tool, *arguments)
 
 
 def _copilot(home: Path, model: str) -> dict[str, str]:
@@ -84,26 +101,26 @@ def _copilot(home: Path, model: str) -> dict[str, str]:
     }
 
 
+_COPILOT_PLANS = {
+    "in_progress": {
+        "query": "INSERT INTO todos (id, title, status) VALUES ('1', 'Read the notes', 'in_progress'), "
+        "('2', 'Change them', 'pending')",
+        "description": "Plan",
+    },
+    "completed": {"query": "UPDATE todos SET status = 'done' WHERE id = '1'", "description": "One step done"},
+}
 COPILOT = Agent(
     name="copilot",
     programs=("@github/copilot-linux-x64/copilot", "@github/copilot-linux-arm64/copilot", ".bin/copilot"),
     arguments=("--acp",),
     configure=_copilot,
-    shell=lambda command: ("bash", {"command": command, "description": "Run a command"}),
-    edit=lambda path, old, new: ("edit", {"path": str(path), "old_str": old, "new_str": new}),
-    create=lambda path, text: ("create", {"path": str(path), "file_text": text}),
-    read=lambda path: ("view", {"path": str(path)}),
-    plan=(
-        (
-            "sql",
-            {
-                "query": "INSERT INTO todos (id, title, status) VALUES ('1', 'Read the notes', 'in_progress'), "
-                "('2', 'Change them', 'pending')",
-                "description": "Plan",
-            },
-        ),
-        ("sql", {"query": "UPDATE todos SET status = 'done' WHERE id = '1'", "description": "One step done"}),
-    ),
+    tools={
+        "shell": lambda command: ("bash", {"command": command, "description": "Run a command"}),
+        "edit": lambda path, old, new: ("edit", {"path": path, "old_str": old, "new_str": new}),
+        "create": lambda path, text: ("create", {"path": path, "file_text": text}),
+        "read": lambda path: ("view", {"path": path}),
+        "plan": lambda status: ("sql", _COPILOT_PLANS[status]),
+    },
     allow="Allow once",
     reject="Deny",
     scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out", *COPILOTS),
@@ -113,9 +130,6 @@ COPILOT = Agent(
     slash=("/context", "Context Usage"),
     listen=("--acp", "--port"),
 )
-
-
-_PROGRESS = ("in_progress", "completed")
 
 
 def _todos(words: str, first: str, **more: str) -> list[Json]:
@@ -152,11 +166,13 @@ OPENCODE = Agent(
     programs=("opencode-linux-x64/bin/opencode", "opencode-linux-arm64/bin/opencode", ".bin/opencode"),
     arguments=("acp",),
     configure=_opencode,
-    shell=lambda command: ("bash", {"command": command, "description": "Run a command"}),
-    edit=lambda path, old, new: ("edit", {"filePath": str(path), "oldString": old, "newString": new}),
-    create=lambda path, text: ("write", {"filePath": str(path), "content": text}),
-    read=lambda path: ("read", {"filePath": str(path)}),
-    plan=tuple(("todowrite", {"todos": _todos("content", first, priority="high")}) for first in _PROGRESS),
+    tools={
+        "shell": lambda command: ("bash", {"command": command, "description": "Run a command"}),
+        "edit": lambda path, old, new: ("edit", {"filePath": path, "oldString": old, "newString": new}),
+        "create": lambda path, text: ("write", {"filePath": path, "content": text}),
+        "read": lambda path: ("read", {"filePath": path}),
+        "plan": lambda status: ("todowrite", {"todos": _todos("content", status, priority="high")}),
+    },
     allow="Allow once",
     reject="Reject",
     scenes=(*EVERY_SCENE, "cancel-shell"),
@@ -197,14 +213,16 @@ GEMINI = Agent(
     programs=(".bin/gemini",),
     arguments=("--acp",),
     configure=_gemini,
-    shell=lambda command: ("run_shell_command", {"command": command, "description": "Run a command"}),
-    edit=lambda path, old, new: (
-        "replace",
-        {"file_path": str(path), "old_string": old, "new_string": new, "instruction": "Change the line."},
-    ),
-    create=lambda path, text: ("write_file", {"file_path": str(path), "content": text}),
-    read=lambda path: ("read_file", {"file_path": str(path)}),
-    plan=tuple(("write_todos", {"todos": _todos("description", first)}) for first in _PROGRESS),
+    tools={
+        "shell": lambda command: ("run_shell_command", {"command": command, "description": "Run a command"}),
+        "edit": lambda path, old, new: (
+            "replace",
+            {"file_path": path, "old_string": old, "new_string": new, "instruction": "Change the line."},
+        ),
+        "create": lambda path, text: ("write_file", {"file_path": path, "content": text}),
+        "read": lambda path: ("read_file", {"file_path": path}),
+        "plan": lambda status: ("write_todos", {"todos": _todos("description", status)}),
+    },
     allow="Allow",
     reject="Reject",
     scenes=EVERY_SCENE,

@@ -6,18 +6,19 @@ What is played with an agent is played once, and two at a time: agents are slow 
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from . import namespace, played, plays
-from .agents import AGENTS, COPILOT, Agent
+from . import namespace
+from .agents import AGENTS, INSTALL, Agent
+from .plays import Play
 
-EVERY_AGENT = [*AGENTS.values()]
-LISTENING = [agent for agent in EVERY_AGENT if agent.listen]
-NAMES = ("scenes", *plays.MODULES)
-"""Of fixtures: each gives what came of the play of that name."""
+
+def played(name: str, *agents: Agent, words: tuple[str, ...] = ()) -> pytest.MarkDecorator:
+    """Of a test that gets what came of a play as `seen`; with every agent, or with these."""
+    plays = [Play(f"real.{name}", agent, words) for agent in agents or AGENTS.values()]
+    return pytest.mark.parametrize("seen", plays, indirect=True, ids=lambda play: play.agent.name)
 
 
 def lacking(reason: str) -> None:
@@ -35,50 +36,22 @@ def isolated() -> None:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where agents unpack themselves (Copilot: 245 MB) once for a whole run of the tests."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="session")
 def begun(
-    request: pytest.FixtureRequest, isolated: None, cache: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[tuple[str, str], Future[Any]]]:
-    """All that the tests of this run want, begun; by the names of the fixture and of the agent."""
-    wanted = dict.fromkeys(play for item in request.session.items for play in _wanted(item))
+    request: pytest.FixtureRequest, isolated: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Play, Future[Any]]]:
+    """All that the tests of this run want of installed agents. They unpack themselves (Copilot: 245 MB) only once."""
+    parameters = (getattr(getattr(item, "callspec", None), "params", {}).get("seen") for item in request.session.items)
+    wanted = dict.fromkeys(play for play in parameters if isinstance(play, Play) and play.agent.find())
+    cache = tmp_path_factory.mktemp("cache")
     with ThreadPoolExecutor(2) as pool:
-        yield {
-            (name, agent): pool.submit(_perform, name, AGENTS[agent], tmp_path_factory.mktemp(agent), cache)
-            for name, agent in wanted
-        }
+        yield {play: pool.submit(play.perform, tmp_path_factory.mktemp(play.agent.name), cache) for play in wanted}
         pool.shutdown(cancel_futures=True)
 
 
-def _wanted(item: pytest.Item) -> Iterator[tuple[str, str]]:
-    """Of agents that are installed."""
-    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    return ((name, agent.name) for name, agent in parameters.items() if name in NAMES and agent.find())
-
-
-def _played(request: pytest.FixtureRequest) -> Any:
-    """For a fixture whose parameter is an agent."""
-    agent: Agent = request.param
-    if agent.find() is None:
-        lacking(agent.missing())
-    return request.getfixturevalue("begun")[request.fixturename, agent.name].result()
-
-
-def _perform(name: str, agent: Agent, home: Path, cache: Path) -> Any:
-    return played.perform(agent, home, cache) if name == "scenes" else plays.perform(name, agent, home, cache)
-
-
-scenes = pytest.fixture(_played, params=EVERY_AGENT, ids=str)  # with a client that knows nothing of our kernel
-findings = pytest.fixture(_played, params=EVERY_AGENT, ids=str)  # what a reader saw in each cell of a notebook
-listening_agent = pytest.fixture(_played, params=LISTENING, ids=str)
-shared_agent = pytest.fixture(_played, params=[COPILOT], ids=str)
-api = pytest.fixture(_played, params=EVERY_AGENT, ids=str)
-magic_cells = pytest.fixture(_played, params=[COPILOT], ids=str)
-socket_frames = pytest.fixture(_played, params=[COPILOT], ids=str)
-confined_turns = pytest.fixture(_played, params=EVERY_AGENT, ids=str)
-initialized = pytest.fixture(_played, params=[COPILOT], ids=str)
-denied = pytest.fixture(_played, params=[COPILOT], ids=str)
+@pytest.fixture
+def seen(request: pytest.FixtureRequest) -> Any:
+    """What came of the play; see `played`."""
+    play: Play = request.param
+    if play.agent.find() is None:
+        lacking(f"{play.agent} is not installed: {INSTALL}")
+    return request.getfixturevalue("begun")[play].result()

@@ -1,4 +1,4 @@
-"""A place without a network: loopback only, its own process tree, no credentials, an empty home.
+"""A place without a network: loopback only, its own process tree (and /proc), no credentials, an empty home.
 
 `run(command)` starts `unshare` round this file, which raises the loopback device, runs the command as its
 child and is process 1 of the new tree: when it ends, or the time is up, the system ends every process in it.
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-UNSHARE = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child=KILL")
+UNSHARE = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "VIRTUAL_ENV")
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 
@@ -41,16 +41,11 @@ def environment(home: Path, cache: Path) -> dict[str, str]:
     return {**kept, **places, **quiet, "HOME": str(home), "XDG_CACHE_HOME": str(cache), "TMPDIR": str(home / "tmp")}
 
 
-def run(
-    command: Sequence[str], env: Mapping[str, str], cwd: Path = ROOT, seconds: float = 60, *, own_proc: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """Run the command inside; raises TimeoutExpired after `seconds`, with nothing left running.
-
-    With `own_proc`, /proc shows the processes inside, which bubblewrap needs.
-    """
-    inside = [*UNSHARE, *(["--mount-proc"] if own_proc else []), sys.executable, __file__, *command]
+def run(command: Sequence[str], env: Mapping[str, str], seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run the command inside; raises TimeoutExpired after `seconds`, with nothing left running."""
+    inside = [*UNSHARE, sys.executable, __file__, *command]
     pipe = subprocess.PIPE
-    with subprocess.Popen(inside, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+    with subprocess.Popen(inside, env=dict(env), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe,
                           text=True, start_new_session=True) as process:  # fmt: skip
         try:
             out, err = process.communicate(timeout=seconds)

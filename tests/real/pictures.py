@@ -1,71 +1,59 @@
 """`python -m tests.real.pictures`: Copilot CLI in JupyterLab, offline with the scripted model, for the docs.
 
-The outside half opens a namespace; the inside half runs model, JupyterLab, kernel, agent and browser in it.
+Model, JupyterLab, kernel, agent and browser all run in a namespace.
 """
 
 import os
-import shlex
-import sys
 import tempfile
 from pathlib import Path
 
 from ..browser.lab import Notebook, running_browser, running_lab
 from ..browser.pictures import IMAGES, WIDE
-from . import model, namespace
-from .agents import AGENTS
-from .model import prompt
-from .scenes import NOTES
-
-COPILOT = AGENTS["copilot"]
+from . import model
+from .agents import COPILOT, FILE, NOTES, Agent
+from .plays import Play
 
 
-def inside(home: Path) -> None:
+def play(agent: Agent) -> None:
     """An edit that is asked for and allowed, then a command with its exit code."""
-    with model.running() as scripted, running_browser() as browser:
-        settings = {**COPILOT.configure(home, scripted.url), "COPILOT_KERNEL_AGENT": shlex.join(COPILOT.command())}
-        with running_lab(home / "lab", **settings) as lab:
-            notes = lab.root / "notes.txt"
-            notes.write_text(NOTES)
-            change = [COPILOT.read(notes)], [COPILOT.edit(notes, "two", "TWO")]
-            edit = prompt(
-                *({"call": calls} for calls in change),
-                {"say": "The second line is in **capitals** now."},
-                words="Write the second line in capitals.",
-            )
-            shell = prompt(
-                {"call": [COPILOT.shell("grep -c o notes.txt; exit 3")]},
-                {"say": "One line has a small *o*."},
-                words="Count the lines with an o.",
-            )
-            lab.write("copilot.ipynb", edit, shell)
-            context = browser.new_context(viewport={"width": WIDE[0], "height": 900}, device_scale_factor=2)
-            notebook = Notebook.open(context, lab, "copilot.ipynb")
-            notebook.command("application:toggle-left-area")
-            notebook.run(0, wait=False)
-            notebook.button(0, COPILOT.allow).click()
-            notebook.wait_status("idle")
-            notebook.run(1, wait=False)
-            notebook.button(1, COPILOT.allow).wait_for()
-            notebook.settle(1)
-            notebook.button(1, COPILOT.allow).click()
-            notebook.output(1).get_by_text("One line has a small").wait_for()
-            notebook.wait_status("idle")
-            notebook.settle(1)
-            notebook.page.screenshot(path=str(IMAGES / "copilot-done.png"))
-            context.close()
-
-
-def main() -> int:
-    """The exit code of the inside half."""
-    if "inside" in sys.argv:
-        inside(Path(os.environ["HOME"]))
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        environment = namespace.environment(Path(folder), Path(folder) / "cache")
-        done = namespace.run([sys.executable, "-m", "tests.real.pictures", "inside"], environment, seconds=200)
-        print(done.stdout, done.stderr)
-        return done.returncode
+    home = Path(os.environ["HOME"])
+    with (
+        model.running() as scripted,
+        running_browser() as browser,
+        running_lab(home / "lab", **agent.settings(home, scripted.url)) as lab,
+    ):
+        (lab.root / "notes.txt").write_text(NOTES)
+        edit = agent.prompt(
+            lab.root,
+            {"call": [("read", FILE)]},
+            {"call": [("edit", FILE, "two", "TWO")]},
+            {"say": "The second line is in **capitals** now."},
+            words="Write the second line in capitals.",
+        )
+        shell = agent.prompt(
+            lab.root,
+            {"call": [("shell", "grep -c o notes.txt; exit 3")]},
+            {"say": "One line has a small *o*."},
+            words="Count the lines with an o.",
+        )
+        lab.write("copilot.ipynb", edit, shell)
+        context = browser.new_context(viewport={"width": WIDE[0], "height": 900}, device_scale_factor=2)
+        notebook = Notebook.open(context, lab, "copilot.ipynb")
+        notebook.command("application:toggle-left-area")
+        notebook.run(0, wait=False)
+        notebook.button(0, agent.allow).click()
+        notebook.wait_status("idle")
+        notebook.run(1, wait=False)
+        notebook.button(1, agent.allow).wait_for()
+        notebook.settle(1)
+        notebook.button(1, agent.allow).click()
+        notebook.output(1).get_by_text("One line has a small").wait_for()
+        notebook.wait_status("idle")
+        notebook.settle(1)
+        notebook.page.screenshot(path=str(IMAGES / "copilot-done.png"))
+        context.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with tempfile.TemporaryDirectory() as folder:
+        Play("real.pictures.play", COPILOT).perform(Path(folder), Path(folder) / "cache")

@@ -9,10 +9,10 @@ import pytest
 
 from . import model
 from .agents import COPILOT, GEMINI, Agent, Json
-from .driver import started
-from .recorder import Recorder
+from .client import started
+from .conftest import played
 
-pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
+pytestmark = pytest.mark.real_agent
 
 MARKING = ("gemini", "mcp", "github-mcp", "vscode", "hook")
 
@@ -35,13 +35,11 @@ def plant(project: Path) -> None:
 
 async def _initialize(agent: Agent, home: Path, url: str) -> Json:
     """`ran`: the marks; `sessions`: folders of sessions in the home of Copilot."""
-    project = home / "project"
-    plant(project)
-    env = {**os.environ, **agent.configure(home, url)}
-    async with started(agent.command(), env, project, Recorder(), home / "errors.txt") as driver:
-        await driver.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+    plant(home / "project")
+    async with started(agent, home, agent.configure(home, url)) as client:
+        await client.request("initialize", protocolVersion=1, clientCapabilities={})
     sessions = sorted(path.name for path in home.glob("copilot/session-state/*"))
-    return {"ran": sorted(os.listdir(project / "ran")), "sessions": sessions}
+    return {"ran": sorted(os.listdir(home / "project" / "ran")), "sessions": sessions}
 
 
 def play(agent: Agent) -> Json:
@@ -52,11 +50,11 @@ def play(agent: Agent) -> Json:
 # -- tests ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("initialized", [COPILOT], ids=str, indirect=True)
-def test_copilot_runs_nothing_and_keeps_no_session(initialized: Json) -> None:
-    assert initialized == {"ran": [], "sessions": []}
+@played("test_early.play", COPILOT)
+def test_copilot_runs_nothing_and_keeps_no_session(seen: Json) -> None:
+    assert seen == {"ran": [], "sessions": []}
 
 
-@pytest.mark.parametrize("initialized", [GEMINI], ids=str, indirect=True)
-def test_gemini_starts_the_servers_that_the_folder_names(initialized: Json) -> None:
-    assert initialized["ran"] == ["gemini"]
+@played("test_early.play", GEMINI)
+def test_gemini_starts_the_servers_that_the_folder_names(seen: Json) -> None:
+    assert seen["ran"] == ["gemini"]

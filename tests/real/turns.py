@@ -1,6 +1,5 @@
 """The turns of a transcript: what was asked in each, and what its client did."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,11 +54,6 @@ def turns(records: list[Json]) -> list[Turn]:
     """The turns of a transcript."""
     starts = [at for at, record in enumerate(records) if is_method(record, "session/prompt")]
     return [Turn(records[a:b]) for a, b in pairwise([*starts, None])]
-
-
-def read(path: Path) -> list[Json]:
-    """The records of a transcript."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def is_method(record: Json, method: str) -> bool:

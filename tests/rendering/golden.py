@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import conftest  # noqa: F401 - the settings of all tests
+from ..agent.replay import read
 from ..frontend.replaying import Cell, played
-from ..real.turns import TRANSCRIPTS, read
+from ..real.turns import TRANSCRIPTS
 from .allowed import lines_of
 
 FOLDER = Path(__file__).with_name("golden")

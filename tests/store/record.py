@@ -6,32 +6,26 @@ What a machine or a day puts into it is replaced, and what only the program itse
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..real import namespace
-from ..real.recorder import neutral
+from ..real.agents import COPILOT
+from ..real.plays import Play
+from ..real.record import neutral
 
 RECORDING = Path(__file__).with_name("data") / "events.jsonl"
 LONGEST = 400
 ITS_OWN = ("system.message", "session.usage", "session.shutdown", "model.", "session.mode_notice")
 
 
-def main() -> int:
+def main() -> None:
     with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as folder:
         home = Path(folder)
-        inside = [sys.executable, "-m", "tests.store.session"]
-        done = namespace.run(inside, namespace.environment(home, home / "cache"), seconds=90)
-        if done.returncode:
-            print(done.stdout, done.stderr, sep="")
-            return done.returncode
-        lines = Path(done.stdout.strip()).read_text().splitlines()
-        text = "".join(json.dumps(_kept(json.loads(line))) + "\n" for line in lines)
+        events = Play("store.session.play", COPILOT).perform(home, home / "cache")["events"]
+        text = "".join(json.dumps(_kept(event)) + "\n" for event in events)
         RECORDING.write_text(neutral(text, {str(home / "project"): "/project", str(home): "/home/user"}))
-    print(f"{RECORDING.name}: {len(lines)} events, {RECORDING.stat().st_size} bytes")
-    return 0
+    print(f"{RECORDING.name}: {len(events)} events, {RECORDING.stat().st_size} bytes")
 
 
 def _kept(event: dict[str, Any]) -> dict[str, Any]:
@@ -51,4 +45,4 @@ def _shortened(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

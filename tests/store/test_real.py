@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +13,14 @@ import nbformat
 import pytest
 
 from ..limits import LIMIT
-from ..real import model, namespace
-from ..real.agents import COPILOT
-from ..real.conftest import cache, isolated, lacking
+from ..real import model
+from ..real.agents import COPILOT, INSTALL, Agent
+from ..real.conftest import isolated, lacking
+from ..real.plays import Play
 from ..rendering.allowed import text_of
-from .session import places
+from . import session
 
-__all__ = ["cache", "isolated"]  # fixtures
+__all__ = ["isolated"]  # a fixture
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 RUNS = {
@@ -33,14 +33,13 @@ RUNS = {
 pytestmark = [pytest.mark.real_agent, pytest.mark.usefixtures("isolated")]
 
 
-def main() -> None:
-    """Inside the namespace: the session, then our program in the project's folder."""
+def play(agent: Agent) -> dict[str, Any]:
+    """The session, then our program in the project's folder."""
+    session.play(agent)
     home = Path(os.environ["HOME"])
-    subprocess.run([sys.executable, "-m", "tests.store.session"], check=True, timeout=LIMIT, stdout=subprocess.DEVNULL)
     with model.running() as scripted:
-        env = {**os.environ, **COPILOT.configure(home, scripted.url)}
-        env["COPILOT_KERNEL_AGENT"] = shlex.join(COPILOT.command())
-        print(json.dumps({name: _run(arguments, env, places(home)[0]) for name, arguments in RUNS.items()}))
+        env = {**os.environ, **agent.settings(home, scripted.url)}
+        return {name: _run(arguments, env, home / "project") for name, arguments in RUNS.items()}
 
 
 def _run(arguments: list[str], env: dict[str, str], project: Path) -> dict[str, Any]:
@@ -54,23 +53,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(isolated: None, home: Path, cache: Path) -> dict[str, dict[str, Any]]:
+def done(isolated: None, home: Path) -> dict[str, Any]:
     """How each of our commands ended."""
     if COPILOT.find() is None:
-        lacking(COPILOT.missing())
-    inside = [sys.executable, "-m", "tests.store.test_real"]
-    ran = namespace.run(inside, namespace.environment(home, cache), seconds=180)
-    assert ran.returncode == 0, ran.stderr[-4000:]
-    outcomes: dict[str, dict[str, Any]] = json.loads(ran.stdout.splitlines()[-1])
-    return outcomes
+        lacking(f"copilot is not installed: {INSTALL}")
+    return Play("store.test_real.play", COPILOT).perform(home, home / "cache")
 
 
 @pytest.fixture
-def cells(request: pytest.FixtureRequest, home: Path, done: dict[str, dict[str, Any]]) -> list[str]:
+def cells(request: pytest.FixtureRequest, home: Path, done: dict[str, Any]) -> list[str]:
     """What a reader sees of each cell of an exported notebook."""
     outcome = done[request.param]
     assert (outcome["code"], outcome["err"]) == (0, "")
-    notebook = nbformat.read(places(home)[0] / f"{request.param}.ipynb", as_version=4)
+    notebook = nbformat.read((home / "project") / f"{request.param}.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert notebook.metadata.copilot_kernel.source == request.param
     return ["\n".join([cell.source, *map(_seen, cell.outputs)]) for cell in notebook.cells]
@@ -84,10 +79,10 @@ def _seen(output: Any) -> str:
 both = pytest.mark.parametrize("cells", ["log", "replay"], indirect=True)
 
 
-def test_the_session_is_found_on_disk_and_at_the_agent(done: dict[str, dict[str, Any]], home: Path) -> None:
+def test_the_session_is_found_on_disk_and_at_the_agent(done: dict[str, Any], home: Path) -> None:
     [listed], [stored] = (json.loads(done[name]["out"])["sessions"] for name in ("sessions", "offline"))
     assert (listed["sources"], stored["sources"]) == (["disk", "agent"], ["disk"])
-    assert (listed["id"], listed["cwd"]) == (stored["id"], str(places(home)[0]))
+    assert (listed["id"], listed["cwd"]) == (stored["id"], str(home / "project"))
     assert Path(stored["path"]).parent.name == stored["id"]
 
 
@@ -116,7 +111,3 @@ def test_the_log_also_has_thoughts_pictures_and_decisions(cells: list[str]) -> N
     assert "image/png" in cells[5]
     assert "Context compacted" in cells[7]
     assert "■ Stopped" in cells[9]
-
-
-if __name__ == "__main__":
-    main()
