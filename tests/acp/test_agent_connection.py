@@ -13,8 +13,6 @@ from copilot_kernel.errors import AgentRefused, AgentStartFailed, AuthRequired, 
 from .scripted import OPTIONS as CHOICES
 from .scripted import Client, agent_text, linked, listening, met
 
-pytestmark = pytest.mark.anyio
-
 
 def able(load=True, logout=False, **session):
     """An answer to `initialize` that offers this."""

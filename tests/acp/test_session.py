@@ -24,7 +24,7 @@ from copilot_kernel.errors import (
 from ..limits import LIMIT
 from .scripted import agent_text, listening, opened, refused
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 @pytest.mark.parametrize(

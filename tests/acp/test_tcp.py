@@ -16,8 +16,6 @@ from copilot_kernel.errors import AgentExited, AgentNotFound
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def listener():

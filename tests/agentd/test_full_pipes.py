@@ -20,7 +20,6 @@ from copilot_kernel.config import Settings
 from .brokers import LIMIT, until
 from .wires import Json, OneThreadAgent, Wire, joined, prompt, serving
 
-pytestmark = pytest.mark.anyio
 LARGE = "x" * (MAX_UNSENT_BYTES + 1)
 
 

@@ -19,7 +19,6 @@ from copilot_kernel.mcp_config import McpServer
 
 from .brokers import LIMIT
 
-pytestmark = pytest.mark.anyio
 LONG = 1000.0
 
 

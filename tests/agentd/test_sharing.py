@@ -28,8 +28,6 @@ from ..chat.people import Person, ask, cancelled
 from .brokers import LIMIT, agents, brokers, until
 from .conftest import Open
 
-pytestmark = pytest.mark.anyio
-
 
 @contextmanager
 def kernel_process(settings: Settings, prompt: str) -> Iterator[tuple[subprocess.Popen[str], str]]:

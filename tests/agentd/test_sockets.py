@@ -26,7 +26,6 @@ from copilot_kernel.errors import AgentStartFailed
 from .brokers import LIMIT, agents, brokers, until
 from .wires import OneThreadAgent, joined, prompt, serving
 
-pytestmark = pytest.mark.anyio
 OTHER = 65534
 DIAL = """
 import os, socket, sys

@@ -9,8 +9,6 @@ from copilot_kernel.conversation.model import Conversation, Entries, Entry, Mess
 from copilot_kernel.conversation.text import GrowingText
 from msgspec.structs import replace
 
-pytestmark = pytest.mark.anyio
-
 
 class Stage:
     """A turn whose entries and questions a test sets, tick by tick."""

@@ -37,8 +37,6 @@ from .conftest import Open, Time
 from .loopback import met
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 ENDED = AgentStartFailed("it ended\nwords on stderr", stderr="words on stderr", ended=True)
 BUSY = AgentRefused("session/new", -32603, "busy")
 

@@ -15,8 +15,6 @@ from .conftest import Open
 from .loopback import met, playing
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 Json = dict[str, Any]
 FORM = {"title": "Execute command", "description": "Run: npm test", "options": OPTIONS}
 

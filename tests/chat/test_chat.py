@@ -16,8 +16,6 @@ from copilot_kernel.errors import AgentExited
 from .conftest import Open
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def chat(opened: Open, tmp_path: Path) -> AsyncIterator[Chat]:

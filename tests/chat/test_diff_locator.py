@@ -148,7 +148,6 @@ def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
     assert shown(state).excerpts == {}
 
 
-@pytest.mark.anyio
 async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Path) -> None:
     state, person = begun(folder, TextBlock("do it"))
     permissions = Permissions(Settings(cwd=str(folder)), state)
@@ -158,7 +157,6 @@ async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Pat
     assert question.call.content == edit().content
 
 
-@pytest.mark.anyio
 async def test_a_chat_reads_its_folder(opened: Open, settings: Settings) -> None:
     (Path(settings.cwd) / "a.py").write_text(TEXT)
     async with opened() as chat:

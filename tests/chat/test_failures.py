@@ -15,8 +15,6 @@ from .conftest import Open
 from .loopback import met, playing
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 KEY = "Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN."
 RETRIED = (
     "Failed to get response from the AI model; retried 5 times (total retry wait time: 57.84 seconds) Last error: "

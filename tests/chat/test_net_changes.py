@@ -16,8 +16,6 @@ from copilot_kernel.rendering.changes import FileChange, TurnChanges
 from copilot_kernel.undo.record import ChangedFile
 from copilot_kernel.undo.tree import ABSENT, FileState
 
-pytestmark = pytest.mark.anyio
-
 FILE = FileState("file", 0o644, "digest")
 
 

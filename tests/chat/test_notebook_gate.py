@@ -19,8 +19,6 @@ from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Agent, in_notebook
 from .people import Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 Json = dict[str, Any]
 
 CODE = {"code": "df.describe()"}

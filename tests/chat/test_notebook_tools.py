@@ -26,8 +26,6 @@ from .in_notebook import INFO, Agent, in_notebook
 from .loopback import address
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 Json = dict[str, Any]
 RESUMES = {"mcpCapabilities": {"http": True}, "loadSession": True, "sessionCapabilities": {"close": {}, "resume": {}}}
 

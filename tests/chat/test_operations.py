@@ -18,8 +18,6 @@ from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 Json = dict[str, Any]
 EVERYTHING = {"fs": True, "terminal": True, "permission_mode": "bypassPermissions"}
 

@@ -21,8 +21,6 @@ from .conftest import Open
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 
 class Saver(Person):
     """Allows once, with a rule that is to be kept."""

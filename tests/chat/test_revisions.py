@@ -25,8 +25,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from ..limits import LIMIT
 from .people import Person
 
-pytestmark = pytest.mark.anyio
-
 OPTIONS = tuple(PermissionOption(kind, kind, kind) for kind in ("allow_once", "reject_once"))
 ONE = ToolCallUpdate("1", title="Run ls", kind="execute", raw_input={"command": "ls"})
 

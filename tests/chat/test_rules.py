@@ -19,8 +19,6 @@ from copilot_kernel.errors import UsageError
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 FILE = "copilot_kernel.json"
 
 

@@ -16,8 +16,6 @@ from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask
 
-pytestmark = pytest.mark.anyio
-
 PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
 
 

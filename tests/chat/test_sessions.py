@@ -19,8 +19,6 @@ from ..agent.signin import log_in
 from .conftest import Open, Time
 from .people import LIMIT, Person, ask
 
-pytestmark = pytest.mark.anyio
-
 BOOK = "/home/me/book.ipynb"
 CONTINUES = re.compile(r"Resumed the conversation from \d{4}-\d\d-\d\d: Demo: demo: say one")
 

@@ -17,8 +17,6 @@ from ..acp.scripted import OPTIONS, listening
 from .loopback import address, asking, playing
 from .people import LIMIT, Person, ask
 
-pytestmark = pytest.mark.anyio
-
 
 @asynccontextmanager
 async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterator[tuple[Any, SharedAgent, list[Chat]]]:

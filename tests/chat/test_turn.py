@@ -20,8 +20,6 @@ from .conftest import Open
 from .loopback import met, playing
 from .people import LIMIT, Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Count", "status": "in_progress"}
 
 

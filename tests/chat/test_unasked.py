@@ -19,8 +19,6 @@ from .conftest import Open
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask
 
-pytestmark = pytest.mark.anyio
-
 RAN = "not asked"
 Call = dict[str, Any]
 

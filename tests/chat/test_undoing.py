@@ -18,8 +18,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from .conftest import Open
 from .people import Person, ask, cancelled
 
-pytestmark = pytest.mark.anyio
-
 
 def told(chat: Chat) -> list[str]:
     """What the last prompt said of it."""

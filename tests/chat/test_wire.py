@@ -20,8 +20,6 @@ from .conftest import Open, Time
 from .loopback import address, asking, met, playing
 from .people import LIMIT, Person, ask
 
-pytestmark = pytest.mark.anyio
-
 LOADS = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
 
 

@@ -50,7 +50,7 @@ def _serving(agent: Agent, port: int, scripted: Model) -> Iterator[None]:
 
 
 def _is_well(port: int) -> bool:
-    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=LIMIT) as answer:
         return bool(answer.status == 200)
     return False
 

@@ -23,7 +23,7 @@ from copilot_kernel.sandbox.sweep import MAX_SET_ASIDE
 from ..chat.people import Person, ask
 from ..jupyter.front_end import until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 DEEP = "i=0; while [ $i -lt {} ]; do mkdir a; cd a; i=$((i+1)); done"
 NOTHING = SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 

@@ -21,7 +21,7 @@ from ..chat.people import Person, ask
 from ..limits import LIMIT
 
 __all__ = ["runtime"]
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 KILLED_KERNEL = """
 import os, signal, subprocess, sys, tempfile

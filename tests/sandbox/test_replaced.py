@@ -18,7 +18,7 @@ from ..jupyter.front_end import until
 
 __all__ = ["runtime"]
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.sandbox,
+    pytest.mark.sandbox,
     pytest.mark.usefixtures("runtime"),  # a shared agent's socket needs a short path
 ]  # fmt: skip
 EVIL = "[core] fsmonitor = ./evil"

@@ -11,7 +11,7 @@ from copilot_kernel.sandbox import Kind
 
 from ..chat.people import Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 
 async def run(chat: Chat, command: str, person: Person | None = None) -> str:

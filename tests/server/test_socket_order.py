@@ -11,7 +11,7 @@ from copilot_kernel.server.chat.session import ChatSession
 from copilot_kernel.server.chat.socket import MAX_ACTIONS
 
 from .api import LIMIT, Api, until
-from .sockets import ChatEndpoint, text_of
+from .sockets import text_of
 
 QUESTION = "demo: shell echo hi\nsay after"
 
@@ -53,9 +53,9 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     ({"action": "send", "text": "/resume elsewhere"}, False),
 ], ids=["answer, action", "stop, action", "answer, command"])  # fmt: skip
 async def test_an_answer_or_a_stop_overtakes_a_session_that_is_being_opened(
-    endpoint: ChatEndpoint, gate: Gate, slow: Any, stops: bool
+    api: Api, gate: Gate, slow: Any, stops: bool
 ) -> None:
-    async with endpoint.client() as client:
+    async with api.chat() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
         call = (await client.event("tool_approval_request"))["call_id"]
@@ -68,8 +68,8 @@ async def test_an_answer_or_a_stop_overtakes_a_session_that_is_being_opened(
         assert "Session not found" in (await client.kind("error"))["content"]
 
 
-async def test_everything_else_waits_for_it_in_order(endpoint: ChatEndpoint, gate: Gate) -> None:
-    async with endpoint.client() as client:
+async def test_everything_else_waits_for_it_in_order(api: Api, gate: Gate) -> None:
+    async with api.chat() as client:
         first = await client.begin()
         await client.say("demo: say one")
         await client.act("resume_session", session_id="elsewhere")
@@ -85,8 +85,8 @@ async def test_everything_else_waits_for_it_in_order(endpoint: ChatEndpoint, gat
         assert text_of(client.heard[client.heard.index(second) :]) == "three"
 
 
-async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as client:
+async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_it(api: Api) -> None:
+    async with api.chat() as client:
         await client.act("new_session")
         await client.act("send", text=QUESTION)
         await client.act("stop")
@@ -95,7 +95,7 @@ async def test_a_stop_that_is_about_the_session_that_is_being_opened_waits_for_i
 
 
 async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
-    endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way, ensure = Gate(), ChatSession._ensure_session
 
@@ -104,7 +104,7 @@ async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
         await ensure(session)
 
     monkeypatch.setattr(ChatSession, "_ensure_session", slowly)
-    async with endpoint.client() as client:
+    async with api.chat() as client:
         await client.begin()
         await client.act("send", text=QUESTION)
         await way.reached()
@@ -117,8 +117,8 @@ async def test_a_prompt_that_is_stopped_on_its_way_does_not_reach_the_agent(
     assert [each for each in client.heard if each.get("event") == "prompt" and each["content"] == QUESTION] == []
 
 
-async def test_what_was_sent_before_the_client_left_is_done(endpoint: ChatEndpoint, api: Api) -> None:
-    async with endpoint.client() as client:
+async def test_what_was_sent_before_the_client_left_is_done(api: Api) -> None:
+    async with api.chat() as client:
         await client.act("new_session")
         await client.act("send", text="demo: say heard by nobody")
 
@@ -129,8 +129,8 @@ async def test_what_was_sent_before_the_client_left_is_done(endpoint: ChatEndpoi
     await until(lambda: "heard by nobody" in said())
 
 
-async def test_a_client_cannot_let_any_number_of_actions_wait(endpoint: ChatEndpoint, gate: Gate) -> None:
-    async with endpoint.client() as client:
+async def test_a_client_cannot_let_any_number_of_actions_wait(api: Api, gate: Gate) -> None:
+    async with api.chat() as client:
         await client.act("resume_session", session_id="elsewhere")
         await gate.reached()
         for _ in range(MAX_ACTIONS):
