@@ -73,26 +73,33 @@ def agent_text(text):
 async def listening(port=0, **answers):
     """A script behind a port of loopback, and how to reach it."""
     script = Script({name.replace("_", "/", 1): answer for name, answer in answers.items()})
+
+    async def serve(transport):
+        async with RpcConnection(transport, on_notification=script.notice, on_request=script.serve) as connection:
+            script.connection = connection
+            script.connections.append(connection)
+            await connection.closed.wait()
+
+    async with accepting(serve, port) as address:
+        yield script, Launch(address=address, label="the agent")
+
+
+@asynccontextmanager
+async def accepting(serve, port=0):
+    """The address of a port of loopback; each of its connections is served by a task of its own."""
+
+    async def accept():
+        while True:
+            await anyio.wait_readable(server)
+            descriptor = server.accept()[0].detach()
+            tasks.start_soon(serve, PipeTransport(descriptor, os.dup(descriptor)))
+
     with socket.create_server(("127.0.0.1", port)) as server:
         server.setblocking(False)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, tasks, server, script)
-            yield script, Launch(address=server.getsockname(), label="the agent")
+            tasks.start_soon(accept)
+            yield server.getsockname()
             tasks.cancel_scope.cancel()
-
-
-async def _accept(tasks, server, script):
-    while True:
-        await anyio.wait_readable(server)
-        tasks.start_soon(_serve, server.accept()[0].detach(), script)
-
-
-async def _serve(descriptor, script):
-    transport = PipeTransport(descriptor, os.dup(descriptor))
-    async with RpcConnection(transport, on_notification=script.notice, on_request=script.serve) as connection:
-        script.connection = connection
-        script.connections.append(connection)
-        await connection.closed.wait()
 
 
 class Client:

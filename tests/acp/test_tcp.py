@@ -1,7 +1,5 @@
 """The same lines over a socket, against a listener on loopback."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import socket

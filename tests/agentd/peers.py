@@ -1,7 +1,5 @@
 """Kernels and an agent for a broker in memory: lines in, lines out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

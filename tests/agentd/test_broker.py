@@ -1,7 +1,5 @@
 """Who gets what: routing between one agent and several kernels, in memory."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.jsonrpc import IN_USE, IN_USE_MESSAGE, NOT_FOUND
 from copilot_kernel.agentd.broker import NOT_OPEN

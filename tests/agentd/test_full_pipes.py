@@ -1,7 +1,5 @@
 """Pipes that nobody reads: whoever does not read costs nobody else anything, and nothing grows without bound."""
 
-from __future__ import annotations
-
 import os
 from asyncio.selector_events import _SelectorSocketTransport
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A kernel leaves the broker, or an agent takes no more of them: what of its work ends, and what goes on, in memory."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, CANCELLED
 from copilot_kernel.agentd.broker import CLOSE_SECONDS, HUNG, REPLACED, WITHDRAWN

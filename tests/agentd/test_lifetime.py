@@ -1,7 +1,5 @@
 """How long a broker lives, and which notebooks may share an agent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Notebooks that share a real agent process: what each of them sees, whatever happens to the others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The folder and the socket of a broker: nobody else gets in, and one who does not read holds up nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A chat in a notebook with a scripted agent, which really calls the notebook's tools."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The line that says what a running turn is doing, by a clock of its own."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
 from copilot_kernel.chat.activity import LONG_SECONDS, SILENT, TICK_SECONDS, ActivityLine

@@ -1,7 +1,5 @@
 """A permission request that names no tool call is about the call that waits, or about none of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

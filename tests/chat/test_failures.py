@@ -1,7 +1,5 @@
 """Failures that GitHub Copilot CLI reports as the last chunk of a turn, which then ends with `end_turn`."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A call of a notebook tool has one entry, whatever the agent says of it, and whenever."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """The changes of a turn, found in the files as they are, and what else undo's snapshots know to have changed."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Who may use the notebook's tools, with an agent that asks, does not ask, or asks about something else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

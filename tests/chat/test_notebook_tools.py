@@ -1,7 +1,5 @@
 """How the notebook's tools reach an agent's sessions, and how they end with them."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys

@@ -1,7 +1,5 @@
 """A rule in the user's own config file, in which everything else stays; and where paths lead."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """What a session is set to, with the demo agent in its dialects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

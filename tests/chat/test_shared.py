@@ -1,7 +1,5 @@
 """Several conversations on one agent: each hears only what is said in its own session."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Interrupts: a turn that was interrupted is cancelled, whatever the agent answers. And the sign of life of a turn."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What passes between a chat and an agent that is scripted in the test, over loopback: dialects, several kernels."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from typing import Any

@@ -1,7 +1,5 @@
 """Sandboxes need bubblewrap, and namespaces that are allowed; a project, and conversations in a sandbox there."""
 
-from __future__ import annotations
-
 import os
 from contextlib import asynccontextmanager
 from pathlib import Path

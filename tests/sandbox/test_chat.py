@@ -1,7 +1,5 @@
 """A conversation whose agent runs in a sandbox, or should: what is asked, what is said, what is left behind."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a killed kernel has left behind is dealt with before the next sandbox takes it for the user's."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Protected files that somebody outside replaces by a rename while the agent runs: their mounts are gone then."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

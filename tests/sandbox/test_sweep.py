@@ -1,7 +1,5 @@
 """What is found at the end of a turn, whatever an agent does to hide it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

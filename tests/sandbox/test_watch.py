@@ -1,7 +1,5 @@
 """What Git would follow is renamed while the agent runs, not only when its turn ends."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 
