@@ -19,10 +19,13 @@ OPTIONS = [
     {"optionId": "yes-1", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no-1", "name": "Reject", "kind": "reject_once"},
 ]
+END_TURN = {"stopReason": "end_turn"}
 
 
 class Script:
     """An agent: `answers` are results, exceptions or coroutine functions of (agent, params), by method.
+
+    A function that answers a prompt with nothing has ended the turn.
 
     `connection` is the newest of its `connections`.
     """
@@ -35,7 +38,7 @@ class Script:
         self.answers = {
             "initialize": {"protocolVersion": 1, "agentInfo": {"name": "script", "version": "1"}},
             "session/new": {"sessionId": "s1"},
-            "session/prompt": {"stopReason": "end_turn"},
+            "session/prompt": END_TURN,
             **answers,
         }
 
@@ -48,12 +51,14 @@ class Script:
         self.heard.append((method, params))
         if method not in self.answers:
             raise method_not_found(method)
-        return self._answer(self.answers[method], params)
+        return self._answer(method, params)
 
-    async def _answer(self, answer, params):
+    async def _answer(self, method, params):
+        answer = self.answers[method]
         if isinstance(answer, Exception):
             raise answer
-        return await answer(self, params) if callable(answer) else answer
+        given = await answer(self, params) if callable(answer) else answer
+        return END_TURN if (method, given) == ("session/prompt", None) else given
 
     async def update(self, update, session="s1"):
         await self.connection.notify("session/update", {"sessionId": session, "update": update})
@@ -63,6 +68,24 @@ class Script:
 
     async def ask(self, **params):
         return await self.connection.request("session/request_permission", params)
+
+
+def answering(*answers):
+    """One answer after the other; an exception is raised."""
+    left = iter(answers)
+
+    async def answer(script, params):
+        given = next(left)
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    return answer
+
+
+def numbered(first=1):
+    """A new session `s1`, then `s2` and so on, as answers."""
+    return answering(*({"sessionId": f"s{number}"} for number in range(first, 100)))
 
 
 def agent_text(text):

@@ -69,9 +69,8 @@ async def in_notebook(
     info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": {"mcpCapabilities": {"http": True}}}
     info |= more.pop("info", {})
 
-    async def prompt(script: Script, params: Json) -> Json:
+    async def prompt(script: Script, params: Json) -> None:
         await act(agent)
-        return {"stopReason": "end_turn"}
 
     async with listening(initialize=info, session_prompt=prompt, **answers) as (script, launch):
         agent = Agent(script)

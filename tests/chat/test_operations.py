@@ -112,12 +112,11 @@ def edit(project: Path, text: str = "harmless", kind: str = "edit") -> Json:
 async def questions(opened: Open, shown: Json, method: str, does: Json, later: Json | None = None) -> int:
     """How often it is asked about an act of the agent before which something was shown and allowed."""
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         await script.ask(sessionId="s1", toolCall=shown, options=OPTIONS)
         if later:
             await script.update({"sessionUpdate": "tool_call_update", **later})
         await request(script, method, {"sessionId": "s1", **does})
-        return {"stopReason": "end_turn"}
 
     async with met(opened, {"fs": True, "terminal": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
@@ -173,7 +172,7 @@ async def test_no_request_is_served_for_another_session(opened: Open, project: P
     (project / "note.txt").write_text("old")
     codes: dict[str, object] = {}
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         made: Any = await request(script, "terminal/create", {"sessionId": "s1", "command": "sleep", "args": ["60"]})
         does = {**made, "path": str(project / "note.txt"), "content": "new", "command": "touch", "args": ["ran"]}
         for method in (
@@ -183,7 +182,6 @@ async def test_no_request_is_served_for_another_session(opened: Open, project: P
             codes[method] = await request(script, method, {"sessionId": session, **does})
         output = await request(script, "terminal/output", {"sessionId": "s1", **made})
         assert output == {"output": "", "truncated": False}
-        return {"stopReason": "end_turn"}
 
     async with met(opened, EVERYTHING, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", Person())
@@ -227,14 +225,13 @@ async def test_a_wrong_type_is_refused(opened: Open, project: Path) -> None:
     }
     refused: list[object] = []
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         does = {"path": str(project / "note.txt"), "command": "true", "sessionId": "s1"}
         for method, members in (("fs/read_text_file", read), ("terminal/create", run)):
             for name, (wrongs, rights) in members.items():
                 refused.extend([await request(script, method, {**does, name: wrong}) for wrong in wrongs])
                 for right in rights:
                     assert isinstance(await request(script, method, {**does, name: right}), dict)
-        return {"stopReason": "end_turn"}
 
     async with met(opened, EVERYTHING, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", Person())

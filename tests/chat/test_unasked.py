@@ -99,13 +99,12 @@ async def test_what_we_do_for_the_agent_is_not_marked_nor_is_the_call_that_shows
 async def test_a_deed_of_ours_is_no_excuse_for_another_one_of_the_agents(opened: Open) -> None:
     """It runs a harmless command in a terminal of ours, and shows that terminal with another command."""
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         run = {"sessionId": "s1", "command": "/bin/echo", "args": ["a"]}
         made = await script.connection.request("terminal/create", run)
         shown = {"content": [{"type": "terminal", "terminalId": made["terminalId"]}]}
         await script.update(begun(**shown))
         await script.update(then("completed"))
-        return {"stopReason": "end_turn"}
 
     async with met(opened, {"terminal": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
@@ -143,11 +142,10 @@ async def test_one_that_runs_on_is_accused_while_it_runs(opened: Open, monkeypat
             if isinstance(entry, ToolCall) and entry.unasked:
                 marked.set()
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         await script.update(begun("in_progress"))
         with anyio.fail_after(LIMIT):
             await marked.wait()
-        return {"stopReason": "end_turn"}
 
     async with met(opened, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Looker())
@@ -210,10 +208,9 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
     loads = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
     turns: list[list[Call]] = [[], updates, [begun("completed", toolCallId="u")]]
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         for update in turns.pop(0):
             await script.update(update)
-        return {"stopReason": "end_turn"}
 
     async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
         await ask(chat, "one")

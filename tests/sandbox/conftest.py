@@ -57,3 +57,10 @@ def open_chat(project: Path, tmp_path: Path):
             yield chat
 
     return open_chat
+
+
+@pytest.fixture
+async def chat(request: pytest.FixtureRequest, bubblewrap: str, open_chat):
+    """In a sandbox, with the settings that `chatting` says."""
+    async with open_chat(**getattr(request, "param", {})) as chat:
+        yield chat

@@ -24,6 +24,7 @@ from traitlets.config import Config
 
 from .api import Api
 from .chatting import Speaker, chat_manager
+from .sockets import Client
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +84,13 @@ async def serving(folder: Path, extension: dict[str, Any]) -> AsyncIterator[Api]
 async def api(server: Api) -> AsyncIterator[Api]:
     yield server
     await server.close_conversations()
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[Client]:
+    """One connection to the chat."""
+    async with api.chat() as client:
+        yield client
 
 
 # -- conversations without a server ------------------------------------------------------------------------------------

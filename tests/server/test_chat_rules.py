@@ -6,6 +6,7 @@ import pytest
 from copilot_kernel.permissions.rulebook import Rulebook
 
 from .api import Api, scripted
+from .sockets import Client
 
 ECHO = "Bash(echo *)"
 
@@ -23,14 +24,13 @@ ALLOWED = {"chat_allow": [ECHO]}
     ({"DENY": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, False, "rejected"),
     ({"ASK": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, True, "rejected"),
 ], indirect=["environment", "extension"])  # fmt: skip
-async def test_what_the_chat_may_do(api: Api, is_asked: bool, status: str) -> None:
+async def test_what_the_chat_may_do(api: Api, client: Client, is_asked: bool, status: str) -> None:
     """A question is answered with no."""
-    async with api.chat() as client:
-        await client.begin()
-        await client.act("send", text="demo: shell echo hi")
-        while (told := await client.next())["type"] != "done":
-            if told.get("event") == "tool_approval_request":
-                await client.act("approve_tool", call_id=told["call_id"], response="no")
+    await client.begin()
+    await client.act("send", text="demo: shell echo hi")
+    while (told := await client.next())["type"] != "done":
+        if told.get("event") == "tool_approval_request":
+            await client.act("approve_tool", call_id=told["call_id"], response="no")
     events = {str(each.get("event")): each for each in client.heard}
     assert ("tool_approval_request" in events, events["tool_done"]["status"]) == (is_asked, status)
     over_http = api.context.conversations.settings

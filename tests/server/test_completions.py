@@ -24,7 +24,7 @@ from copilot_kernel.server.openai.conversations import NO_IMAGES
 from copilot_kernel.server.openai.schema import chat_usage, read_chat, tokens_of_turn
 
 from ..acp.scripted import Script
-from .api import CHAT, COPILOT, Answered, Api, Json, prompts, recorder, scripted, user
+from .api import CHAT, COPILOT, Answered, Api, prompts, recorder, scripted, user
 
 PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
@@ -256,9 +256,8 @@ async def test_a_refused_turn_is_a_500_and_the_log_says_why(api: Api, caplog: py
 
 @pytest.mark.parametrize(("words", "status"), [("402 You have no quota", 429), ("401 unauthorized", 503)])
 async def test_a_failure_that_copilot_reports_as_text_is_an_error(api: Api, words: str, status: int) -> None:
-    async def fail(script: Script) -> Json:
+    async def fail(script: Script) -> None:
         await script.say(f"Error: {words}")
-        return {"stopReason": "end_turn"}
 
     at_once, later = await failing(api, fail)
     assert [(each.status, each.error["code"]) for each in at_once] == [(status, status)] * 2

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from itertools import count
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.jsonrpc import RequestFailed
 
-from ..acp.scripted import Script
+from ..acp.scripted import Script, numbered
 from .api import Api, Json, prompts, scripted, until, user
 
 
@@ -30,11 +29,8 @@ def answers() -> Json:
         tokens = {"inputTokens": 10 * count, "outputTokens": count, "totalTokens": 11 * count}
         return {"stopReason": "end_turn", "usage": tokens}
 
-    async def new(script: Any, params: Any) -> Json:
-        return {"sessionId": f"s{sum(method == 'session/new' for method, _ in script.heard)}"}
-
     can = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}}}}
-    return {"initialize": can, "session_new": new, "session_prompt": prompt, "session_close": {}}
+    return {"initialize": can, "session_new": numbered(), "session_prompt": prompt, "session_close": {}}
 
 
 def texts(script: Any) -> list[str]:
@@ -128,14 +124,11 @@ async def never(script: Script, params: Any) -> None:
 
 @pytest.mark.parametrize("deletes", [True, False])
 async def test_a_request_without_a_name_leaves_nothing_in_the_agents_list(api: Api, deletes: bool) -> None:
-    sessions = (f"s{number}" for number in count())
-
-    async def new(script: Any, params: Any) -> dict[str, Any]:
-        return {"sessionId": next(sessions)}
-
     can = CAN if deletes else {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}}}}
     last, ways = ("delete", ("close", "delete")) if deletes else ("close", ("close",))
-    async with scripted(api.pool, initialize=can, session_new=new, session_close={}, session_delete={}) as script:
+    async with scripted(
+        api.pool, initialize=can, session_new=numbered(0), session_close={}, session_delete={}
+    ) as script:
         await api.ask("v1/models")
         await api.complete("Hello")
         await api.complete("Hello", "kept")

@@ -137,10 +137,9 @@ async def test_a_comment_comes_while_the_agent_is_silent(api: Api, monkeypatch: 
     monkeypatch.setattr(completions, "KEEP_ALIVE_SECONDS", 0.01)
     is_heard = asyncio.Event()
 
-    async def prompt(script: Script, params: Any) -> dict[str, Any]:
+    async def prompt(script: Script, params: Any) -> None:
         await is_heard.wait()
         await script.say("Hello")
-        return {"stopReason": "end_turn"}
 
     comment = completions.KEEP_ALIVE.decode().strip()
     lines: list[str] = []
@@ -209,9 +208,8 @@ async def test_after_a_sign_in_another_agent_is_asked(api: Api) -> None:
 
 
 async def test_so_it_is_after_a_sign_in_that_the_agent_asked_for_in_its_text(api: Api) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         await script.say("Error: 401 unauthorized" if len(script.connections) == 1 else "Hello")
-        return {"stopReason": "end_turn"}
 
     async with scripted(api.pool, initialize=COPILOT, session_prompt=prompt):
         assert (await api.complete("Hello")).status == 503

@@ -6,6 +6,7 @@ import pytest
 from copilot_kernel.server.chat.page import FILES, POLICY, STATIC, SUGGESTIONS
 
 from .api import Api
+from .sockets import Client
 
 
 async def test_the_page_names_its_place_and_loads_nothing_from_elsewhere(api: Api) -> None:
@@ -27,12 +28,11 @@ async def test_the_page_tells_the_folder_that_the_agent_works_in(api: Api) -> No
     assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. Permission mode default: " in page
 
 
-async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api) -> None:
+async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, client: Client) -> None:
     await api.complete("demo: say over HTTP", "kept")
-    async with api.chat() as client:
-        here = await client.begin()
-        await client.say("demo: say hello")
-        listed = (await api.ask("copilot/chat/sessions")).body
+    here = await client.begin()
+    await client.say("demo: say hello")
+    listed = (await api.ask("copilot/chat/sessions")).body
     assert [(each["id"], each["open"]) for each in listed] == [(here, True)]
     await api.close_conversations()
     listed = (await api.ask("copilot/chat/sessions")).body

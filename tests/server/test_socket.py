@@ -66,27 +66,26 @@ def failure(told: list[Json]) -> str:
     return str(next(each["content"] for each in told if each["type"] == "error"))
 
 
-async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(api: Api) -> None:
-    async with api.chat() as client:
-        for frame, words in (
-            ("{", "not JSON"),
-            ('"send"', "not a JSON object"),
-            ("{}", "names no action"),
-            ('{"action": ["send"]}', "Unknown action ['send']"),
-            ('{"action": "send"}', "text is missing"),
-            ('{"action": "send", "text": 1}', "text must be a string"),
-            ('{"action": "resume_session", "session_id": ""}', "session_id is empty"),
-            ('{"action": "resume_session", "session_id": "unknown"}', "Session not found"),
-            ('{"action": "send", "text": "hi"}', "No session is open yet"),
-            ('{"action": "stop"}', "No session is open yet"),
-            (b"\x00\x01", "binary"),
-            ("[" * 100_000, "nested too deeply"),
-        ):
-            await client.raw(frame)
-            assert words in (await client.kind("error"))["content"]
-        assert await client.begin()
-        with pytest.raises(ConnectionClosed):
-            await client.say("x" * (8 * MAX_CHARS + 1))
+async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: Client) -> None:
+    for frame, words in (
+        ("{", "not JSON"),
+        ('"send"', "not a JSON object"),
+        ("{}", "names no action"),
+        ('{"action": ["send"]}', "Unknown action ['send']"),
+        ('{"action": "send"}', "text is missing"),
+        ('{"action": "send", "text": 1}', "text must be a string"),
+        ('{"action": "resume_session", "session_id": ""}', "session_id is empty"),
+        ('{"action": "resume_session", "session_id": "unknown"}', "Session not found"),
+        ('{"action": "send", "text": "hi"}', "No session is open yet"),
+        ('{"action": "stop"}', "No session is open yet"),
+        (b"\x00\x01", "binary"),
+        ("[" * 100_000, "nested too deeply"),
+    ):
+        await client.raw(frame)
+        assert words in (await client.kind("error"))["content"]
+    assert await client.begin()
+    with pytest.raises(ConnectionClosed):
+        await client.say("x" * (8 * MAX_CHARS + 1))
 
 
 ENDS = {
@@ -95,21 +94,20 @@ ENDS = {
 }  # fmt: skip
 
 
-async def test_every_send_has_one_end(api: Api) -> None:
-    async with api.chat() as client:
-        assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
-        first = await client.begin()
-        await client.say("demo: say in the first")
-        for text, reason in ENDS.items():
-            told = await client.say(text.replace("FIRST", first[:13]))
-            assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
-        for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
-            await client.raw(wrong)
-            assert (await client.kind("done"))["stop_reason"] == "error"
-        await client.act("new_session")
-        await client.kind("session_created")
-        await client.act("dance")
-        await client.kind("error")
+async def test_every_send_has_one_end(client: Client) -> None:
+    assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
+    first = await client.begin()
+    await client.say("demo: say in the first")
+    for text, reason in ENDS.items():
+        told = await client.say(text.replace("FIRST", first[:13]))
+        assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
+    for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
+        await client.raw(wrong)
+        assert (await client.kind("done"))["stop_reason"] == "error"
+    await client.act("new_session")
+    await client.kind("session_created")
+    await client.act("dance")
+    await client.kind("error")
     assert len([each for each in client.heard if each["type"] == "done"]) == len(ENDS) + 4
     opened = [each["session_id"] for each in client.heard if each["type"] == "session_created"]
     assert (len(opened), len({*opened}), opened[2]) == (4, 3, first)
@@ -174,28 +172,26 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
 
 
 @pytest.mark.parametrize("extension", [{"rate_limit": 1, "defaultModel": "large"}], indirect=True)
-async def test_the_model_and_the_rate_limit_are_those_of_the_server(api: Api) -> None:
-    async with api.chat() as client:
-        await client.act("new_session")
-        assert (await client.kind("session_created"))["model"] == "scripted-large"
-        await client.say("demo: say one")
-        told = await client.say("demo: say two")
-        assert "requests a minute" in failure(told)
-        assert told[-1] == {"type": "done", "stop_reason": "error"}
+async def test_the_model_and_the_rate_limit_are_those_of_the_server(client: Client) -> None:
+    await client.act("new_session")
+    assert (await client.kind("session_created"))["model"] == "scripted-large"
+    await client.say("demo: say one")
+    told = await client.say("demo: say two")
+    assert "requests a minute" in failure(told)
+    assert told[-1] == {"type": "done", "stop_reason": "error"}
 
 
 @pytest.mark.parametrize("extension", [{"pool_size": 1}, {"pool_size": 2}], indirect=True)
-async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(api: Api) -> None:
+async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(api: Api, client: Client) -> None:
     """Its rules would decide about what the chat does, and what is said here would be said there."""
     assert (await api.complete("demo: say over HTTP", "kept")).status == 200
     taken = api.context.conversations.store.find("kept")._session
-    async with api.chat() as client:
-        await client.act("resume_session", session_id=taken)
-        told = (await client.kind("error"))["content"]
-        assert "already open in the HTTP endpoint" in told
-        assert "begin a new one" in told
-        assert await client.begin() != taken
-        for command in (f"/resume {taken}", f"/delete {taken}"):
-            assert "already open in the HTTP endpoint" in failure(await client.say(command))
+    await client.act("resume_session", session_id=taken)
+    told = (await client.kind("error"))["content"]
+    assert "already open in the HTTP endpoint" in told
+    assert "begin a new one" in told
+    assert await client.begin() != taken
+    for command in (f"/resume {taken}", f"/delete {taken}"):
+        assert "already open in the HTTP endpoint" in failure(await client.say(command))
     got = await api.complete("demo: say still there", "kept")
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")
