@@ -99,6 +99,12 @@ class Agent:
         got, self.got = self.got, []
         return [each for each in got if method in ("", each.get("method"))]
 
+    def asked(self, kernel: Kernel, method: str, **params: Any) -> Json:
+        """All that comes of this request."""
+        kernel.request(method, **params)
+        (request,) = self.take()
+        return request
+
     def answer(self, request: Json, **result: Any) -> None:
         self.write(id=request["id"], result=result)
 
