@@ -24,7 +24,7 @@ RESOLUTIONS = {"oldest": "lowest-direct", "pinned": "highest", "newest": "highes
 EXTRAS = ("lab", "terminal")
 TOOLS = (
     *("hypothesis", "httpx", "jsonschema", "jupyter-console", "jupyter-kernel-test", "matplotlib", "nbval", "numpy"),
-    *("openai", "pandas", "papermill", "pexpect", "psutil", "pytest", "pytest-jupyter", "pytest-timeout"),
+    *("openai", "pandas", "papermill", "pexpect", "psutil", "pytest", "pytest-timeout"),
     *("pytest-xdist", "schemathesis", "websockets"),
 )
 OF_OTHER_PROGRAMS = ("server/test_clients.py", "acp/test_peers.py", "chat/test_notebook_tools.py")

@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Generator
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,17 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTEST_ADDOPTS", None)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """The product runs on asyncio alone."""
     return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(name: str, obj: Any) -> None:
+    """A test that is a coroutine function needs no mark: anyio runs it."""
+    if name.startswith("test_") and iscoroutinefunction(obj):
+        pytest.mark.anyio(obj)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,10 +19,13 @@ OPTIONS = [
     {"optionId": "yes-1", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no-1", "name": "Reject", "kind": "reject_once"},
 ]
+END_TURN = {"stopReason": "end_turn"}
 
 
 class Script:
     """An agent: `answers` are results, exceptions or coroutine functions of (agent, params), by method.
+
+    A function that answers a prompt with nothing has ended the turn.
 
     `connection` is the newest of its `connections`.
     """
@@ -35,7 +38,7 @@ class Script:
         self.answers = {
             "initialize": {"protocolVersion": 1, "agentInfo": {"name": "script", "version": "1"}},
             "session/new": {"sessionId": "s1"},
-            "session/prompt": {"stopReason": "end_turn"},
+            "session/prompt": END_TURN,
             **answers,
         }
 
@@ -48,12 +51,14 @@ class Script:
         self.heard.append((method, params))
         if method not in self.answers:
             raise method_not_found(method)
-        return self._answer(self.answers[method], params)
+        return self._answer(method, params)
 
-    async def _answer(self, answer, params):
+    async def _answer(self, method, params):
+        answer = self.answers[method]
         if isinstance(answer, Exception):
             raise answer
-        return await answer(self, params) if callable(answer) else answer
+        given = await answer(self, params) if callable(answer) else answer
+        return END_TURN if (method, given) == ("session/prompt", None) else given
 
     async def update(self, update, session="s1"):
         await self.connection.notify("session/update", {"sessionId": session, "update": update})
@@ -65,6 +70,24 @@ class Script:
         return await self.connection.request("session/request_permission", params)
 
 
+def answering(*answers):
+    """One answer after the other; an exception is raised."""
+    left = iter(answers)
+
+    async def answer(script, params):
+        given = next(left)
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    return answer
+
+
+def numbered(first=1):
+    """A new session `s1`, then `s2` and so on, as answers."""
+    return answering(*({"sessionId": f"s{number}"} for number in range(first, 100)))
+
+
 def agent_text(text):
     return Chunk("agent", TextBlock(text))
 
@@ -73,26 +96,33 @@ def agent_text(text):
 async def listening(port=0, **answers):
     """A script behind a port of loopback, and how to reach it."""
     script = Script({name.replace("_", "/", 1): answer for name, answer in answers.items()})
+
+    async def serve(transport):
+        async with RpcConnection(transport, on_notification=script.notice, on_request=script.serve) as connection:
+            script.connection = connection
+            script.connections.append(connection)
+            await connection.closed.wait()
+
+    async with accepting(serve, port) as address:
+        yield script, Launch(address=address, label="the agent")
+
+
+@asynccontextmanager
+async def accepting(serve, port=0):
+    """The address of a port of loopback; each of its connections is served by a task of its own."""
+
+    async def accept():
+        while True:
+            await anyio.wait_readable(server)
+            descriptor = server.accept()[0].detach()
+            tasks.start_soon(serve, PipeTransport(descriptor, os.dup(descriptor)))
+
     with socket.create_server(("127.0.0.1", port)) as server:
         server.setblocking(False)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, tasks, server, script)
-            yield script, Launch(address=server.getsockname(), label="the agent")
+            tasks.start_soon(accept)
+            yield server.getsockname()
             tasks.cancel_scope.cancel()
-
-
-async def _accept(tasks, server, script):
-    while True:
-        await anyio.wait_readable(server)
-        tasks.start_soon(_serve, server.accept()[0].detach(), script)
-
-
-async def _serve(descriptor, script):
-    transport = PipeTransport(descriptor, os.dup(descriptor))
-    async with RpcConnection(transport, on_notification=script.notice, on_request=script.serve) as connection:
-        script.connection = connection
-        script.connections.append(connection)
-        await connection.closed.wait()
 
 
 class Client:

@@ -13,8 +13,6 @@ from copilot_kernel.errors import AgentRefused, AgentStartFailed, AuthRequired, 
 from .scripted import OPTIONS as CHOICES
 from .scripted import Client, agent_text, linked, listening, met
 
-pytestmark = pytest.mark.anyio
-
 
 def able(load=True, logout=False, **session):
     """An answer to `initialize` that offers this."""
@@ -263,7 +261,6 @@ async def test_what_is_served_is_offered_and_answered_in_order(referee):
     async def prompt(script, params):
         ask = {"sessionId": "s1", "path": "/a"}
         assert await script.connection.request("fs/read_text_file", ask) == {"content": "text"}
-        return {"stopReason": "end_turn"}
 
     services = {"fs/read_text_file": read}
     async with met(Client(), more={"services": services}, session_prompt=prompt) as (script, link, _):
@@ -279,7 +276,6 @@ async def test_an_agent_that_wants_the_flat_answer_gets_it_by_setting():
 
     async def prompt(script, params):
         answers.append(await script.ask(sessionId="s1", toolCall={"toolCallId": "t"}, options=CHOICES))
-        return {"stopReason": "end_turn"}
 
     async with met(more={"answer_form": "flat"}, session_prompt=prompt) as (_, link, _):
         await (await link.new("/")).prompt([TextBlock("hello")])

@@ -1,7 +1,5 @@
 """Agents as child processes: what a folder's Git settings say is not run, and no session outlives this process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -11,9 +11,6 @@ from ..limits import LIMIT
 from .memory import memory_pair
 from .rawlines import Raw, connected, failure, notification, request, result, until
 
-pytestmark = pytest.mark.anyio
-
-
 # -- our requests -------------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,5 @@
 """What an agent wants to know, read from any JSON; the answer in the specification's form."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

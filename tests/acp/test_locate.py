@@ -1,7 +1,5 @@
 """From settings to launches, and from deny rules to flags of GitHub Copilot CLI."""
 
-from __future__ import annotations
-
 import os
 import sys
 

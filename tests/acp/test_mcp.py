@@ -1,7 +1,5 @@
 """The MCP servers that an agent gets, and those that Copilot gets by its own flag."""
 
-from __future__ import annotations
-
 import json
 import stat
 from contextlib import suppress

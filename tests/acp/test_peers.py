@@ -29,8 +29,6 @@ from copilot_kernel.errors import AgentRefused
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 AGENTS = Path(__file__).parent / "agents"
 START = ["initialize", "session/new"]
 

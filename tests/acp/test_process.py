@@ -15,7 +15,7 @@ from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 
 from ..limits import LIMIT
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"
 LEAVE_BEHIND = """

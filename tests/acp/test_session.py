@@ -24,7 +24,7 @@ from copilot_kernel.errors import (
 from ..limits import LIMIT
 from .scripted import agent_text, listening, opened, refused
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,6 @@ async def test_what_we_do_not_offer_is_refused_at_once(referee):
             with pytest.raises(AgentRefused) as caught:
                 await script.connection.request(method, {"sessionId": "s1"})
             answers.append((caught.value.method, caught.value.code))
-        return {"stopReason": "end_turn"}
 
     async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
         await session.prompt([TextBlock("hello")])
@@ -94,7 +93,6 @@ async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own(
         for method in ("_own/news", "$/progress", "session/gossip"):
             await script.connection.notify(method, {})
         await script.connection.notify("session/update", {"sessionUpdate": "news"})
-        return {"stopReason": "end_turn"}
 
     async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, client):
         await session.prompt([TextBlock("hello")])
@@ -110,7 +108,6 @@ async def test_a_second_prompt_waits_for_the_first():
         await script.say("…")
         await anyio.lowlevel.checkpoint()
         order.append("ends")
-        return {"stopReason": "end_turn"}
 
     async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
         async with anyio.create_task_group() as tasks:

@@ -1,7 +1,5 @@
 """The same lines over a socket, against a listener on loopback."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import socket
@@ -15,8 +13,6 @@ from copilot_kernel.acp.tcp import MIN_PERSON_UID, NO_ANSWER, START_FIRST, agent
 from copilot_kernel.errors import AgentExited, AgentNotFound
 
 from ..limits import LIMIT
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

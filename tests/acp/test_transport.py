@@ -10,8 +10,6 @@ from copilot_kernel.errors import AgentExited
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 
 @asynccontextmanager
 async def connected():

@@ -1,7 +1,5 @@
 """The processes of a runtime folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notebooks that share an agent: a runtime folder of their own, and no broker that outlives the test."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,7 +1,5 @@
 """`python -m tests.agentd.notebook FOLDER STATE PROMPT`: a kernel of its own that asks, and prints what it sees."""
 
-from __future__ import annotations
-
 import sys
 
 import anyio

@@ -1,7 +1,5 @@
 """Kernels and an agent for a broker in memory: lines in, lines out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -100,6 +98,12 @@ class Agent:
         """What came since the last time, or of it the messages with this method."""
         got, self.got = self.got, []
         return [each for each in got if method in ("", each.get("method"))]
+
+    def asked(self, kernel: Kernel, method: str, **params: Any) -> Json:
+        """All that comes of this request."""
+        kernel.request(method, **params)
+        (request,) = self.take()
+        return request
 
     def answer(self, request: Json, **result: Any) -> None:
         self.write(id=request["id"], result=result)

@@ -1,7 +1,5 @@
 """Who gets what: routing between one agent and several kernels, in memory."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.jsonrpc import IN_USE, IN_USE_MESSAGE, NOT_FOUND
 from copilot_kernel.agentd.broker import NOT_OPEN
@@ -136,32 +134,27 @@ def test_a_session_that_nobody_has_must_be_opened_first(agent: Agent) -> None:
     kernel = agent.joined()
     id = kernel.request("session/prompt", sessionId="s")
     assert kernel.take() == [refused(id, NOT_FOUND, NOT_OPEN)]
-    kernel.request("session/delete", sessionId="s")
-    assert [each["method"] for each in agent.take()] == ["session/delete"]
+    assert agent.asked(kernel, "session/delete", sessionId="s")["method"] == "session/delete"
 
 
 def test_a_session_is_owned_from_the_moment_it_is_loaded_and_free_if_that_fails(agent: Agent) -> None:
     left, right = agent.joined(), agent.joined()
-    left.request("session/load", sessionId="s")
-    (request,) = agent.take()
+    request = agent.asked(left, "session/load", sessionId="s")
     replay = agent.update("s")
     assert left.take() == [replay]
     right.request("session/load", sessionId="s")
     agent.fail(request, NOT_FOUND)
     assert [each["error"]["code"] for each in (*left.take(), *right.take())] == [NOT_FOUND, IN_USE]
-    right.request("session/load", sessionId="s")
-    assert [each["method"] for each in agent.take()] == ["session/load"]
+    assert agent.asked(right, "session/load", sessionId="s")["method"] == "session/load"
 
 
 @pytest.mark.parametrize("method", ["session/close", "session/delete"])
 @pytest.mark.parametrize("code", [None, NOT_FOUND])
 def test_a_session_that_was_closed_is_free(agent: Agent, method: str, code: int | None) -> None:
     left, right = agent.joined("s"), agent.joined()
-    left.request(method, sessionId="s")
-    (request,) = agent.take()
+    request = agent.asked(left, method, sessionId="s")
     agent.answer(request) if code is None else agent.fail(request, code)
-    right.request("session/resume", sessionId="s")
-    assert [each["method"] for each in agent.take()] == ["session/resume"]
+    assert agent.asked(right, "session/resume", sessionId="s")["method"] == "session/resume"
 
 
 def test_what_comes_before_the_id_of_a_new_session_waits_for_it(agent: Agent) -> None:
@@ -182,11 +175,9 @@ METHODS = ["session/request_permission", "fs/read_text_file", "fs/write_text_fil
 @pytest.mark.parametrize("method", METHODS)
 def test_a_question_of_a_session_whose_kernel_left_before_it_had_an_id_is_nobodys(agent: Agent, method: str) -> None:
     gone, other = agent.joined(), agent.joined()
-    gone.request("session/new")
-    (request,) = agent.take()
+    request = agent.asked(gone, "session/new")
     gone.leave()
-    other.request("session/new")
-    (others,) = agent.take()
+    others = agent.asked(other, "session/new")
     agent.ask(3, "s", method)
     agent.answer(request, sessionId="s")
     refusal, close = agent.take()
@@ -199,8 +190,7 @@ def test_a_question_of_a_session_whose_kernel_left_before_it_had_an_id_is_nobody
 def test_a_question_of_a_session_that_never_gets_an_id_is_refused_in_the_end(agent: Agent) -> None:
     """Such an agent may wait for its answer before it sends the id."""
     kernel = agent.joined()
-    kernel.request("session/new")
-    (request,) = agent.take()
+    request = agent.asked(kernel, "session/new")
     agent.ask(3, "s")
     assert [seconds for seconds, _ in agent.timers] == [EARLY_SECONDS]
     agent.pass_time()
@@ -283,12 +273,10 @@ def test_a_dialects_form_of_the_answer_is_used() -> None:
 
 def test_what_names_no_session_is_for_the_only_kernel_with_a_turn(agent: Agent) -> None:
     left, right = agent.joined("a"), agent.joined("b")
-    left.request("session/prompt", sessionId="a")
-    agent.take()
+    agent.asked(left, "session/prompt", sessionId="a")
     messages = [agent.ask(1, ""), agent.update("")]
     assert (left.take(), right.take()) == (messages, [])
-    right.request("session/prompt", sessionId="b")
-    agent.take()
+    agent.asked(right, "session/prompt", sessionId="b")
     agent.ask(2, "")
     agent.update("")
     assert (left.take(), right.take()) == ([], [])

@@ -1,7 +1,5 @@
 """In whatever order kernels and the agent act: nobody gets what is another's, and each question is answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import settings

@@ -1,7 +1,5 @@
 """A kernel leaves the broker, or an agent takes no more of them: what of its work ends, and what goes on, in memory."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, CANCELLED
 from copilot_kernel.agentd.broker import CLOSE_SECONDS, HUNG, REPLACED, WITHDRAWN
@@ -38,10 +36,8 @@ def test_the_turns_of_a_kernel_that_leaves_are_cancelled_then_its_sessions_close
 
 def test_an_agent_without_session_close_keeps_the_session(agent: Agent) -> None:
     kernel = Kernel(agent.broker)
-    kernel.request("initialize")
-    agent.answer(agent.take()[0], agentCapabilities={})
-    kernel.request("session/new")
-    agent.answer(agent.take()[0], sessionId="s")
+    agent.answer(agent.asked(kernel, "initialize"), agentCapabilities={})
+    agent.answer(agent.asked(kernel, "session/new"), sessionId="s")
     kernel.leave()
     assert agent.take() == []
 
@@ -49,8 +45,7 @@ def test_an_agent_without_session_close_keeps_the_session(agent: Agent) -> None:
 def test_a_session_whose_kernel_left_before_it_had_an_id_is_closed(agent: Agent) -> None:
     kernel = agent.joined()
     agent.joined()
-    kernel.request("session/new")
-    (request,) = agent.take()
+    request = agent.asked(kernel, "session/new")
     kernel.leave()
     agent.answer(request, sessionId="s")
     assert [(each["method"], each["params"]) for each in agent.take()] == [("session/close", {"sessionId": "s"})]
@@ -58,8 +53,7 @@ def test_a_session_whose_kernel_left_before_it_had_an_id_is_closed(agent: Agent)
 
 def test_a_restarted_kernel_gets_its_session_when_that_is_closed(agent: Agent) -> None:
     before = agent.joined("s")
-    before.request("session/prompt", sessionId="s")
-    (prompt,) = agent.take()
+    prompt = agent.asked(before, "session/prompt", sessionId="s")
     before.leave()
     after = agent.joined()
     after.request("session/load", sessionId="s")
@@ -106,8 +100,7 @@ def test_an_agent_that_is_not_ready_yet_is_there_for_those_who_still_wait_and_en
 
 def test_a_session_that_is_slowly_loaded_as_its_kernel_leaves_costs_nobody_the_agent(agent: Agent) -> None:
     other, kernel = agent.joined("b"), agent.joined()
-    kernel.request("session/load", sessionId="a")
-    (load,) = agent.take()
+    load = agent.asked(kernel, "session/load", sessionId="a")
     kernel.leave()
     agent.pass_time()
     agent.pass_time()
@@ -122,8 +115,7 @@ def test_a_session_that_is_slowly_loaded_as_its_kernel_leaves_costs_nobody_the_a
 def test_a_turn_that_stops_in_time_is_not_hung_because_the_session_is_not_closed_yet(agent: Agent) -> None:
     agent.joined("b")
     kernel = agent.joined("a")
-    kernel.request("session/prompt", sessionId="a")
-    (prompt,) = agent.take()
+    prompt = agent.asked(kernel, "session/prompt", sessionId="a")
     kernel.leave()
     agent.answer(prompt, stopReason="cancelled")
     (_, stop) = agent.timers.pop(0)
@@ -141,11 +133,9 @@ def test_the_answer_to_a_turn_of_a_session_that_was_closed_and_opened_again_is_n
     kernel.request("session/close", sessionId="a")
     prompt, close = agent.take()
     agent.answer(close)
-    kernel.request("session/resume", sessionId="a")
-    agent.answer(agent.take()[0])
+    agent.answer(agent.asked(kernel, "session/resume", sessionId="a"))
     agent.answer(prompt, stopReason="cancelled")
-    kernel.request("session/prompt", sessionId="a")
-    agent.take()
+    agent.asked(kernel, "session/prompt", sessionId="a")
     kernel.leave()
     assert [each["method"] for each in agent.take()] == ["session/cancel"]
 
@@ -188,8 +178,7 @@ def test_with_others_the_agent_only_takes_no_more_kernels_and_ends_with_the_last
 
 def test_an_agent_that_wants_a_sign_in_takes_no_more_kernels(agent: Agent) -> None:
     kernel = agent.joined()
-    kernel.request("session/new")
-    agent.fail(agent.take()[0], AUTH_REQUIRED, "Authentication required")
+    agent.fail(agent.asked(kernel, "session/new"), AUTH_REQUIRED, "Authentication required")
     assert (agent.socket_given_up, agent.ended) == (True, "")
     assert [each["error"]["code"] for each in kernel.take()] == [AUTH_REQUIRED]
     kernel.request("authenticate", methodId="x")

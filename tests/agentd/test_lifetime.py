@@ -1,7 +1,5 @@
 """How long a broker lives, and which notebooks may share an agent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,7 +17,6 @@ from copilot_kernel.mcp_config import McpServer
 
 from .brokers import LIMIT
 
-pytestmark = pytest.mark.anyio
 LONG = 1000.0
 
 

@@ -1,7 +1,5 @@
 """Notebooks that share a real agent process: what each of them sees, whatever happens to the others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -27,8 +25,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from ..chat.people import Person, ask, cancelled
 from .brokers import LIMIT, agents, brokers, until
 from .conftest import Open
-
-pytestmark = pytest.mark.anyio
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The folder and the socket of a broker: nobody else gets in, and one who does not read holds up nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -26,7 +24,6 @@ from copilot_kernel.errors import AgentStartFailed
 from .brokers import LIMIT, agents, brokers, until
 from .wires import OneThreadAgent, joined, prompt, serving
 
-pytestmark = pytest.mark.anyio
 OTHER = 65534
 DIAL = """
 import os, socket, sys

@@ -1,7 +1,5 @@
 """Kernels on a socket, line by line, and an agent in memory for the broker's process."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import AsyncIterator

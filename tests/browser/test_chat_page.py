@@ -327,13 +327,17 @@ def test_even_a_script_in_the_page_would_not_run(chromium: Browser, server: Serv
     stopped: list[str] = []
     chat.page.on("requestfailed", lambda request: stopped.append(f"{request.failure} {request.url}"))
     expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
-    script = """() => {
+    script = """() => new Promise(done => {
+      const stopped = new Set();
+      document.addEventListener('securitypolicyviolation', violation => {
+        stopped.add(violation.effectiveDirective);
+        if (stopped.size === 3) done([[...stopped].sort(), window.ran ?? null]);
+      });
       const box = document.querySelector('#log');
       box.innerHTML = '<img src="/x" onerror="window.ran = 1"><img src="https://evil.example/x.png">';
       const made = document.createElement('script'); made.textContent = 'window.ran = 2'; box.append(made);
-      return new Promise(done => setTimeout(() => done(window.ran ?? null), 300));
-    }"""
-    assert chat.page.evaluate(script) is None
+    })"""
+    assert chat.page.evaluate(script) == [["img-src", "script-src-attr", "script-src-elem"], None]
     assert [fault for fault in chat.faults if "Content Security Policy" in fault]
     assert stopped == ["csp https://evil.example/x.png"]
     context.close()

@@ -1,21 +1,18 @@
 """No test touches what the user has saved, or waits for an agent that shall be started again."""
 
-from __future__ import annotations
-
 import os
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 from copilot_kernel.acp.transport import PipeTransport
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.agent import Retry
 from copilot_kernel.config import Settings
 
+from ..acp.scripted import accepting
 from ..agent.agent import serve
 from ..agent.faults import read_switches
 
@@ -42,10 +39,16 @@ def time() -> Time:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def project(tmp_path: Path) -> Path:
+    """The folder that the agent works in."""
     folder = tmp_path / "project"
     folder.mkdir()
-    return Settings(agent="demo", cwd=str(folder), cancel_grace=2.0, state=str(tmp_path / "state"))
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path: Path, project: Path) -> Settings:
+    return Settings(agent="demo", cwd=str(project), cancel_grace=2.0, state=str(tmp_path / "state"))
 
 
 @pytest.fixture
@@ -53,19 +56,11 @@ async def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator
     """The demo agent, in this process: each connection finds one, with the switches of that moment."""
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
 
-    async def accept() -> None:
-        while True:
-            await anyio.wait_readable(server)
-            descriptor = server.accept()[0].detach()
-            switches = read_switches(os.environ.get("COPILOT_KERNEL_DEMO", ""))
-            agents.start_soon(serve, PipeTransport(os.dup(descriptor), descriptor), switches)
+    async def serve_one(transport: PipeTransport) -> None:
+        await serve(transport, read_switches(os.environ.get("COPILOT_KERNEL_DEMO", "")))
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        async with anyio.create_task_group() as agents:
-            agents.start_soon(accept)
-            yield "tcp://{}:{}".format(*server.getsockname())
-            agents.cancel_scope.cancel()
+    async with accepting(serve_one) as address:
+        yield "tcp://{}:{}".format(*address)
 
 
 @pytest.fixture
@@ -84,3 +79,15 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
             yield chat
 
     return opened
+
+
+@pytest.fixture
+async def chat(request: pytest.FixtureRequest, opened: Open) -> AsyncIterator[Chat]:
+    """With what `chatting` says."""
+    async with opened(**getattr(request, "param", {})) as chat:
+        yield chat
+
+
+def chatting(**more: object) -> pytest.MarkDecorator:
+    """The `chat` of this test is `opened` with these arguments."""
+    return pytest.mark.parametrize("chat", [more], ids=[" ".join(more)], indirect=True)

@@ -1,7 +1,5 @@
 """A chat in a notebook with a scripted agent, which really calls the notebook's tools."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -71,9 +69,8 @@ async def in_notebook(
     info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": {"mcpCapabilities": {"http": True}}}
     info |= more.pop("info", {})
 
-    async def prompt(script: Script, params: Json) -> Json:
+    async def prompt(script: Script, params: Json) -> None:
         await act(agent)
-        return {"stopReason": "end_turn"}
 
     async with listening(initialize=info, session_prompt=prompt, **answers) as (script, launch):
         agent = Agent(script)

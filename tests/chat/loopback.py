@@ -1,7 +1,5 @@
 """A chat with an agent that is scripted in the test."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

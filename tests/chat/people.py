@@ -1,7 +1,5 @@
 """Who sits before the cells of these tests, and how they ask."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import anyio

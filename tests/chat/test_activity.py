@@ -1,15 +1,11 @@
 """The line that says what a running turn is doing, by a clock of its own."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import PlanEntry
 from copilot_kernel.chat.activity import LONG_SECONDS, SILENT, TICK_SECONDS, ActivityLine
 from copilot_kernel.conversation.model import Conversation, Entries, Entry, Message, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
 from msgspec.structs import replace
-
-pytestmark = pytest.mark.anyio
 
 
 class Stage:

@@ -1,7 +1,5 @@
 """How an agent is started, tried again and spoken to, and what of the wire may be shown."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -33,11 +31,9 @@ from ..acp.scripted import Script, listening
 from ..agent.command import COMMAND
 from ..agent.signin import log_in
 from ..ports import free_port
-from .conftest import Open, Time
+from .conftest import Open, Time, chatting
 from .loopback import met
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 ENDED = AgentStartFailed("it ended\nwords on stderr", stderr="words on stderr", ended=True)
 BUSY = AgentRefused("session/new", -32603, "busy")
@@ -142,16 +138,16 @@ async def test_an_agent_that_fails_to_start_or_to_open_a_session_is_tried_again(
     ]
 
 
-async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+@chatting(agent="demo")
+async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "MAX_CRASHES", 2)
-    async with opened(agent="demo") as chat:
-        for _ in range(2):
-            with pytest.raises(AgentExited):
-                await ask(chat, "demo: die 3")
-        with pytest.raises(AgentStartFailed, match="ended 2 times within 3 minutes"):
-            await ask(chat, "demo: say hello")
-        await chat.restart()
-        await ask(chat, "demo: remember", person := Person())
+    for _ in range(2):
+        with pytest.raises(AgentExited):
+            await ask(chat, "demo: die 3")
+    with pytest.raises(AgentStartFailed, match="ended 2 times within 3 minutes"):
+        await ask(chat, "demo: say hello")
+    await chat.restart()
+    await ask(chat, "demo: remember", person := Person())
     assert "3" in person.said[-1][1]
 
 
@@ -204,25 +200,25 @@ API = McpServer("api", "http", url="https://h/mcp", headers=(("Authorization", "
 SERVERS = (FILES, API)
 
 
-async def test_the_agent_is_told_of_those_that_it_can_take_and_the_user_of_the_others(opened: Open) -> None:
-    async with opened(mcp_servers=SERVERS) as chat:
-        turn = await ask(chat, "demo: mcp", person := Person())
-        assert turn.text == "- files: stdio, serve-files --root ., env KEY"
-        note = "MCP: api was not passed on: demo agent does not support http servers."
-        assert person.notices == [note]
-        await ask(chat, "demo: mcp", later := Person())
-        assert later.notices == []
+@chatting(mcp_servers=SERVERS)
+async def test_the_agent_is_told_of_those_that_it_can_take_and_the_user_of_the_others(chat: Chat) -> None:
+    turn = await ask(chat, "demo: mcp", person := Person())
+    assert turn.text == "- files: stdio, serve-files --root ., env KEY"
+    note = "MCP: api was not passed on: demo agent does not support http servers."
+    assert person.notices == [note]
+    await ask(chat, "demo: mcp", later := Person())
+    assert later.notices == []
 
 
+@chatting(mcp_servers=SERVERS, start_timeout=1.0)
 @pytest.mark.parametrize(("switch", "error"), [("mcp-fails", AgentRefused), ("mcp-hangs", AgentStartFailed)])
 async def test_a_session_that_they_make_fail_or_hang_says_which_were_passed(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, switch: str, error: type[AgentRefused | AgentStartFailed]
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, switch: str, error: type[AgentRefused | AgentStartFailed]
 ) -> None:
     monkeypatch.setenv("COPILOT_KERNEL_DEMO", f"mcp-http,{switch}")
-    async with opened(mcp_servers=SERVERS, start_timeout=1.0) as chat:
-        with pytest.raises(error) as caught:
-            await ask(chat, "demo: mcp")
-        assert "may be the cause (files, api)." in caught.value.hint
+    with pytest.raises(error) as caught:
+        await ask(chat, "demo: mcp")
+    assert "may be the cause (files, api)." in caught.value.hint
 
 
 async def test_no_log_and_no_error_shows_what_is_secret_even_if_the_agent_says_it(
@@ -297,12 +293,11 @@ def requests(chat: Chat) -> list[str]:
     return [message["method"] for message in sent if "method" in message]
 
 
-async def test_an_agent_that_was_started_early_has_no_session_until_the_first_prompt(opened: Open) -> None:
-    async with opened() as chat:
-        await chat.prepare()
-        assert (requests(chat), chat.session) == (["initialize"], None)
-        await ask(chat, "demo: say one")
-        assert requests(chat) == ["initialize", "session/new", "session/prompt"]
+async def test_an_agent_that_was_started_early_has_no_session_until_the_first_prompt(chat: Chat) -> None:
+    await chat.prepare()
+    assert (requests(chat), chat.session) == (["initialize"], None)
+    await ask(chat, "demo: say one")
+    assert requests(chat) == ["initialize", "session/new", "session/prompt"]
 
 
 async def test_a_prompt_waits_for_an_agent_that_is_being_started(opened: Open) -> None:
@@ -327,19 +322,19 @@ async def test_an_early_start_that_fails_is_no_crash_and_the_prompt_starts_the_a
     assert time.naps == []
 
 
-async def test_a_sign_in_after_an_early_start_is_known_to_the_first_prompt(opened: Open) -> None:
-    async with opened(switches="signed-out") as chat:
-        await chat.prepare()
-        log_in()
-        assert (await ask(chat, "demo: say one")).text == "one"
+@chatting(switches="signed-out")
+async def test_a_sign_in_after_an_early_start_is_known_to_the_first_prompt(chat: Chat) -> None:
+    await chat.prepare()
+    log_in()
+    assert (await ask(chat, "demo: say one")).text == "one"
 
 
-async def test_without_a_sign_in_the_first_prompt_is_refused_after_one_more_start(opened: Open) -> None:
-    async with opened(switches="signed-out") as chat:
-        await chat.prepare()
-        with pytest.raises(AuthRequired):
-            await ask(chat, "demo: say one")
-        assert requests(chat) == ["initialize", "session/new"] * 2
+@chatting(switches="signed-out")
+async def test_without_a_sign_in_the_first_prompt_is_refused_after_one_more_start(chat: Chat) -> None:
+    await chat.prepare()
+    with pytest.raises(AuthRequired):
+        await ask(chat, "demo: say one")
+    assert requests(chat) == ["initialize", "session/new"] * 2
 
 
 # -- What of the wire may be shown.
@@ -354,13 +349,12 @@ def test_what_is_too_long_is_cut_and_what_is_secret_hidden_also_in_what_is_no_js
     assert plain == f"> Authorization: Bearer {HIDDEN}"
 
 
-async def test_the_log_is_that_of_the_last_turn(opened: Open) -> None:
-    async with opened() as chat:
-        assert chat.log() == []
-        await ask(chat, "demo: say one")
-        assert '"initialize"' in chat.log()[0]
-        await ask(chat, "demo: say two")
-        lines = chat.log()
+async def test_the_log_is_that_of_the_last_turn(chat: Chat) -> None:
+    assert chat.log() == []
+    await ask(chat, "demo: say one")
+    assert '"initialize"' in chat.log()[0]
+    await ask(chat, "demo: say two")
+    lines = chat.log()
     sent = [line for line in lines if line.startswith("> ")]
     assert ["say two" in line for line in sent] == [True]
     assert any(line.startswith("< ") and '"stopReason"' in line for line in lines)

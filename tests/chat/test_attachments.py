@@ -1,7 +1,5 @@
 """Files that go with a prompt: as what, to whom, and when not."""
 
-from __future__ import annotations
-
 import base64
 import os
 from pathlib import Path

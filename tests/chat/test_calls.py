@@ -1,7 +1,5 @@
 """A permission request that names no tool call is about the call that waits, or about none of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -14,8 +12,6 @@ from ..acp.scripted import OPTIONS
 from .conftest import Open
 from .loopback import met, playing
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 FORM = {"title": "Execute command", "description": "Run: npm test", "options": OPTIONS}

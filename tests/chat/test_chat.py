@@ -1,7 +1,5 @@
 """One conversation with the demo agent; where its end is tested, as a real process on a real pipe."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,16 +11,8 @@ from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited
 
-from .conftest import Open
+from .conftest import Open, chatting
 from .people import LIMIT, Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def chat(opened: Open, tmp_path: Path) -> AsyncIterator[Chat]:
-    async with opened(cwd=str(tmp_path)) as chat:
-        yield chat
 
 
 @pytest.fixture
@@ -38,21 +28,20 @@ async def test_a_turn_tells_what_was_said_and_how_it_ended(chat: Chat) -> None:
     assert [str(message.text) for message in person.of(Message)] == ["demo: say hello", "hello"]  # type: ignore[union-attr]
 
 
-async def test_an_allowed_edit_changes_the_file_and_a_rejected_one_does_not(chat: Chat, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("old\n")
+async def test_an_allowed_edit_changes_the_file_and_a_rejected_one_does_not(chat: Chat, project: Path) -> None:
+    (project / "note.txt").write_text("old\n")
     await ask(chat, "demo: edit note.txt old => new", rejecting := Person("reject_once"))
-    assert (tmp_path / "note.txt").read_text() == "old\n"
+    assert (project / "note.txt").read_text() == "old\n"
     await ask(chat, "demo: edit note.txt old => new", allowing := Person())
-    assert (tmp_path / "note.txt").read_text() == "new\n"
+    assert (project / "note.txt").read_text() == "new\n"
     assert [rejecting.calls[-1][0], allowing.calls[-1][0]] == ["rejected", "completed"]
     assert allowing.calls[-1][1].startswith("allowed ")
 
 
-async def test_only_the_user_can_read_what_is_saved(opened: Open, tmp_path: Path) -> None:
-    async with opened(cwd=str(tmp_path)) as chat:
-        await ask(chat, "demo: edit note.txt => new")
-        folder = tmp_path / "state"
-        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (folder, *folder.iterdir())}
+async def test_only_the_user_can_read_what_is_saved(chat: Chat, project: Path) -> None:
+    await ask(chat, "demo: edit note.txt => new")
+    folder = Path(chat.settings.state)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (folder, *folder.iterdir())}
     assert len(modes) > 1
     assert set(modes.values()) == {"0o700"}
 
@@ -123,11 +112,11 @@ async def test_what_comes_after_the_end_goes_to_the_turn_that_owns_it(chat: Chat
     assert {entry.turn for entry in second.entries.values()} == {2}
 
 
-async def test_cancel_while_the_agent_starts(opened: Open) -> None:
+@chatting(switches="never-answers")
+async def test_cancel_while_the_agent_starts(chat: Chat) -> None:
     person = Person()
-    async with opened(switches="never-answers") as chat:
-        turn = await cancelled(chat, "hello", person, lambda: person.begun)
-        assert turn.stop_reason == "cancelled"
+    turn = await cancelled(chat, "hello", person, lambda: person.begun)
+    assert turn.stop_reason == "cancelled"
 
 
 async def test_the_end_of_the_chat_leaves_no_process(opened: Open) -> None:

@@ -1,7 +1,5 @@
 """What the agent offers, by short names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The place of a diff in its file: looked up once, and the same before and after the edit."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
-from copilot_kernel.chat import diff_locator
+from copilot_kernel.chat import Chat, diff_locator
 from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DIFFS, DiffLocator
 from copilot_kernel.chat.permission import Permissions
 from copilot_kernel.chat.state import ConversationState
@@ -19,7 +17,6 @@ from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
 from msgspec.structs import replace
 
-from .conftest import Open
 from .people import Person, ask
 
 TEXT = "one\ntwo\nthree\n"
@@ -148,7 +145,6 @@ def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
     assert shown(state).excerpts == {}
 
 
-@pytest.mark.anyio
 async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Path) -> None:
     state, person = begun(folder, TextBlock("do it"))
     permissions = Permissions(Settings(cwd=str(folder)), state)
@@ -158,11 +154,9 @@ async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Pat
     assert question.call.content == edit().content
 
 
-@pytest.mark.anyio
-async def test_a_chat_reads_its_folder(opened: Open, settings: Settings) -> None:
+async def test_a_chat_reads_its_folder(chat: Chat, settings: Settings) -> None:
     (Path(settings.cwd) / "a.py").write_text(TEXT)
-    async with opened() as chat:
-        await ask(chat, "demo: edit a.py two => TWO", person := Person())
+    await ask(chat, "demo: edit a.py two => TWO", person := Person())
     (done,) = person.of(ToolCall)
     assert isinstance(done, ToolCall)
     assert (done.status, [*done.excerpts.values()]) == ("completed", [Excerpt(1, "one\n", "\nthree\n")])

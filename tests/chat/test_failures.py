@@ -1,7 +1,5 @@
 """Failures that GitHub Copilot CLI reports as the last chunk of a turn, which then ends with `end_turn`."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -14,8 +12,6 @@ from copilot_kernel.errors import FailureReason, ModelFailed
 from .conftest import Open
 from .loopback import met, playing
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 KEY = "Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN."
 RETRIED = (

@@ -1,11 +1,8 @@
 """A call of a notebook tool has one entry, whatever the agent says of it, and whenever."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio
-import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
@@ -15,8 +12,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Acting, Agent, in_notebook
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 CODE = {"code": "df.describe()"}
 RUN = "notebook-run_python"

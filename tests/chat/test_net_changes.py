@@ -1,7 +1,5 @@
 """The changes of a turn, found in the files as they are, and what else undo's snapshots know to have changed."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,6 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.rendering.changes import FileChange, TurnChanges
 from copilot_kernel.undo.record import ChangedFile
 from copilot_kernel.undo.tree import ABSENT, FileState
-
-pytestmark = pytest.mark.anyio
 
 FILE = FileState("file", 0o644, "digest")
 

@@ -1,7 +1,5 @@
 """Who may use the notebook's tools, with an agent that asks, does not ask, or asks about something else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +16,6 @@ from copilot_kernel.rendering.question import question_text
 from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Agent, in_notebook
 from .people import Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """How the notebook's tools reach an agent's sessions, and how they end with them."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys
@@ -20,13 +18,11 @@ from copilot_kernel.errors import AgentRefused
 from copilot_kernel.mcp_config import McpServer
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from ..acp.scripted import listening
+from ..acp.scripted import listening, numbered
 from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import INFO, Agent, in_notebook
 from .loopback import address
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 RESUMES = {"mcpCapabilities": {"http": True}, "loadSession": True, "sessionCapabilities": {"close": {}, "resume": {}}}
@@ -199,16 +195,8 @@ def test_the_introduction_is_short(has_variables: bool) -> None:
 
 
 async def test_an_agent_that_lives_on_keeps_no_session_with_our_address(settings: Settings) -> None:
-    async def prompt(script: Any, params: Json) -> Json:
-        return {"stopReason": "end_turn"}
-
     info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": RESUMES}
-    numbers = iter(("s1", "s2"))
-
-    async def new(script: Any, params: Json) -> Json:
-        return {"sessionId": next(numbers)}
-
-    async with listening(initialize=info, session_prompt=prompt, session_new=new, session_close={}) as (script, launch):
+    async with listening(initialize=info, session_new=numbered(), session_close={}) as (script, launch):
         settings = replace(settings, agent=address(launch))
         shared = SharedAgent(settings)
         async with shared.agent, Chat(settings, shared=shared) as other:
@@ -222,23 +210,21 @@ async def test_an_agent_that_lives_on_keeps_no_session_with_our_address(settings
 async def test_two_notebooks_on_one_agent_have_tools_of_their_own(settings: Settings) -> None:
     notebooks = [FakeNotebook("x"), FakeNotebook("x")]
     people = [Person("allow_once"), Person("reject_once")]
-    numbers = iter(("s1", "s2"))
     texts: list[str] = []
 
-    async def new(script: Any, params: Json) -> Json:
-        return {"sessionId": next(numbers)}
-
-    async def prompt(script: Any, params: Json) -> Json:
+    async def prompt(script: Any, params: Json) -> None:
         agent, number = Agent(script), int(params["sessionId"][1]) - 1
         whose = (number, 1 - number) if params["prompt"][0]["text"] == "Go on" else (number,)
         for each in whose:
             call = {"name": "run_cell", "arguments": {"id": "c1"}}
             result = (await agent.post("tools/call", agent.server(each), **call)).json()["result"]
             texts.append(result["content"][0]["text"])
-        return {"stopReason": "end_turn"}
 
     info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": RESUMES}
-    async with listening(initialize=info, session_prompt=prompt, session_new=new, session_close={}) as (_, launch):
+    async with listening(initialize=info, session_prompt=prompt, session_new=numbered(), session_close={}) as (
+        _,
+        launch,
+    ):
         settings = replace(settings, agent=address(launch))
         shared = SharedAgent(settings)
         async with (

@@ -1,7 +1,5 @@
 """Files and commands that we do for the demo agent: each is permitted once, shown, and done as it was shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +7,14 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.config import Settings
+from copilot_kernel.chat import Chat
 from copilot_kernel.conversation.model import Entry, ToolCall
 from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import OPTIONS, Script
-from .conftest import Open
+from .conftest import Open, chatting
 from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 EVERYTHING = {"fs": True, "terminal": True, "permission_mode": "bypassPermissions"}
@@ -30,46 +26,38 @@ def ours(person: Person) -> list[tuple[str, str, str]]:
     return [(each.title, each.status, each.decision) for each in calls if each.call_id.startswith("copilot-kernel-")]
 
 
-@pytest.fixture
-def project(settings: Settings) -> Path:
-    return Path(settings.cwd)
-
-
-async def test_without_the_settings_nothing_is_offered(opened: Open) -> None:
-    async with opened() as chat:
-        assert "does not offer" in (await ask(chat, "demo: fswrite note.txt hi")).text
-        assert "does not offer" in (await ask(chat, "demo: terminal echo hi")).text
+async def test_without_the_settings_nothing_is_offered(chat: Chat) -> None:
+    assert "does not offer" in (await ask(chat, "demo: fswrite note.txt hi")).text
+    assert "does not offer" in (await ask(chat, "demo: terminal echo hi")).text
 
 
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_inside_the_folder_is_read_without_a_question_and_nothing_else(
-    opened: Open, project: Path
-) -> None:
+@chatting(fs=True)
+async def test_what_is_inside_the_folder_is_read_without_a_question_and_nothing_else(chat: Chat, project: Path) -> None:
     (project / "note.txt").write_text("one\ntwo\nthree\n")
     (project.parent / "outside.txt").write_text("secret")
-    async with opened(fs=True) as chat:
-        turn = await ask(chat, "demo: fsread note.txt 2 1", person := Person())
-        assert turn.text.strip() == repr("two\n")
-        for path in ("../outside.txt", "missing.txt"):
-            text = (await ask(chat, f"demo: fsread {path}", person)).text
-            assert ("secret" in text, "failed" in text, person.questions) == (False, True, [])
+    turn = await ask(chat, "demo: fsread note.txt 2 1", person := Person())
+    assert turn.text.strip() == repr("two\n")
+    for path in ("../outside.txt", "missing.txt"):
+        text = (await ask(chat, f"demo: fsread {path}", person)).text
+        assert ("secret" in text, "failed" in text, person.questions) == (False, True, [])
 
 
-async def test_in_the_mode_plan_of_the_agent_nothing_is_done_and_nobody_is_asked(opened: Open, project: Path) -> None:
-    async with opened(**EVERYTHING) as chat:
-        await chat.options.set_mode("plan")
-        for prompt in ("demo: fswrite note.txt new", "demo: terminal touch note.txt"):
-            turn = await ask(chat, prompt, person := Person())
-            assert ("the mode is plan" in turn.text, person.questions, list(project.iterdir())) == (True, [], [])
+@chatting(**EVERYTHING)
+async def test_in_the_mode_plan_of_the_agent_nothing_is_done_and_nobody_is_asked(chat: Chat, project: Path) -> None:
+    await chat.options.set_mode("plan")
+    for prompt in ("demo: fswrite note.txt new", "demo: terminal touch note.txt"):
+        turn = await ask(chat, prompt, person := Person())
+        assert ("the mode is plan" in turn.text, person.questions, list(project.iterdir())) == (True, [], [])
 
 
+@chatting(fs=True)
 @pytest.mark.parametrize(("kind", "text"), [("allow_once", "new"), ("reject_once", "old")])
-async def test_a_write_is_asked_about_with_its_diff(opened: Open, project: Path, kind: str, text: str) -> None:
+async def test_a_write_is_asked_about_with_its_diff(chat: Chat, project: Path, kind: str, text: str) -> None:
     (project / "note.txt").write_text("old")
-    async with opened(fs=True) as chat:
-        await ask(chat, "demo: fswrite note.txt new", person := Person(kind))
+    await ask(chat, "demo: fswrite note.txt new", person := Person(kind))
     assert [question.call.content for question in person.questions] == [
         (Diff(str(project / "note.txt"), "old", "new"),)
     ]
@@ -80,18 +68,18 @@ async def test_a_write_is_asked_about_with_its_diff(opened: Open, project: Path,
     )
 
 
-async def test_one_permission_is_for_one_write(opened: Open, project: Path) -> None:
-    async with opened(fs=True) as chat:
-        await ask(chat, "demo: fswrite-asked note.txt new", person := Person())
-        assert ((project / "note.txt").read_text(), len(person.questions), ours(person)) == ("new", 1, [])
-        (project / "note.txt").unlink()
-        await ask(chat, "demo: fswrite-asked note.txt one\nfswrite note.txt one", person)
+@chatting(fs=True)
+async def test_one_permission_is_for_one_write(chat: Chat, project: Path) -> None:
+    await ask(chat, "demo: fswrite-asked note.txt new", person := Person())
+    assert ((project / "note.txt").read_text(), len(person.questions), ours(person)) == ("new", 1, [])
+    (project / "note.txt").unlink()
+    await ask(chat, "demo: fswrite-asked note.txt one\nfswrite note.txt one", person)
     assert len(person.questions) == 3
 
 
-async def test_no_rule_allows_what_runs_by_itself(opened: Open, project: Path) -> None:
-    async with opened(fs=True, allow=("Edit", "Read")) as chat:
-        await ask(chat, "demo: fswrite .envrc new\nfsread .envrc", person := Person())
+@chatting(fs=True, allow=("Edit", "Read"))
+async def test_no_rule_allows_what_runs_by_itself(chat: Chat, project: Path) -> None:
+    await ask(chat, "demo: fswrite .envrc new\nfsread .envrc", person := Person())
     assert [question.call.title for question in person.questions] == [
         "Write .envrc, which may hold secrets",
         "Read .envrc, which may hold secrets",
@@ -124,12 +112,11 @@ def edit(project: Path, text: str = "harmless", kind: str = "edit") -> Json:
 async def questions(opened: Open, shown: Json, method: str, does: Json, later: Json | None = None) -> int:
     """How often it is asked about an act of the agent before which something was shown and allowed."""
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         await script.ask(sessionId="s1", toolCall=shown, options=OPTIONS)
         if later:
             await script.update({"sessionUpdate": "tool_call_update", **later})
         await request(script, method, {"sessionId": "s1", **does})
-        return {"stopReason": "end_turn"}
 
     async with met(opened, {"fs": True, "terminal": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
@@ -185,7 +172,7 @@ async def test_no_request_is_served_for_another_session(opened: Open, project: P
     (project / "note.txt").write_text("old")
     codes: dict[str, object] = {}
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         made: Any = await request(script, "terminal/create", {"sessionId": "s1", "command": "sleep", "args": ["60"]})
         does = {**made, "path": str(project / "note.txt"), "content": "new", "command": "touch", "args": ["ran"]}
         for method in (
@@ -195,7 +182,6 @@ async def test_no_request_is_served_for_another_session(opened: Open, project: P
             codes[method] = await request(script, method, {"sessionId": session, **does})
         output = await request(script, "terminal/output", {"sessionId": "s1", **made})
         assert output == {"output": "", "truncated": False}
-        return {"stopReason": "end_turn"}
 
     async with met(opened, EVERYTHING, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", Person())
@@ -239,14 +225,13 @@ async def test_a_wrong_type_is_refused(opened: Open, project: Path) -> None:
     }
     refused: list[object] = []
 
-    async def prompt(script: Script, params: Json) -> object:
+    async def prompt(script: Script, params: Json) -> None:
         does = {"path": str(project / "note.txt"), "command": "true", "sessionId": "s1"}
         for method, members in (("fs/read_text_file", read), ("terminal/create", run)):
             for name, (wrongs, rights) in members.items():
                 refused.extend([await request(script, method, {**does, name: wrong}) for wrong in wrongs])
                 for right in rights:
                     assert isinstance(await request(script, method, {**does, name: right}), dict)
-        return {"stopReason": "end_turn"}
 
     async with met(opened, EVERYTHING, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", Person())
@@ -256,9 +241,9 @@ async def test_a_wrong_type_is_refused(opened: Open, project: Path) -> None:
 # -- terminals ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_command_is_asked_about_as_it_really_runs_and_shown_with_its_output(opened: Open) -> None:
-    async with opened(terminal=True) as chat:
-        turn = await ask(chat, "demo: terminal echo hi; exit 3", person := Person())
+@chatting(terminal=True)
+async def test_a_command_is_asked_about_as_it_really_runs_and_shown_with_its_output(chat: Chat) -> None:
+    turn = await ask(chat, "demo: terminal echo hi; exit 3", person := Person())
     line = "DEMO_AGENT=1 /bin/sh -c 'echo hi; exit 3'"
     assert [question.call.raw_input["command"] for question in person.questions] == [line]
     (done,) = [e for e in person.of(ToolCall) if isinstance(e, ToolCall) and e.call_id.startswith("copilot-kernel-")]
@@ -268,14 +253,14 @@ async def test_a_command_is_asked_about_as_it_really_runs_and_shown_with_its_out
     assert "'hi\\n'" in turn.text
 
 
-async def test_a_cancel_ends_the_command(opened: Open) -> None:
-    async with opened(terminal=True, permission_mode="bypassPermissions") as chat:
-        person = TerminalViewer()
-        turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.heard)
-        assert turn.stop_reason == "cancelled"
-        with anyio.fail_after(LIMIT):
-            while len(psutil.Process().children(recursive=True)) > len(("agent", "reaper")):
-                await anyio.lowlevel.checkpoint()
+@chatting(terminal=True, permission_mode="bypassPermissions")
+async def test_a_cancel_ends_the_command(chat: Chat) -> None:
+    person = TerminalViewer()
+    turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.heard)
+    assert turn.stop_reason == "cancelled"
+    with anyio.fail_after(LIMIT):
+        while len(psutil.Process().children(recursive=True)) > len(("agent", "reaper")):
+            await anyio.lowlevel.checkpoint()
 
 
 class TerminalViewer(Person):
@@ -287,9 +272,9 @@ class TerminalViewer(Person):
             self.heard.set()
 
 
-async def test_a_command_that_was_left_ends_with_the_agent(opened: Open) -> None:
-    async with opened(terminal=True, permission_mode="bypassPermissions") as chat:
-        await ask(chat, "demo: terminal-left sleep 60")
-        assert len(psutil.Process().children(recursive=True)) > len(("agent", "reaper"))
-        await chat.restart()
-        assert psutil.Process().children(recursive=True) == []
+@chatting(terminal=True, permission_mode="bypassPermissions")
+async def test_a_command_that_was_left_ends_with_the_agent(chat: Chat) -> None:
+    await ask(chat, "demo: terminal-left sleep 60")
+    assert len(psutil.Process().children(recursive=True)) > len(("agent", "reaper"))
+    await chat.restart()
+    assert psutil.Process().children(recursive=True) == []

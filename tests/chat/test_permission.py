@@ -1,7 +1,5 @@
 """Who decides about the demo agent's requests: rules, modes, a person; and what is kept of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,17 +9,14 @@ import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
 from copilot_kernel.chat.chat import RESET
-from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
 from ..acp.scripted import OPTIONS
-from .conftest import Open
+from .conftest import Open, chatting
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
 
 
 class Saver(Person):
@@ -33,11 +28,6 @@ class Saver(Person):
 
     async def ask(self, question: Question) -> PermissionAnswer:
         return replace(await super().ask(question), rule=self.rule, keep=self.keep)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def project(settings: Settings) -> Path:
-    return Path(settings.cwd)
 
 
 @pytest.fixture(autouse=True)
@@ -54,62 +44,59 @@ def decided(chat: Chat) -> list[tuple[str, str, str]]:
 # -- rules and modes ------------------------------------------------------------------------------------------------
 
 
-async def test_each_decision_is_logged_with_who_made_it_and_by_which_rule(opened: Open) -> None:
-    async with opened(allow=("Bash(echo *)",), deny=("Bash(rm *)",)) as chat:
-        await ask(chat, "demo: shell echo a", nobody := Person("reject_once"))
-        await ask(chat, "demo: shell rm a", nobody)
-        assert nobody.questions == []
-        await ask(chat, "demo: shell ls", Person())
-        await ask(chat, "demo: shell ls", Person("reject_once"))
-        await cancelled(chat, "demo: shell ls", late := Person(None), lambda: late.asked)
-        assert [(each.number, each.turn, each.what, each.outcome, each.by, each.rule) for each in chat.ledger.kept] == [
-            (1, 1, "$ echo a", "allowed", "rule", "Bash(echo *)"),
-            (2, 2, "$ rm a", "denied", "rule", "Bash(rm *)"),
-            (3, 3, "$ ls", "allowed", "you", ""),
-            (4, 4, "$ ls", "denied", "you", ""),
-            (5, 5, "$ ls", "cancelled", "cancel", ""),
-        ]
+@chatting(allow=("Bash(echo *)",), deny=("Bash(rm *)",))
+async def test_each_decision_is_logged_with_who_made_it_and_by_which_rule(chat: Chat) -> None:
+    await ask(chat, "demo: shell echo a", nobody := Person("reject_once"))
+    await ask(chat, "demo: shell rm a", nobody)
+    assert nobody.questions == []
+    await ask(chat, "demo: shell ls", Person())
+    await ask(chat, "demo: shell ls", Person("reject_once"))
+    await cancelled(chat, "demo: shell ls", late := Person(None), lambda: late.asked)
+    assert [(each.number, each.turn, each.what, each.outcome, each.by, each.rule) for each in chat.ledger.kept] == [
+        (1, 1, "$ echo a", "allowed", "rule", "Bash(echo *)"),
+        (2, 2, "$ rm a", "denied", "rule", "Bash(rm *)"),
+        (3, 3, "$ ls", "allowed", "you", ""),
+        (4, 4, "$ ls", "denied", "you", ""),
+        (5, 5, "$ ls", "cancelled", "cancel", ""),
+    ]
 
 
-async def test_in_plan_nothing_is_done_and_nobody_is_asked_whatever_the_rules(opened: Open, project: Path) -> None:
-    async with opened(permission_mode="plan", allow=("Edit", "Bash"), fs=True, terminal=True) as chat:
-        await ask(chat, "demo: shell touch a", person := Person())
-        for prompt in ("demo: fswrite b x", "demo: terminal touch c"):
-            assert "the mode is plan" in (await ask(chat, prompt, person)).text
-        assert (person.questions, decided(chat)) == ([], [("denied", "mode", "")])
-        assert person.calls[0] == ("rejected", "denied by mode plan")
+@chatting(permission_mode="plan", allow=("Edit", "Bash"), fs=True, terminal=True)
+async def test_in_plan_nothing_is_done_and_nobody_is_asked_whatever_the_rules(chat: Chat, project: Path) -> None:
+    await ask(chat, "demo: shell touch a", person := Person())
+    for prompt in ("demo: fswrite b x", "demo: terminal touch c"):
+        assert "the mode is plan" in (await ask(chat, prompt, person)).text
+    assert (person.questions, decided(chat)) == ([], [("denied", "mode", "")])
+    assert person.calls[0] == ("rejected", "denied by mode plan")
     assert list(project.iterdir()) == []
 
 
-async def test_a_mode_can_be_set_for_the_conversation_and_an_unknown_one_not(opened: Open, project: Path) -> None:
-    async with opened() as chat:
-        chat.set_permission_mode("acceptEdits")
-        turn = await ask(chat, "demo: create a.txt x\nshell rm a.txt", person := Person("reject_once"))
-        assert ((project / "a.txt").read_text(), turn.permission_mode) == ("x", "acceptEdits")
-        assert [question.call.kind for question in person.questions] == ["execute"]
-        chat.set_permission_mode("bypassPermissions")
-        await ask(chat, "demo: shell rm a.txt", person)
-        with pytest.raises(UsageError, match='Unknown permission mode "yolo"'):
-            chat.set_permission_mode("yolo")
-        assert (len(person.questions), chat.book.mode) == (1, "bypassPermissions")
+async def test_a_mode_can_be_set_for_the_conversation_and_an_unknown_one_not(chat: Chat, project: Path) -> None:
+    chat.set_permission_mode("acceptEdits")
+    turn = await ask(chat, "demo: create a.txt x\nshell rm a.txt", person := Person("reject_once"))
+    assert ((project / "a.txt").read_text(), turn.permission_mode) == ("x", "acceptEdits")
+    assert [question.call.kind for question in person.questions] == ["execute"]
+    chat.set_permission_mode("bypassPermissions")
+    await ask(chat, "demo: shell rm a.txt", person)
+    with pytest.raises(UsageError, match='Unknown permission mode "yolo"'):
+        chat.set_permission_mode("yolo")
+    assert (len(person.questions), chat.book.mode) == (1, "bypassPermissions")
 
 
 # -- paths ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_link_that_leads_out_of_the_project_is_asked_about(opened: Open, project: Path, tmp_path: Path) -> None:
+@chatting(allow=("Edit",))
+async def test_a_link_that_leads_out_of_the_project_is_asked_about(chat: Chat, project: Path, tmp_path: Path) -> None:
     (project / "out").symlink_to(tmp_path)
-    async with opened(allow=("Edit",)) as chat:
-        await ask(chat, "demo: create in.txt x", person := Person("reject_once"))
-        assert (person.questions, (project / "in.txt").exists()) == ([], True)
-        await ask(chat, _create("out/new.txt", project), person)
+    await ask(chat, "demo: create in.txt x", person := Person("reject_once"))
+    assert (person.questions, (project / "in.txt").exists()) == ([], True)
+    await ask(chat, _create("out/new.txt", project), person)
     (question,) = person.questions
     assert "outside the project" in question.why
 
 
-async def test_a_slow_disk_does_not_change_the_order_of_questions(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_disk_does_not_change_the_order_of_questions(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     person, found = Person("reject_once"), rules.resolve_in_time
 
     async def first_is_slow(paths: Iterable[str]) -> Mapping[str, str]:
@@ -121,8 +108,7 @@ async def test_a_slow_disk_does_not_change_the_order_of_questions(
         return await found(names)
 
     monkeypatch.setattr(rules, "resolve_in_time", first_is_slow)
-    async with opened() as chat:
-        await ask(chat, "demo: together create first.txt x ;; create second.txt x", person)
+    await ask(chat, "demo: together create first.txt x ;; create second.txt x", person)
     assert ["first" in str(question.call.raw_input) for question in person.questions] == [True, False]
 
 
@@ -145,41 +131,38 @@ def _create(name: str, project: Path) -> str:
 # -- rules that a person keeps --------------------------------------------------------------------------------------
 
 
-async def test_a_rule_for_the_session_holds_until_the_conversation_is_another_one(opened: Open) -> None:
-    async with opened() as chat:
-        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)"))
-        assert (person.notices, len(person.questions)) == ([], 1)  # the call's row says it
-        await ask(chat, "demo: shell echo a", person)
-        assert (len(person.questions), decided(chat)[-1]) == (1, ("allowed", "rule", "Bash(echo a)"))
-        await chat.new()
-        await ask(chat, "demo: shell echo a", again := Person())
-        assert (len(again.questions), RESET in again.notices, chat.book.stated) == (1, True, ())
+async def test_a_rule_for_the_session_holds_until_the_conversation_is_another_one(chat: Chat) -> None:
+    await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)"))
+    assert (person.notices, len(person.questions)) == ([], 1)  # the call's row says it
+    await ask(chat, "demo: shell echo a", person)
+    assert (len(person.questions), decided(chat)[-1]) == (1, ("allowed", "rule", "Bash(echo a)"))
+    await chat.new()
+    await ask(chat, "demo: shell echo a", again := Person())
+    assert (len(again.questions), RESET in again.notices, chat.book.stated) == (1, True, ())
 
 
-async def test_a_rule_for_the_settings_goes_into_the_users_file(opened: Open, config: Path) -> None:
-    async with opened() as chat:
-        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
-        await chat.new()
-        await ask(chat, "demo: shell echo a", person)
-        assert (len(person.questions), chat.settings.allow) == (1, ("Bash(echo a)",))
-        assert [(each.text, each.origin) for each in chat.book.stated] == [("Bash(echo a)", str(config))]
+async def test_a_rule_for_the_settings_goes_into_the_users_file(chat: Chat, config: Path) -> None:
+    await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+    await chat.new()
+    await ask(chat, "demo: shell echo a", person)
+    assert (len(person.questions), chat.settings.allow) == (1, ("Bash(echo a)",))
+    assert [(each.text, each.origin) for each in chat.book.stated] == [("Bash(echo a)", str(config))]
     assert json.loads(config.read_text()) == {"allow": ["Bash(echo a)"]}
     assert f"Allowed from now on: Bash(echo a) (saved in {config})." in person.notices
 
 
-async def test_where_the_environment_outranks_the_file_the_user_is_told(opened: Open, config: Path) -> None:
-    async with opened(origins={"allow": "environment"}) as chat:
-        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+@chatting(origins={"allow": "environment"})
+async def test_where_the_environment_outranks_the_file_the_user_is_told(chat: Chat, config: Path) -> None:
+    await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
     assert "COPILOT_KERNEL_ALLOW" in person.notices[-1]
 
 
-async def test_with_a_broken_file_the_rule_holds_for_the_session(opened: Open, config: Path) -> None:
+async def test_with_a_broken_file_the_rule_holds_for_the_session(chat: Chat, config: Path) -> None:
     config.parent.mkdir()
     config.write_text('{"allow": [')
-    async with opened() as chat:
-        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
-        await ask(chat, "demo: shell echo a", person)
-        assert len(person.questions) == 1
+    await ask(chat, "demo: shell echo a", person := Saver("Bash(echo a)", "settings"))
+    await ask(chat, "demo: shell echo a", person)
+    assert len(person.questions) == 1
     assert config.read_text() == '{"allow": ['
     assert "in this conversation only" in person.notices[0]
     assert "cannot be read as JSON" in person.notices[0]
@@ -194,48 +177,46 @@ async def test_whoever_keeps_a_rule_gives_the_agent_no_standing_grant(opened: Op
     assert script.answers["given"] == [{"outcome": {"outcome": "selected", "optionId": "yes-1"}}]
 
 
-async def test_a_rule_that_is_none_is_told_and_left_out(opened: Open) -> None:
-    async with opened() as chat:
-        await ask(chat, "demo: shell echo a", person := Saver("Bash(echo"))
-        assert (chat.book.stated, person.calls[-1][0]) == ((), "completed")
+async def test_a_rule_that_is_none_is_told_and_left_out(chat: Chat) -> None:
+    await ask(chat, "demo: shell echo a", person := Saver("Bash(echo"))
+    assert (chat.book.stated, person.calls[-1][0]) == ((), "completed")
     assert NOT_A_RULE.format("Bash(echo") in person.notices[0]
 
 
-async def test_rules_are_added_and_removed_by_hand(opened: Open, config: Path) -> None:
-    async with opened(allow=("Bash(ls)",)) as chat:
-        assert await chat.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
-        await ask(chat, "demo: shell ls", person := Person())
-        assert (person.questions, decided(chat)) == ([], [("denied", "rule", "Bash(ls)")])
-        chat.remove_rule("Bash(ls)")
-        await ask(chat, "demo: shell ls", person)
-        assert len(person.questions) == 1
-        for bad in ("", "Bash()", "Shell(ls)"):
-            with pytest.raises(UsageError):
-                await chat.policy.add_rule("allow", bad)
-        with pytest.raises(UsageError, match="No such rule: Read"):
-            chat.remove_rule("Read")
+@chatting(allow=("Bash(ls)",))
+async def test_rules_are_added_and_removed_by_hand(chat: Chat, config: Path) -> None:
+    assert await chat.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
+    await ask(chat, "demo: shell ls", person := Person())
+    assert (person.questions, decided(chat)) == ([], [("denied", "rule", "Bash(ls)")])
+    chat.remove_rule("Bash(ls)")
+    await ask(chat, "demo: shell ls", person)
+    assert len(person.questions) == 1
+    for bad in ("", "Bash()", "Shell(ls)"):
+        with pytest.raises(UsageError):
+            await chat.policy.add_rule("allow", bad)
+    with pytest.raises(UsageError, match="No such rule: Read"):
+        chat.remove_rule("Read")
 
 
 # -- another conversation -------------------------------------------------------------------------------------------
 
 
-async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(opened: Open) -> None:
+async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(chat: Chat) -> None:
     """The chat begins a new one by itself: nobody typed %new. Where the agent was only restarted, it stays."""
-    async with opened() as chat:
-        await chat.policy.add_rule("allow", "Bash(ls)")
-        chat.set_permission_mode("acceptEdits")
-        await ask(chat, "demo: shell ls", person := Person())
-        await chat.restart()
-        await ask(chat, "demo: shell ls", person)
-        assert (chat.book.mode, person.questions, RESET in person.notices) == ("acceptEdits", [], False)
-        (session,) = await chat.sessions()
-        link = chat.agent.link
-        assert link is not None
-        await link.delete(session.id)
-        await chat.restart()
-        await ask(chat, "demo: shell ls", person)
-        assert (chat.book.mode, chat.book.stated, len(person.questions)) == ("default", (), 1)
-        assert person.notices[-1] == RESET
+    await chat.policy.add_rule("allow", "Bash(ls)")
+    chat.set_permission_mode("acceptEdits")
+    await ask(chat, "demo: shell ls", person := Person())
+    await chat.restart()
+    await ask(chat, "demo: shell ls", person)
+    assert (chat.book.mode, person.questions, RESET in person.notices) == ("acceptEdits", [], False)
+    (session,) = await chat.sessions()
+    link = chat.agent.link
+    assert link is not None
+    await link.delete(session.id)
+    await chat.restart()
+    await ask(chat, "demo: shell ls", person)
+    assert (chat.book.mode, chat.book.stated, len(person.questions)) == ("default", (), 1)
+    assert person.notices[-1] == RESET
 
 
 # -- a word with a no -----------------------------------------------------------------------------------------------
@@ -249,21 +230,19 @@ class Teacher(Person):
         return replace(answer, feedback="demo: say I see") if len(self.questions) == 1 else answer
 
 
-async def test_the_reason_of_a_no_is_the_next_prompt_in_the_same_cell(opened: Open) -> None:
-    async with opened() as chat:
-        turn = await ask(chat, "demo: say Look.\nshell ls", person := Teacher("reject_once"))
-        assert turn.text.startswith("Look.")
-        assert turn.text.endswith("\n\nI see")
-        assert (turn.number, [call.status for call in turn.tool_calls]) == (2, ["rejected"])
-        assert person.notices == ["You told the agent: demo: say I see"]
-        assert [text for speaker, text in person.said if speaker == "user"][1:] == ["demo: say I see"]
-        assert (await ask(chat, "demo: say alone", person)).text == "alone"
+async def test_the_reason_of_a_no_is_the_next_prompt_in_the_same_cell(chat: Chat) -> None:
+    turn = await ask(chat, "demo: say Look.\nshell ls", person := Teacher("reject_once"))
+    assert turn.text.startswith("Look.")
+    assert turn.text.endswith("\n\nI see")
+    assert (turn.number, [call.status for call in turn.tool_calls]) == (2, ["rejected"])
+    assert person.notices == ["You told the agent: demo: say I see"]
+    assert [text for speaker, text in person.said if speaker == "user"][1:] == ["demo: say I see"]
+    assert (await ask(chat, "demo: say alone", person)).text == "alone"
 
 
-async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_is_told(opened: Open) -> None:
-    async with opened() as chat:
-        both = "demo: together shell ls ;; slow 10000"
-        turn = await cancelled(chat, both, person := Teacher("reject_once"), lambda: person.asked)
-        assert (turn.stop_reason, turn.number) == ("cancelled", 1)
-        assert (await ask(chat, "demo: say after")).number == 2
+async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_is_told(chat: Chat) -> None:
+    both = "demo: together shell ls ;; slow 10000"
+    turn = await cancelled(chat, both, person := Teacher("reject_once"), lambda: person.asked)
+    assert (turn.stop_reason, turn.number) == ("cancelled", 1)
+    assert (await ask(chat, "demo: say after")).number == 2
     assert person.notices[-1].startswith("This was not sent to the agent")

@@ -1,7 +1,5 @@
 """A call that changes while it is asked about: no answer is for what was not shown."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,8 +22,6 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..limits import LIMIT
 from .people import Person
-
-pytestmark = pytest.mark.anyio
 
 OPTIONS = tuple(PermissionOption(kind, kind, kind) for kind in ("allow_once", "reject_once"))
 ONE = ToolCallUpdate("1", title="Run ls", kind="execute", raw_input={"command": "ls"})
@@ -211,21 +207,6 @@ async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
     assert (question.call.title, question.call.raw_input) == ("Run rm", {"command": "rm"})
 
 
-async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> None:
-    turn = RunningTurn(lambda question: True, rule="Bash(other)")
-
-    async def stop() -> None:
-        await saves.begun.wait()
-        assert turn.state.stop is not None
-        turn.state.stop.press()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop)
-        assert await turn.ask() is None
-    interrupted = f"Allowed in this conversation: Bash(other). {permission.SAVING_INTERRUPTED}"
-    assert turn.view.notices == [interrupted]
-
-
 class Saves:
     """A disk that takes its time: `keep` is begun and does not end before the test does."""
 
@@ -244,3 +225,18 @@ def saves(monkeypatch: pytest.MonkeyPatch) -> Iterator[Saves]:
     monkeypatch.setattr(rules, "save_rule", slow)
     yield slow
     slow.over.set()
+
+
+async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> None:
+    turn = RunningTurn(lambda question: True, rule="Bash(other)")
+
+    async def stop() -> None:
+        await saves.begun.wait()
+        assert turn.state.stop is not None
+        turn.state.stop.press()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stop)
+        assert await turn.ask() is None
+    interrupted = f"Allowed in this conversation: Bash(other). {permission.SAVING_INTERRUPTED}"
+    assert turn.view.notices == [interrupted]

@@ -1,7 +1,5 @@
 """A rule in the user's own config file, in which everything else stays; and where paths lead."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -18,8 +16,6 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 
 from ..limits import LIMIT
-
-pytestmark = pytest.mark.anyio
 
 FILE = "copilot_kernel.json"
 

@@ -1,7 +1,5 @@
 """What a session is set to, with the demo agent in its dialects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio
@@ -15,8 +13,6 @@ from ..acp.scripted import Script
 from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask
-
-pytestmark = pytest.mark.anyio
 
 PLAN = "https://agentclientprotocol.com/protocol/session-modes#plan"
 

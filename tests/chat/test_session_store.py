@@ -1,7 +1,5 @@
 """The lock of a session, between processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

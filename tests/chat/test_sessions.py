@@ -1,7 +1,5 @@
 """Which session the prompts go to, over the lives of kernels and agents, with the demo agent as a process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,10 +14,8 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, AuthRequired, SessionInUse, UsageError
 
 from ..agent.signin import log_in
-from .conftest import Open, Time
+from .conftest import Open, Time, chatting
 from .people import LIMIT, Person, ask
-
-pytestmark = pytest.mark.anyio
 
 BOOK = "/home/me/book.ipynb"
 CONTINUES = re.compile(r"Resumed the conversation from \d{4}-\d\d-\d\d: Demo: demo: say one")
@@ -99,18 +95,18 @@ async def test_a_folder_that_cannot_be_written_costs_no_turn(opened: Open, tmp_p
         assert (await ask(chat, "demo: say one")).text == "one"
 
 
+@chatting(notebook=BOOK)
 async def test_a_session_that_could_not_be_saved_is_saved_when_that_can_be_done(
-    opened: Open, settings: Settings, caplog: pytest.LogCaptureFixture
+    chat: Chat, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = Path(settings.state, "sessions")
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_text("in the way")
-    async with opened(BOOK) as chat:
-        for _ in range(2):
-            await ask(chat, "demo: say one")
-        assert caplog.text.count("the session cannot be saved") == 1
-        folder.unlink()
-        turn = await ask(chat, "demo: say two")
+    for _ in range(2):
+        await ask(chat, "demo: say one")
+    assert caplog.text.count("the session cannot be saved") == 1
+    folder.unlink()
+    turn = await ask(chat, "demo: say two")
     assert json.loads(saved(settings)[0].read_text())["session"] == turn.session_id
 
 
@@ -233,30 +229,29 @@ async def test_the_list_is_of_this_folder_or_of_all_and_needs_no_sign_in(opened:
         assert chat.session is None
 
 
-async def test_a_closed_session_can_be_resumed_and_a_deleted_one_is_gone(opened: Open) -> None:
-    async with opened() as chat:
-        first = await ask(chat, "demo: say one")
+async def test_a_closed_session_can_be_resumed_and_a_deleted_one_is_gone(chat: Chat) -> None:
+    first = await ask(chat, "demo: say one")
+    await chat.close_session()
+    with pytest.raises(UsageError, match="No session is open"):
         await chat.close_session()
-        with pytest.raises(UsageError, match="No session is open"):
-            await chat.close_session()
-        second = await ask(chat, "demo: say two")
-        assert (await chat.resume(first.session_id, Person())).session_id == first.session_id
-        await chat.delete(first.session_id)
-        assert [session.id for session in await chat.sessions()] == [second.session_id]
-        turn = await ask(chat, "demo: say three", person := Person())
-        assert (turn.session_id != first.session_id, person.notices) == (True, [])
+    second = await ask(chat, "demo: say two")
+    assert (await chat.resume(first.session_id, Person())).session_id == first.session_id
+    await chat.delete(first.session_id)
+    assert [session.id for session in await chat.sessions()] == [second.session_id]
+    turn = await ask(chat, "demo: say three", person := Person())
+    assert (turn.session_id != first.session_id, person.notices) == (True, [])
 
 
 # -- signing in ---------------------------------------------------------------------------------------------------
 
 
-async def test_after_signing_in_elsewhere_the_same_cell_works(opened: Open) -> None:
-    async with opened(switches="signed-out") as chat:
-        for _ in range(2):
-            with pytest.raises(AuthRequired):
-                await ask(chat, "demo: say one")
-        log_in()
-        assert (await ask(chat, "demo: say one")).text == "one"
+@chatting(switches="signed-out")
+async def test_after_signing_in_elsewhere_the_same_cell_works(chat: Chat) -> None:
+    for _ in range(2):
+        with pytest.raises(AuthRequired):
+            await ask(chat, "demo: say one")
+    log_in()
+    assert (await ask(chat, "demo: say one")).text == "one"
 
 
 async def test_the_sign_in_opens_a_session_that_was_refused(opened: Open) -> None:

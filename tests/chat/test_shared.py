@@ -1,7 +1,5 @@
 """Several conversations on one agent: each hears only what is said in its own session."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -13,22 +11,15 @@ from copilot_kernel.chat import Chat, SharedAgent
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, SessionInUse
 
-from ..acp.scripted import OPTIONS, listening
+from ..acp.scripted import OPTIONS, listening, numbered
 from .loopback import address, asking, playing
 from .people import LIMIT, Person, ask
-
-pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
 async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterator[tuple[Any, SharedAgent, list[Chat]]]:
     """A scripted agent that gives its sessions numbers, and chats that share it."""
-    numbers = iter(range(1, 100))
-
-    async def new(script: Any, params: Any) -> dict[str, Any]:
-        return {"sessionId": f"s{next(numbers)}"}
-
-    async with listening(**{"session_new": new, **answers}) as (script, launch), AsyncExitStack() as stack:
+    async with listening(**{"session_new": numbered(), **answers}) as (script, launch), AsyncExitStack() as stack:
         settings = replace(settings, agent=address(launch))
         shared = SharedAgent(settings)
         await stack.enter_async_context(shared.agent)
@@ -41,11 +32,10 @@ def chunk(text: str) -> dict[str, Any]:
 
 
 async def test_each_hears_its_own(settings: Settings) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         for number in range(20):
             await script.update(chunk(f"{params['sessionId']}.{number} "), params["sessionId"])
             await anyio.lowlevel.checkpoint()
-        return {"stopReason": "end_turn"}
 
     async with sharing(settings, 4, session_prompt=prompt) as (_, _, chats):
         people = [Person() for _ in chats]
@@ -57,10 +47,9 @@ async def test_each_hears_its_own(settings: Settings) -> None:
 
 
 async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Settings) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         call = {"toolCallId": "c1", "title": params["sessionId"]}
         await script.ask(sessionId=params["sessionId"], toolCall=call, options=OPTIONS)
-        return {"stopReason": "end_turn"}
 
     people = [Person("allow_once"), Person("reject_once")]
     async with sharing(settings, 2, session_prompt=prompt) as (_, _, chats):
@@ -92,7 +81,7 @@ async def test_a_question_without_a_session_is_of_the_only_turn_that_runs(
 ) -> None:
     waits, asked, answers = anyio.Event(), anyio.Event(), []
 
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         if params["sessionId"] == "s1":
             waits.set()
             await asked.wait()
@@ -100,7 +89,6 @@ async def test_a_question_without_a_session_is_of_the_only_turn_that_runs(
             await waits.wait()
             answers.append(await script.ask(title="Run it?", options=OPTIONS, **question))
             asked.set()
-        return {"stopReason": "end_turn"}
 
     people = [Person("reject_once"), Person("allow_once")]
     async with sharing(settings, 2, session_prompt=prompt) as (_, _, (one, other)):
@@ -117,19 +105,17 @@ async def test_a_question_without_a_session_is_of_the_only_turn_that_runs(
 
 @pytest.mark.parametrize(("count", "text"), [(1, "x"), (2, "")])
 async def test_text_without_a_session_is_for_the_only_conversation(settings: Settings, count: int, text: str) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         await script.update(chunk("x"), "")
-        return {"stopReason": "end_turn"}
 
     async with sharing(settings, count, session_prompt=prompt) as (_, _, chats):
         assert (await ask(chats[0], "Hello")).text == text
 
 
 async def test_a_conversation_that_cannot_be_stopped_does_not_end_the_agent_of_the_others(settings: Settings) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         if params["prompt"][0]["text"] == "hang":
             await anyio.sleep_forever()
-        return {"stopReason": "end_turn"}
 
     async with sharing(replace(settings, cancel_grace=0.1), 2, session_prompt=prompt) as (script, shared, chats):
         person = Person()
@@ -159,13 +145,12 @@ async def reading(settings: Settings, answers: list[Any], session: object = None
     """A turn that asks for a file, in its own session or in another one."""
     await anyio.Path(settings.cwd, "notes.txt").write_text("A note.")
 
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         place = {"sessionId": session or params["sessionId"], "path": f"{settings.cwd}/notes.txt"}
         try:
             answers.append(await script.connection.request("fs/read_text_file", place))
         except AgentRefused as error:
             answers.append(error.code)
-        return {"stopReason": "end_turn"}
 
     return prompt
 

@@ -1,7 +1,5 @@
 """Interrupts: a turn that was interrupted is cancelled, whatever the agent answers. And the sign of life of a turn."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,8 +17,6 @@ from ..acp.scripted import Script
 from .conftest import Open
 from .loopback import met, playing
 from .people import LIMIT, Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
 
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Count", "status": "in_progress"}
 

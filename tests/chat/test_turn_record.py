@@ -1,7 +1,5 @@
 """The footer and the record of a turn, computed from how it ended."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Any

@@ -1,7 +1,5 @@
 """An agent that acts without asking is caught in the act; nobody else is accused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,9 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY
 
 from ..acp.scripted import Script
-from .conftest import Open
+from .conftest import Open, chatting
 from .loopback import asking, met, playing
 from .people import LIMIT, Person, ask
-
-pytestmark = pytest.mark.anyio
 
 RAN = "not asked"
 Call = dict[str, Any]
@@ -87,6 +83,7 @@ async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
     assert person.notices == [COMPLETED_ANYWAY.format("rejected", "Do it")]
 
 
+@chatting(fs=True, terminal=True, on_unasked="cancel")
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -94,39 +91,37 @@ async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
         "demo: fswrite a.txt x\nfswrite a.txt y\nterminal echo a\nterminal echo a",
     ],
 )
-async def test_what_we_do_for_the_agent_is_not_marked_nor_is_the_call_that_shows_it(opened: Open, prompt: str) -> None:
-    async with opened(fs=True, terminal=True, on_unasked="cancel") as chat:
-        turn = await ask(chat, prompt, person := Person())
+async def test_what_we_do_for_the_agent_is_not_marked_nor_is_the_call_that_shows_it(chat: Chat, prompt: str) -> None:
+    turn = await ask(chat, prompt, person := Person())
     assert (marks(person), turn.stop_reason, len(person.questions) > 0) == ([], "end_turn", True)
 
 
 async def test_a_deed_of_ours_is_no_excuse_for_another_one_of_the_agents(opened: Open) -> None:
     """It runs a harmless command in a terminal of ours, and shows that terminal with another command."""
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         run = {"sessionId": "s1", "command": "/bin/echo", "args": ["a"]}
         made = await script.connection.request("terminal/create", run)
         shown = {"content": [{"type": "terminal", "terminalId": made["terminalId"]}]}
         await script.update(begun(**shown))
         await script.update(then("completed"))
-        return {"stopReason": "end_turn"}
 
     async with met(opened, {"terminal": True}, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Person())
     assert marks(person) == [(RAN, False)]
 
 
-async def test_of_old_turns_nothing_is_kept(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+@chatting(fs=True)
+async def test_of_old_turns_nothing_is_kept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reduce, "KEPT_TURNS", 2)
     prompt = "demo: shell echo once\nrequest fs/write_text_file {path}"
-    async with opened(fs=True) as chat:
-        for number in range(6):
-            path = json.dumps({"path": str(Path(chat.settings.folder, f"{number}.txt")), "content": "x"})
-            await ask(chat, prompt.format(path=path), person := Person())
-            assert len(person.questions) == 2
-        approvals = chat._permissions.approvals
-        assert (len(approvals.allowed), len(approvals._operations)) == (6, 2)
-        assert {call.turn for call in approvals.allowed.values()} == {4, 5, 6}
+    for number in range(6):
+        path = json.dumps({"path": str(Path(chat.settings.folder, f"{number}.txt")), "content": "x"})
+        await ask(chat, prompt.format(path=path), person := Person())
+        assert len(person.questions) == 2
+    approvals = chat._permissions.approvals
+    assert (len(approvals.allowed), len(approvals._operations)) == (6, 2)
+    assert {call.turn for call in approvals.allowed.values()} == {4, 5, 6}
 
 
 # -- in what order --------------------------------------------------------------------------------------------------
@@ -147,11 +142,10 @@ async def test_one_that_runs_on_is_accused_while_it_runs(opened: Open, monkeypat
             if isinstance(entry, ToolCall) and entry.unasked:
                 marked.set()
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         await script.update(begun("in_progress"))
         with anyio.fail_after(LIMIT):
             await marked.wait()
-        return {"stopReason": "end_turn"}
 
     async with met(opened, session_prompt=prompt) as (_, chat):
         await ask(chat, "hello", person := Looker())
@@ -192,21 +186,20 @@ async def test_an_act_that_a_rule_denies_is_not_covered_by_the_mode(opened: Open
     assert found[:2] == ([(RAN, False)], 1)
 
 
-async def test_the_same_command_again_after_always_is_covered_and_another_one_is_not(opened: Open) -> None:
+async def test_the_same_command_again_after_always_is_covered_and_another_one_is_not(chat: Chat) -> None:
     """Nor is the same one in another conversation, while what is shown again of this one is not accused."""
-    async with opened() as chat:
-        first = await ask(chat, "demo: shell echo a", always := Person("allow_always"))
-        turn = await ask(chat, "demo: shell echo a\nunasked echo b", person := Person())
-        assert (len(always.questions), person.questions, turn.unasked) == (1, [], 1)
-        assert [covered for _, covered in marks(person)] == [True, False]
-        assert "your earlier answer" in marks(person)[0][0]
-        await chat.new()
-        await ask(chat, "demo: unasked echo a", person := Person())
-        assert marks(person) == [(RAN, False)]
-        count = chat.ledger.count
-        with anyio.fail_after(LIMIT):
-            turn = await chat.resume(first.session_id, person := Person())
-        assert (len(person.calls), marks(person), turn.unasked, chat.ledger.count) == (3, [], 0, count)
+    first = await ask(chat, "demo: shell echo a", always := Person("allow_always"))
+    turn = await ask(chat, "demo: shell echo a\nunasked echo b", person := Person())
+    assert (len(always.questions), person.questions, turn.unasked) == (1, [], 1)
+    assert [covered for _, covered in marks(person)] == [True, False]
+    assert "your earlier answer" in marks(person)[0][0]
+    await chat.new()
+    await ask(chat, "demo: unasked echo a", person := Person())
+    assert marks(person) == [(RAN, False)]
+    count = chat.ledger.count
+    with anyio.fail_after(LIMIT):
+        turn = await chat.resume(first.session_id, person := Person())
+    assert (len(person.calls), marks(person), turn.unasked, chat.ledger.count) == (3, [], 0, count)
 
 
 @pytest.mark.parametrize(("updates", "count"), [([begun("completed")], 0), ([begun(), then("completed")], 1)])
@@ -215,10 +208,9 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
     loads = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
     turns: list[list[Call]] = [[], updates, [begun("completed", toolCallId="u")]]
 
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         for update in turns.pop(0):
             await script.update(update)
-        return {"stopReason": "end_turn"}
 
     async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
         await ask(chat, "one")
@@ -229,12 +221,12 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
 # -- on_unasked -----------------------------------------------------------------------------------------------------
 
 
-async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(opened: Open) -> None:
-    async with opened(on_unasked="cancel") as chat:
-        turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
-        assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
-        assert person.notices == [f"The turn was stopped: $ echo ⟨U+202E⟩a ({RAN})"]
-        assert (await ask(chat, "demo: say alive")).text == "alive"
+@chatting(on_unasked="cancel")
+async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(chat: Chat) -> None:
+    turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
+    assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
+    assert person.notices == [f"The turn was stopped: $ echo ⟨U+202E⟩a ({RAN})"]
+    assert (await ask(chat, "demo: say alive")).text == "alive"
 
 
 async def test_a_changed_command_is_named_with_nothing_hidden(opened: Open) -> None:

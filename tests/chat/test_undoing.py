@@ -3,8 +3,6 @@
 Another session, which has not seen what was changed, does not.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 
@@ -15,10 +13,8 @@ from copilot_kernel.chat.undoing import UNDONE
 from copilot_kernel.errors import AgentError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
-from .conftest import Open
+from .conftest import Open, chatting
 from .people import Person, ask, cancelled
-
-pytestmark = pytest.mark.anyio
 
 
 def told(chat: Chat) -> list[str]:
@@ -26,60 +22,57 @@ def told(chat: Chat) -> list[str]:
     return [block.text for block in chat.sent if isinstance(block, TextBlock) and "undone" in block.text]
 
 
+@chatting(agent="demo", cancel_grace=0.2)
 @pytest.mark.parametrize("prompt", ["demo: say half\ndie 3", "demo: error -32603 broken", "demo: refuse"])
-async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(opened: Open, prompt: str) -> None:
-    async with opened(agent="demo", cancel_grace=0.2) as chat:
-        await ask(chat, "demo: say hi")
-        chat.undo.undone(1, ["a.txt"])
-        with suppress(AgentError):
-            await ask(chat, prompt)
-        assert told(chat) == [UNDONE.format("a.txt")]
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("a.txt")]
-        await ask(chat, "demo: say hello")
-        assert told(chat) == []
+async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(chat: Chat, prompt: str) -> None:
+    await ask(chat, "demo: say hi")
+    chat.undo.undone(1, ["a.txt"])
+    with suppress(AgentError):
+        await ask(chat, prompt)
+    assert told(chat) == [UNDONE.format("a.txt")]
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("a.txt")]
+    await ask(chat, "demo: say hello")
+    assert told(chat) == []
 
 
-async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(opened: Open) -> None:
-    async with opened(agent="demo", cancel_grace=0.2) as chat:
-        await ask(chat, "demo: say hi")
-        chat.undo.undone(1, ["a.txt"])
-        person = Person()
-        await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("a.txt")]
+@chatting(agent="demo", cancel_grace=0.2)
+async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(chat: Chat) -> None:
+    await ask(chat, "demo: say hi")
+    chat.undo.undone(1, ["a.txt"])
+    person = Person()
+    await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("a.txt")]
 
 
-async def test_what_is_restored_meanwhile_is_said_with_the_prompt_after(opened: Open) -> None:
-    async with opened() as chat:
+async def test_what_is_restored_meanwhile_is_said_with_the_prompt_after(chat: Chat) -> None:
+    class Restoring(Person):
+        async def ask(self, question: Question) -> PermissionAnswer:
+            chat.undo.undone(1, ["b.txt", "c.txt"])
+            return await super().ask(question)
 
-        class Restoring(Person):
-            async def ask(self, question: Question) -> PermissionAnswer:
-                chat.undo.undone(1, ["b.txt", "c.txt"])
-                return await super().ask(question)
-
-        await ask(chat, "demo: say hi")
-        chat.undo.undone(1, ["a.txt", "b.txt"])
-        await ask(chat, "demo: ask", Restoring())
-        assert told(chat) == [UNDONE.format("a.txt, b.txt")]
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("b.txt, c.txt")]
+    await ask(chat, "demo: say hi")
+    chat.undo.undone(1, ["a.txt", "b.txt"])
+    await ask(chat, "demo: ask", Restoring())
+    assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("b.txt, c.txt")]
 
 
-async def test_another_session_does_not_learn_what_it_has_not_seen(opened: Open) -> None:
-    async with opened() as chat:
-        first = await ask(chat, "demo: say hi")
-        chat.undo.undone(1, ["a.txt"])
-        await chat.new()
-        second = await ask(chat, "demo: say hello")
-        assert (told(chat), second.session_id == first.session_id) == ([], False)
-        chat.undo.undone(1, ["b.txt"])  # of the session before
-        chat.undo.undone(second.number, ["c.txt"])
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("c.txt")]
-        await chat.resume(first.session_id, Person())
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+async def test_another_session_does_not_learn_what_it_has_not_seen(chat: Chat) -> None:
+    first = await ask(chat, "demo: say hi")
+    chat.undo.undone(1, ["a.txt"])
+    await chat.new()
+    second = await ask(chat, "demo: say hello")
+    assert (told(chat), second.session_id == first.session_id) == ([], False)
+    chat.undo.undone(1, ["b.txt"])  # of the session before
+    chat.undo.undone(second.number, ["c.txt"])
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("c.txt")]
+    await chat.resume(first.session_id, Person())
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("a.txt, b.txt")]
 
 
 @pytest.mark.parametrize(("switches", "is_told"), [("", True), ("no-load,no-resume", False)])
@@ -94,20 +87,19 @@ async def test_after_a_restart_only_a_session_that_goes_on_learns_it(
         assert bool(told(chat)) is is_told
 
 
-async def test_a_command_of_the_agent_says_nothing_of_it(opened: Open) -> None:
-    async with opened() as chat:
-        await ask(chat, "demo: say hi")
-        chat.undo.undone(1, ["a.txt"])
-        await ask(chat, "/help")
-        assert told(chat) == []
-        await ask(chat, "demo: say hello")
-        assert told(chat) == [UNDONE.format("a.txt")]
+async def test_a_command_of_the_agent_says_nothing_of_it(chat: Chat) -> None:
+    await ask(chat, "demo: say hi")
+    chat.undo.undone(1, ["a.txt"])
+    await ask(chat, "/help")
+    assert told(chat) == []
+    await ask(chat, "demo: say hello")
+    assert told(chat) == [UNDONE.format("a.txt")]
 
 
-async def test_an_edit_that_no_file_shows_has_not_changed_it_beyond_its_edits(opened: Open) -> None:
+@chatting(agent="demo")
+async def test_an_edit_that_no_file_shows_has_not_changed_it_beyond_its_edits(chat: Chat) -> None:
     diff = {"type": "diff", "path": "a.txt", "oldText": "one", "newText": "two"}
     call = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit"}
-    async with opened(agent="demo") as chat:
-        await ask(chat, f"demo: raw {json.dumps({**call, 'status': 'completed', 'content': [diff]})}")
-        assert [change.path for change in chat.undo.changes] == ["a.txt"]
-        assert chat.undo.uncertain(1) == ()
+    await ask(chat, f"demo: raw {json.dumps({**call, 'status': 'completed', 'content': [diff]})}")
+    assert [change.path for change in chat.undo.changes] == ["a.txt"]
+    assert chat.undo.uncertain(1) == ()

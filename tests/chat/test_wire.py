@@ -1,7 +1,5 @@
 """What passes between a chat and an agent that is scripted in the test, over loopback: dialects, several kernels."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from typing import Any
@@ -15,12 +13,10 @@ from copilot_kernel.chat.sessions import CLOSED, EXPIRED, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
 
-from ..acp.scripted import Script, listening
+from ..acp.scripted import END_TURN, Script, answering, listening, numbered
 from .conftest import Open, Time
 from .loopback import address, asking, met, playing
 from .people import LIMIT, Person, ask
-
-pytestmark = pytest.mark.anyio
 
 LOADS = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
 
@@ -59,22 +55,6 @@ async def test_what_was_streamed_is_not_shown_twice(opened: Open) -> None:
         assert (await ask(chat, "hello")).text == "streamed"
 
 
-END = {"stopReason": "end_turn"}
-
-
-def answering(*answers: Any) -> Any:
-    """One answer after the other; an exception is raised."""
-    left = iter(answers)
-
-    async def answer(script: Script, params: Any) -> Any:
-        found = next(left)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    return answer
-
-
 # -- sessions -----------------------------------------------------------------------------------------------------
 
 
@@ -93,7 +73,7 @@ async def test_a_session_that_the_agent_let_go_of_is_opened_by_the_next_prompt_a
     opened: Open, initialize: Any, code: int, message: str, opens: list[str], lines: list[str]
 ) -> None:
     """The agent was not started again, and no line says so."""
-    prompt = answering(RequestFailed(code, message), END)
+    prompt = answering(RequestFailed(code, message), END_TURN)
     async with met(opened, initialize=initialize, session_load={}, session_prompt=prompt) as (script, chat):
         with pytest.raises(AgentRefused, match=message) as caught:
             await ask(chat, "one")
@@ -113,7 +93,7 @@ async def test_a_session_that_the_agent_let_go_of_is_opened_by_the_next_prompt_a
 async def test_after_a_lost_connection_or_sign_in_the_next_prompt_starts_the_agent_again_and_goes_on(
     opened: Open, failure: Exception, raised: type[Exception]
 ) -> None:
-    prompt = answering(END, failure, END)
+    prompt = answering(END_TURN, failure, END_TURN)
     async with met(opened, initialize=LOADS, session_load={}, session_prompt=prompt) as (script, chat):
         await ask(chat, "one")
         with pytest.raises(raised):
@@ -152,20 +132,17 @@ async def test_replayed_messages_are_dropped_and_the_rest_of_a_replay_counts(ope
 
 
 async def test_two_kernels_on_one_agent_see_their_own_sessions_only(opened: Open) -> None:
-    new = answering({"sessionId": "s0"}, {"sessionId": "s1"})
-
-    async def prompt(script: Script, params: Any) -> Any:
+    async def prompt(script: Script, params: Any) -> None:
         for connection in script.connections:
             chunk = {"sessionUpdate": "agent_message_chunk", "content": params["prompt"][0]}
             await connection.notify("session/update", {"sessionId": params["sessionId"], "update": chunk})
-        return END
 
-    async with listening(session_new=new, session_prompt=prompt) as (script, launch):
+    async with listening(session_new=numbered(), session_prompt=prompt) as (script, launch):
         agent = address(launch)
         async with opened(agent=agent) as one, opened(agent=agent) as two:
             turns = [await ask(one, "for one"), await ask(two, "for two"), await ask(one, "again")]
             told = [(turn.session_id, turn.text) for turn in turns]
-            assert told == [("s0", "for one"), ("s1", "for two"), ("s0", "again")]
+            assert told == [("s1", "for one"), ("s2", "for two"), ("s1", "again")]
             said = [str(entry.text) for entry in two.conversation.entries if isinstance(entry, Message)]
             assert (said, len(script.connections)) == (["for two", "for two"], 2)
 
@@ -188,12 +165,11 @@ async def test_what_was_attached_goes_with_one_prompt_or_is_refused_once(opened:
 # -- elicitation --------------------------------------------------------------------------------------------------
 
 
-async def elicits(script: Script, params: Any) -> Any:
+async def elicits(script: Script, params: Any) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     request = {"sessionId": "s1", "mode": "form", "message": "Who?", "requestedSchema": schema}
     answer = await script.connection.request("elicitation/create", request)
     await script.say(json.dumps(answer))
-    return {"stopReason": "end_turn"}
 
 
 async def test_a_form_goes_to_the_view_and_its_answer_back(opened: Open) -> None:

@@ -1,7 +1,5 @@
 """Sandboxes need bubblewrap, and namespaces that are allowed; a project, and conversations in a sandbox there."""
 
-from __future__ import annotations
-
 import os
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -59,3 +57,10 @@ def open_chat(project: Path, tmp_path: Path):
             yield chat
 
     return open_chat
+
+
+@pytest.fixture
+async def chat(request: pytest.FixtureRequest, bubblewrap: str, open_chat):
+    """In a sandbox, with the settings that `chatting` says."""
+    async with open_chat(**getattr(request, "param", {})) as chat:
+        yield chat

@@ -1,7 +1,5 @@
 """What a hostile agent is let loose on: a home folder, a project, processes and sockets that exist for this alone."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

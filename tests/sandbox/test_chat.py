@@ -1,7 +1,5 @@
 """A conversation whose agent runs in a sandbox, or should: what is asked, what is said, what is left behind."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
@@ -20,10 +18,11 @@ from copilot_kernel.sandbox import SOCKETS, WITHOUT, SandboxUnavailable, raise_s
 from copilot_kernel.sandbox.sandbox import SUMMARY
 from copilot_kernel.sandbox.sweep import MAX_SET_ASIDE
 
+from ..chat.conftest import chatting
 from ..chat.people import Person, ask
 from ..jupyter.front_end import until
 
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 DEEP = "i=0; while [ $i -lt {} ]; do mkdir a; cd a; i=$((i+1)); done"
 NOTHING = SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 
@@ -54,30 +53,28 @@ async def test_the_agent_and_commands_that_it_runs_through_us_are_inside(bubblew
     assert sorted(project.rglob("*")) == sorted((*before, project / "made", project / ".git/hooks"))
 
 
-async def test_what_was_created_although_programs_outside_obey_it_is_reported_once(bubblewrap, open_chat, project):
-    async with open_chat() as chat:
-        command = "git init -q sub; echo x > sub/.git/hooks/y; echo ../e > sub/.git/commondir; touch CLAUDE.md"
-        await run(chat, command, person := Person())
-        assert person.notices == [
-            "sub/.git/config was created in the sandbox. Look at it: programs or agents outside obey it.",
-            "Removed sub/.git/commondir, created in the sandbox: Git would run or follow it outside.",
-            "Removed sub/.git/hooks, created in the sandbox: Git would run or follow it outside.",
-            "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
-        ]
-        await run(chat, "true", again := Person())
-        assert again.notices == []
+async def test_what_was_created_although_programs_outside_obey_it_is_reported_once(chat, project):
+    command = "git init -q sub; echo x > sub/.git/hooks/y; echo ../e > sub/.git/commondir; touch CLAUDE.md"
+    await run(chat, command, person := Person())
+    assert person.notices == [
+        "sub/.git/config was created in the sandbox. Look at it: programs or agents outside obey it.",
+        "Removed sub/.git/commondir, created in the sandbox: Git would run or follow it outside.",
+        "Removed sub/.git/hooks, created in the sandbox: Git would run or follow it outside.",
+        "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
+    ]
+    await run(chat, "true", again := Person())
+    assert again.notices == []
     left = [
         (project / name).exists() for name in ("CLAUDE.md", "sub/.git/config", "sub/.git/commondir", "sub/.git/hooks")
     ]
     assert left == [True, True, False, False]
 
 
-async def test_many_such_files_are_named_in_a_few_lines_without_control_characters(bubblewrap, open_chat):
-    async with open_chat() as chat:
-        command = "for i in $(seq 30); do mkdir sub/$i; echo > sub/$i/AGENTS.md; done; mkdir sub/0$(printf '\\033')"
-        await run(chat, f"{command}; cd sub/0*; echo > AGENTS.md", person := Person())
-        assert (len(person.notices), person.notices[-1]) == (11, "And 21 more of that kind.")
-        assert "\x1b" not in "".join(person.notices)
+async def test_many_such_files_are_named_in_a_few_lines_without_control_characters(chat):
+    command = "for i in $(seq 30); do mkdir sub/$i; echo > sub/$i/AGENTS.md; done; mkdir sub/0$(printf '\\033')"
+    await run(chat, f"{command}; cd sub/0*; echo > AGENTS.md", person := Person())
+    assert (len(person.notices), person.notices[-1]) == (11, "And 21 more of that kind.")
+    assert "\x1b" not in "".join(person.notices)
 
 
 async def test_links_that_an_agent_has_left_show_nothing_to_the_next_one(bubblewrap, open_chat, project, tmp_path):
@@ -160,56 +157,52 @@ async def test_what_a_process_creates_that_ends_later_than_the_agent_is_gone_too
     assert not (project / ".git/commondir").exists()
 
 
-async def test_what_is_no_file_or_too_deep_does_not_hold_up_the_end_of_a_turn(bubblewrap, open_chat, project):
-    async with open_chat() as chat:
-        command = f"mkdir sub/.git .git/modules; mkfifo sub/.git/config; cd .git/modules; {DEEP.format(300)}"
-        await run(chat, command, person := Person())
-        assert [line.partition(" ")[0] for line in person.notices] == ["sub/.git/config"]
+async def test_what_is_no_file_or_too_deep_does_not_hold_up_the_end_of_a_turn(chat, project):
+    command = f"mkdir sub/.git .git/modules; mkfifo sub/.git/config; cd .git/modules; {DEEP.format(300)}"
+    await run(chat, command, person := Person())
+    assert [line.partition(" ")[0] for line in person.notices] == ["sub/.git/config"]
 
 
-async def test_in_the_mode_sandboxed_commands_inside_need_no_question(bubblewrap, open_chat, project):
-    async with open_chat(permission_mode="sandboxed") as chat:
-        await run(chat, "touch made", person := Person("reject_once"))
-        await ask(chat, "demo: create sub/new text", person)
-        await ask(chat, "demo: shell touch sub/more", person)
-        allowed = "allowed by mode sandboxed"
-        assert (person.questions, [decision for _, decision in person.calls]) == ([], ["", *[allowed] * 3])
+@chatting(permission_mode="sandboxed")
+async def test_in_the_mode_sandboxed_commands_inside_need_no_question(chat, project):
+    await run(chat, "touch made", person := Person("reject_once"))
+    await ask(chat, "demo: create sub/new text", person)
+    await ask(chat, "demo: shell touch sub/more", person)
+    allowed = "allowed by mode sandboxed"
+    assert (person.questions, [decision for _, decision in person.calls]) == ([], ["", *[allowed] * 3])
     assert [(project / name).exists() for name in ("made", "sub/new", "sub/more")] == [True] * 3
 
 
-async def test_what_we_write_for_the_agent_is_judged_as_in_accept_edits(bubblewrap, open_chat, project):
-    async with open_chat(permission_mode="sandboxed", fs=True) as chat:
-        await ask(chat, "demo: fswrite note.txt hi", person := Person("reject_once"))
-        assert (person.questions, (project / "note.txt").read_text()) == ([], "hi")
-        await ask(chat, "demo: fswrite AGENTS.md hi", person)
-        assert len(person.questions) == 1
-        assert (person.questions[0].sandbox, person.questions[0].refusal) == ("", "")
+@chatting(permission_mode="sandboxed", fs=True)
+async def test_what_we_write_for_the_agent_is_judged_as_in_accept_edits(chat, project):
+    await ask(chat, "demo: fswrite note.txt hi", person := Person("reject_once"))
+    assert (person.questions, (project / "note.txt").read_text()) == ([], "hi")
+    await ask(chat, "demo: fswrite AGENTS.md hi", person)
+    assert len(person.questions) == 1
+    assert (person.questions[0].sandbox, person.questions[0].refusal) == ("", "")
 
 
-async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_refuses(bubblewrap, open_chat):
-    async with open_chat() as chat:
-        for command, refusal in (
-            ("echo hi", ""),
-            ("git config user.name x", "The sandbox refuses changes of Git's settings (git config, git remote add). "),
-            ("true && echo x > .git/hooks/y", "The sandbox refuses to change `.git/hooks/y`: it says what Git runs. "),
-            ("echo x | tee -a AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
-            ("cp sub AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
-            ("cp AGENTS.md sub; cat AGENTS.md", ""),
-            (
-                "git -C sub remote add x y",
-                "The sandbox refuses changes of Git's settings (git config, git remote add). ",
-            ),
-            ("git commit -m 'Fix config parsing'; git add config/x; git config user.name; git remote -v", ""),
-        ):
-            await run(chat, command, person := Person())
-            assert [(each.sandbox, each.refusal) for each in person.questions] == [
-                (f"sandboxed: {SUMMARY}", refusal and f"{refusal}{WITHOUT}")
-            ]
-        assert chat.agent.sandbox.refuses("AGENTS.md") == "to change `AGENTS.md`: it instructs agents"
-        assert chat.agent.sandbox.refuses(".git/hooks/new") == "to change `.git/hooks/new`: it says what Git runs"
-        assert [chat.agent.sandbox.refuses(path) for path in ("note.txt", ".git/index", "/etc/passwd", "\0")] == [
-            ""
-        ] * 4
+async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_refuses(chat):
+    for command, refusal in (
+        ("echo hi", ""),
+        ("git config user.name x", "The sandbox refuses changes of Git's settings (git config, git remote add). "),
+        ("true && echo x > .git/hooks/y", "The sandbox refuses to change `.git/hooks/y`: it says what Git runs. "),
+        ("echo x | tee -a AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
+        ("cp sub AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
+        ("cp AGENTS.md sub; cat AGENTS.md", ""),
+        (
+            "git -C sub remote add x y",
+            "The sandbox refuses changes of Git's settings (git config, git remote add). ",
+        ),
+        ("git commit -m 'Fix config parsing'; git add config/x; git config user.name; git remote -v", ""),
+    ):
+        await run(chat, command, person := Person())
+        assert [(each.sandbox, each.refusal) for each in person.questions] == [
+            (f"sandboxed: {SUMMARY}", refusal and f"{refusal}{WITHOUT}")
+        ]
+    assert chat.agent.sandbox.refuses("AGENTS.md") == "to change `AGENTS.md`: it instructs agents"
+    assert chat.agent.sandbox.refuses(".git/hooks/new") == "to change `.git/hooks/new`: it says what Git runs"
+    assert [chat.agent.sandbox.refuses(path) for path in ("note.txt", ".git/index", "/etc/passwd", "\0")] == [""] * 4
 
 
 async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_chat):
@@ -222,12 +215,11 @@ async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_
     assert not handed.exists()
 
 
-async def test_the_status_is_known_before_the_start_and_after(bubblewrap, open_chat):
-    async with open_chat() as chat:
-        assert chat.agent.sandbox_state == FROM_THE_START
-        await chat.ready()
-        assert chat.agent.sandbox_state == SUMMARY
-        chat.set_permission_mode("sandboxed")
+async def test_the_status_is_known_before_the_start_and_after(chat):
+    assert chat.agent.sandbox_state == FROM_THE_START
+    await chat.ready()
+    assert chat.agent.sandbox_state == SUMMARY
+    chat.set_permission_mode("sandboxed")
 
 
 async def test_hosts_stand_in_the_status_and_in_questions(bubblewrap, srt_path, open_chat, monkeypatch):

@@ -1,7 +1,5 @@
 """Which files of a project its Git settings name, as Git itself reads them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A hostile agent in the sandbox gets nothing out of it; what it tries does work without one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A list of hosts: what `srt` is given, and what is reached inside."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

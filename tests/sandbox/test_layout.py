@@ -1,7 +1,5 @@
 """What is hidden in a sandbox, by the environment of the kernel."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

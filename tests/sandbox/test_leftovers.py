@@ -1,7 +1,5 @@
 """What a killed kernel has left behind is dealt with before the next sandbox takes it for the user's."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -21,7 +19,7 @@ from ..chat.people import Person, ask
 from ..limits import LIMIT
 
 __all__ = ["runtime"]
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 KILLED_KERNEL = """
 import os, signal, subprocess, sys, tempfile

@@ -1,7 +1,5 @@
 """A sandbox whose folders are exchanged while it starts is not entered."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

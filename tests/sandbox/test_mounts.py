@@ -1,7 +1,5 @@
 """Which paths exist inside, as arguments of bubblewrap."""
 
-from __future__ import annotations
-
 import posixpath
 
 from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount, arguments, parents, placed

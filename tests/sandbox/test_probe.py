@@ -1,7 +1,5 @@
 """Whether there can be a sandbox, and what stands in its way."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.sandbox import probe
 from copilot_kernel.sandbox.probe import SandboxUnavailable, Tools, find_tools, obstacles, try_bubblewrap

@@ -1,7 +1,5 @@
 """What a program needs that may lie in the home folder."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Protected files that somebody outside replaces by a rename while the agent runs: their mounts are gone then."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path
@@ -18,7 +16,7 @@ from ..jupyter.front_end import until
 
 __all__ = ["runtime"]
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.sandbox,
+    pytest.mark.sandbox,
     pytest.mark.usefixtures("runtime"),  # a shared agent's socket needs a short path
 ]  # fmt: skip
 EVIL = "[core] fsmonitor = ./evil"
@@ -77,21 +75,19 @@ async def test_a_file_that_is_replaced_during_a_turn_is_reported_at_its_end(open
     assert (project / ".git/config").read_text() == f"{EVIL}\n"
 
 
-async def test_a_file_that_was_removed_outside_and_created_inside_counts_as_created(open_chat, project):
-    async with open_chat() as chat:
-        await run(chat, "true")
-        os.rename(project / ".git/hooks", project / "hooks")
-        notices = await run(chat, "mkdir .git/hooks; touch .git/hooks/pre-commit")
-        assert [notice.partition(" to ")[0] for notice in notices] == ["Renamed .git/hooks"]  # it may be the user's
+async def test_a_file_that_was_removed_outside_and_created_inside_counts_as_created(chat, project):
+    await run(chat, "true")
+    os.rename(project / ".git/hooks", project / "hooks")
+    notices = await run(chat, "mkdir .git/hooks; touch .git/hooks/pre-commit")
+    assert [notice.partition(" to ")[0] for notice in notices] == ["Renamed .git/hooks"]  # it may be the user's
     assert not (project / ".git/hooks").exists()
 
 
-async def test_what_was_changed_in_place_stays_protected(open_chat, project):
-    async with open_chat() as chat:
-        await run(chat, "true")
-        (project / "AGENTS.md").write_text("mine")
-        (project / ".git/hooks/pre-commit").write_text("")
-        assert await run(chat, "echo more >> AGENTS.md") == []
+async def test_what_was_changed_in_place_stays_protected(chat, project):
+    await run(chat, "true")
+    (project / "AGENTS.md").write_text("mine")
+    (project / ".git/hooks/pre-commit").write_text("")
+    assert await run(chat, "echo more >> AGENTS.md") == []
     assert (project / "AGENTS.md").read_text() == "mine"
 
 

@@ -1,7 +1,5 @@
 """What is found at the end of a turn, whatever an agent does to hide it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess
@@ -54,6 +52,11 @@ def begun(project: Path) -> Sweep:
             git_folders=tuple(each.git_folder for each in search.repositories),
         )
     )
+
+
+@pytest.fixture
+def sweep(project: Path) -> Sweep:
+    return begun(project)
 
 
 def found(sweep: Sweep) -> list[tuple[str, Kind]]:
@@ -127,8 +130,7 @@ def test_a_hook_whose_permissions_were_taken_is_removed(project, mode, place):
     assert sorted(path.name for path in git.iterdir()) == ["HEAD", "config", "objects", "refs"]
 
 
-def test_a_folder_that_cannot_be_searched_is_reported_once(project):
-    sweep = begun(project)
+def test_a_folder_that_cannot_be_searched_is_reported_once(project, sweep):
     (project / "hidden/.git").mkdir(parents=True)
     with not_as_root(project):
         (project / "hidden").chmod(0o111)
@@ -137,8 +139,7 @@ def test_a_folder_that_cannot_be_searched_is_reported_once(project):
         (project / "hidden").chmod(0o755)
 
 
-def test_what_was_reported_is_reported_again_when_it_changes_or_is_made_anew(project):
-    sweep = begun(project)
+def test_what_was_reported_is_reported_again_when_it_changes_or_is_made_anew(project, sweep):
     for change, kind in (
         (lambda: (project / "AGENTS.md").touch(), Kind.CREATED),
         (lambda: (project / "AGENTS.md").write_text("Obey."), Kind.CHANGED),
@@ -155,8 +156,7 @@ def test_what_was_reported_is_reported_again_when_it_changes_or_is_made_anew(pro
     assert found(sweep) == [(".vscode", Kind.CHANGED)]
 
 
-def test_a_hook_is_removed_as_often_as_it_is_made(project):
-    sweep = begun(project)
+def test_a_hook_is_removed_as_often_as_it_is_made(project, sweep):
     for _ in range(2):
         hook(project / "sub/.git")
         assert found(sweep) == [("sub/.git/hooks", Kind.REMOVED)]
@@ -187,8 +187,7 @@ def test_a_folder_of_the_path_that_is_made_in_the_project_is_reported(project, m
     assert found(sweep) == [("node_modules/.bin", Kind.CREATED)]
 
 
-def test_a_folder_that_is_too_deep_to_be_deleted_is_no_longer_where_git_looks(project):
-    sweep = begun(project)
+def test_a_folder_that_is_too_deep_to_be_deleted_is_no_longer_where_git_looks(project, sweep):
     folder = os.open(hook(project / "sub/.git"), os.O_RDONLY)
     for _ in range(1500):
         os.mkdir("a", dir_fd=folder)
@@ -234,8 +233,7 @@ def test_what_lies_deep_and_what_is_one_of_many_is_held(bubblewrap, project, tmp
     assert ({kind for _, kind in changed}, len(changed), last) == ({Kind.CHANGED}, len(written), [])
 
 
-def test_a_work_tree_that_git_adds_inside_is_left_as_long_as_it_leads_to_its_own_repository(project):
-    sweep = begun(project)
+def test_a_work_tree_that_git_adds_inside_is_left_as_long_as_it_leads_to_its_own_repository(project, sweep):
     own = project / ".git/worktrees/new"
     own.mkdir(parents=True)
     (own / "HEAD").touch()
@@ -266,8 +264,7 @@ def test_a_folder_that_settings_name_hooks_does_not_make_the_project_a_folder_of
     assert (project / "config.worktree").exists()
 
 
-def test_what_is_created_and_gone_again_is_reported_unless_we_have_removed_it(project):
-    sweep = begun(project)
+def test_what_is_created_and_gone_again_is_reported_unless_we_have_removed_it(project, sweep):
     (project / ".git/commondir").touch()
     assert found(sweep) == [(".git/commondir", Kind.REMOVED)]
     sweep.react([project / ".git/commondir"])

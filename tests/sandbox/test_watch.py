@@ -1,7 +1,5 @@
 """What Git would follow is renamed while the agent runs, not only when its turn ends."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 
@@ -11,7 +9,7 @@ from copilot_kernel.sandbox import Kind
 
 from ..chat.people import Person, ask
 
-pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
+pytestmark = pytest.mark.sandbox
 
 
 async def run(chat: Chat, command: str, person: Person | None = None) -> str:

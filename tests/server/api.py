@@ -2,30 +2,39 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import httpx
+from copilot_kernel.server.pool import AgentPool
+from websockets.asyncio.client import connect
 
 from ..acp.scripted import Script, listening
 from ..limits import LIMIT
+from .sockets import Client, Json
 
 JSON = {"Content-Type": "application/json"}
 CHAT = "v1/chat/completions"
-Json = dict[str, Any]
+COPILOT = {"protocolVersion": 1, "agentInfo": {"name": "Copilot", "version": "1"}}
+"""What an agent answers to `initialize` so that it is taken for Copilot CLI."""
 
 
 def user(text: str) -> list[Json]:
     return [{"role": "user", "content": text}]
 
 
+def web() -> httpx.AsyncClient:
+    """Looks for no proxy and no certificates, which takes time."""
+    return httpx.AsyncClient(trust_env=False, verify=False, timeout=LIMIT)
+
+
 class Answered:
     """An answer: `status`, `body` and `headers`; `events` of a stream."""
 
-    def __init__(self, status: int, headers: dict[str, str], text: str) -> None:
-        self.status, self.headers, self.text = status, headers, text
+    def __init__(self, response: httpx.Response) -> None:
+        self.status, self.headers, self.text = response.status_code, response.headers, response.text
 
     @property
     def body(self) -> Json:
@@ -55,13 +64,14 @@ class Answered:
 class Api:
     """A server, seen from outside; `app` is the extension, from inside."""
 
-    def __init__(self, serverapp: Any, fetch: Callable[..., Any], port: int, base_url: str) -> None:
-        self.serverapp, self._fetch = serverapp, fetch
-        self.port, self.base_url = port, base_url
+    def __init__(self, serverapp: Any) -> None:
+        self.serverapp, self.port, self.base_url = serverapp, serverapp.port, serverapp.base_url
         self.token = str(serverapp.identity_provider.token)
-        self.app = serverapp.extension_manager.extension_apps["copilot_kernel"].copy().pop()
-
-        self.context = self.app.context
+        (self.app,) = serverapp.extension_manager.extension_apps["copilot_kernel"]
+        self.context, self.pool = self.app.context, self.app.context.pool
+        self.url = f"http://127.0.0.1:{self.port}{self.base_url}"
+        """With a slash at its end."""
+        self.bearer = {"Authorization": f"Bearer {self.token}"}
 
     @property
     def turns(self) -> int:
@@ -69,68 +79,74 @@ class Api:
 
     @property
     def agents(self) -> int:
-        return int(self.context.pool.running)
+        return int(self.pool.running)
 
     @property
     def sessions(self) -> int:
-        return int(self.context.pool.conversations)
+        return int(self.pool.conversations)
 
     async def close_conversations(self) -> None:
-        """End those that are kept by name."""
+        """End those that are kept by name, and those of the chat; agents stay."""
         store = self.context.conversations.store
         for each in store.all():
             await store._end(each)
+        await self.context.chats.close()
 
-    @property
-    def url(self) -> str:
-        """Of the base URL, with a slash at its end."""
-        return f"http://127.0.0.1:{self.port}{self.base_url}"
+    async def raw(self, method: str, path: str, **more: Any) -> Answered:
+        """A request with nothing that was not asked for."""
+        async with web() as client:
+            return Answered(await client.request(method, f"{self.url}{path}", **more))
 
-    @property
-    def bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"}
-
-    async def ask(self, path: str, method: str = "GET", **more: Any) -> Answered:
-        got = await self._fetch(*path.split("/"), method=method, raise_error=False, request_timeout=LIMIT, **more)
-        return Answered(got.code, dict(got.headers), got.body.decode())
+    async def ask(self, path: str, method: str = "GET", headers: Mapping[str, str] = {}, **more: Any) -> Answered:
+        return await self.raw(method, path, headers={**self.bearer, **headers}, **more)
 
     async def post(self, path: str, body: Any, **headers: str) -> Answered:
         more = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.ask(path, "POST", body=json.dumps(body), headers={**JSON, **more})
+        return await self.ask(path, "POST", content=json.dumps(body), headers={**JSON, **more})
 
     async def complete(self, messages: list[Json] | str, session: str = "", **more: Any) -> Answered:
         asked = user(messages) if isinstance(messages, str) else messages
         headers = {"X-Copilot-Session": session} if session else {}
-        return await self.post("v1/chat/completions", {"messages": asked, **more}, **headers)
+        return await self.post(CHAT, {"messages": asked, **more}, **headers)
+
+    async def stop(self) -> None:
+        """End all conversations and agents. What is asked then begins anew."""
+        await self.close_conversations()
+        await self.app.stop_extension()
 
     @asynccontextmanager
     async def streaming(self, prompt: str, **more: Any) -> AsyncIterator[httpx.Response]:
         """An answer that can be left before its end."""
         body = {"messages": user(prompt), "stream": True, **more}
         async with (
-            httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client,
-            client.stream("POST", f"{self.url}v1/chat/completions", json=body, headers=self.bearer) as response,
+            web() as client,
+            client.stream("POST", f"{self.url}{CHAT}", json=body, headers=self.bearer) as response,
         ):
             yield response
 
+    @asynccontextmanager
+    async def chat(self, path: str = "api/chat/ws", **more: Any) -> AsyncIterator[Client]:
+        """A connection to the chat's WebSocket."""
+        headers = {**self.bearer, **more.pop("headers", {})}
+        async with connect(self.socket_url(path), additional_headers=headers, proxy=None, **more) as socket:
+            yield Client(socket)
 
-async def raw(api: Api, method: str, path: str, **more: Any) -> httpx.Response:
-    """A request with nothing that was not asked for."""
-    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
-        return await client.request(method, f"{api.url}{path}", **more)
+    def socket_url(self, path: str = "api/chat/ws") -> str:
+        return f"ws://127.0.0.1:{self.port}{self.base_url}{path}"
 
 
 @asynccontextmanager
-async def scripted(api: Api, **answers: Any) -> AsyncIterator[Script]:
-    """The server's agent is one that is written in the test, until the end of the block."""
+async def scripted(pool: AgentPool, **answers: Any) -> AsyncIterator[Script]:
+    """The only agent is one that is written in the test, until the end of the block."""
     async with listening(**answers) as (script, launch):
         assert launch.address is not None
-        pool = api.context.pool
-        pool.settings = replace(pool.settings, agent="tcp://{}:{}".format(*launch.address))
+        settings, processes = pool.settings, pool.processes
+        pool.settings, pool.processes = replace(settings, agent="tcp://{}:{}".format(*launch.address)), []
         try:
             yield script
         finally:
-            await api.app.stop_extension()
+            await pool.close()
+            pool.settings, pool.processes = settings, processes
 
 
 def recorder(member: str, into: list[Any]) -> Any:

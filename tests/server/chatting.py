@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from copilot_kernel.config import Settings
-from copilot_kernel.server.catalogue import ModelCatalogue
 from copilot_kernel.server.chat.media import MediaStore
 from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
 from copilot_kernel.server.chat.sessions import ChatSessionManager
@@ -64,44 +63,36 @@ class Listener:
         return "".join(told["content"] for told in self.of("delta"))
 
 
-@asynccontextmanager
-async def chat_manager(settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
-    """Conversations, with one agent."""
+class Speaker(Listener):
+    """A reader who has begun a conversation, and speaks in it."""
 
-    store, pool = MediaStore("/api/media/"), AgentPool(settings, 1, ModelCatalogue())
+    session: ChatSession
+
+    async def say(self, text: str) -> list[Json]:
+        """What is heard of one message, to its end."""
+        before, ends = len(self.heard), len(self.of("done"))
+        self.session.send(text)
+        await self.done(ends + 1)
+        return self.heard[before:]
+
+    async def ask(self, text: str) -> Json:
+        """The first question of the agent."""
+        self.session.send(text)
+        return await self.event("tool_approval_request")
+
+    def answer(self, call_id: str, response: object, **more: Any) -> None:
+        action = ApproveTool(action="approve_tool", call_id=call_id, response=response, **more)
+        self.session.broadcaster.approvals.answer(action)
+
+
+@asynccontextmanager
+async def chat_manager(pool: AgentPool, settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
+    """Conversations with the agent of `pool`."""
+    store = MediaStore("/api/media/")
     services = ChatServices(pool, Limits(0, 0, Activity({}, 0)), settings, store.save)
     chats = ChatSessionManager(services, ChatLimits(**limits))
     try:
         yield chats
     finally:
         await chats.close()
-        await pool.close()
         store.close()
-
-
-@asynccontextmanager
-async def conversation(settings: Settings, **limits: Any) -> AsyncIterator[tuple[ChatSession, Listener]]:
-    """A new one, and who has begun it."""
-    async with chat_manager(settings, **limits) as chats:
-        listener = Listener()
-        yield await chats.new(listener), listener
-
-
-async def said(session: ChatSession, listener: Listener, text: str) -> list[Json]:
-    """What is heard of one message, to its end."""
-    before, ends = len(listener.heard), len(listener.of("done"))
-    session.send(text)
-    await listener.done(ends + 1)
-    return listener.heard[before:]
-
-
-def answered(
-    session: ChatSession,
-    call_id: str,
-    response: object,
-    option_id: str | None = None,
-    reason: str = "",
-    rule: str = "",
-) -> None:
-    more = {"response": response, "option_id": option_id, "reason": reason, "rule": rule}
-    session.broadcaster.approvals.answer(ApproveTool(action="approve_tool", call_id=call_id, **more))

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 
-from .api import LIMIT, Json
+from ..limits import LIMIT
+
+Json = dict[str, Any]
 
 
 class Client:
@@ -57,19 +58,3 @@ class Client:
 def text_of(told: list[Json]) -> str:
     """What the agent said."""
     return "".join(each["content"] for each in told if each["type"] == "delta")
-
-
-class ChatEndpoint:
-    """Where the server is, and who may come in."""
-
-    def __init__(self, port: int, base: str, token: str) -> None:
-        self.port, self.base, self.token = port, base, token
-
-    def url(self, path: str = "api/chat/ws", scheme: str = "ws") -> str:
-        return f"{scheme}://127.0.0.1:{self.port}{self.base}{path}"
-
-    @asynccontextmanager
-    async def client(self, path: str = "api/chat/ws", **more: Any) -> AsyncIterator[Client]:
-        headers = {"Authorization": f"token {self.token}", **more.pop("headers", {})}
-        async with connect(self.url(path), additional_headers=headers, proxy=None, **more) as socket:
-            yield Client(socket)

@@ -6,23 +6,16 @@ import pytest
 from copilot_kernel.permissions.rulebook import Rulebook
 
 from .api import Api, scripted
-from .sockets import ChatEndpoint
+from .sockets import Client
 
 ECHO = "Bash(echo *)"
-
-
-@pytest.fixture
-def users(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's own settings, which count in notebooks; it must come before the server."""
-    for name, value in getattr(request, "param", {}).items():
-        monkeypatch.setenv(f"COPILOT_KERNEL_{name}", value)
 
 
 BYPASS = {"chat_permission_mode": "bypassPermissions"}
 ALLOWED = {"chat_allow": [ECHO]}
 
 
-@pytest.mark.parametrize(("users", "extension", "is_asked", "status"), [
+@pytest.mark.parametrize(("environment", "extension", "is_asked", "status"), [
     ({"ALLOW": f'["{ECHO}"]', "PERMISSION_MODE": "bypassPermissions"}, {}, True, "rejected"),
     ({}, ALLOWED, False, "completed"),
     ({}, BYPASS, False, "completed"),
@@ -30,15 +23,14 @@ ALLOWED = {"chat_allow": [ECHO]}
     ({"DENY": '{"Bash": true}'}, {"permission_mode": "bypassPermissions", **BYPASS}, True, "rejected"),
     ({"DENY": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, False, "rejected"),
     ({"ASK": f'["{ECHO}"]'}, {**ALLOWED, **BYPASS}, True, "rejected"),
-], indirect=["users", "extension"])  # fmt: skip
-async def test_what_the_chat_may_do(users: None, endpoint: ChatEndpoint, api: Api, is_asked: bool, status: str) -> None:
+], indirect=["environment", "extension"])  # fmt: skip
+async def test_what_the_chat_may_do(api: Api, client: Client, is_asked: bool, status: str) -> None:
     """A question is answered with no."""
-    async with endpoint.client() as client:
-        await client.begin()
-        await client.act("send", text="demo: shell echo hi")
-        while (told := await client.next())["type"] != "done":
-            if told.get("event") == "tool_approval_request":
-                await client.act("approve_tool", call_id=told["call_id"], response="no")
+    await client.begin()
+    await client.act("send", text="demo: shell echo hi")
+    while (told := await client.next())["type"] != "done":
+        if told.get("event") == "tool_approval_request":
+            await client.act("approve_tool", call_id=told["call_id"], response="no")
     events = {str(each.get("event")): each for each in client.heard}
     assert ("tool_approval_request" in events, events["tool_done"]["status"]) == (is_asked, status)
     over_http = api.context.conversations.settings
@@ -47,18 +39,16 @@ async def test_what_the_chat_may_do(users: None, endpoint: ChatEndpoint, api: Ap
         assert "CopilotApp.permission_mode" in over_http.problems[-1]
 
 
-@pytest.mark.parametrize("users", [{"FS": "true", "TERMINAL": "true"}], indirect=True)
-async def test_the_agent_is_not_told_of_files_and_terminals_that_nobody_gives_it(users: None, api: Api) -> None:
-    async with scripted(api) as script:
+@pytest.mark.parametrize("environment", [{"FS": "true", "TERMINAL": "true"}], indirect=True)
+async def test_the_agent_is_not_told_of_files_and_terminals_that_nobody_gives_it(api: Api) -> None:
+    async with scripted(api.pool) as script:
         await api.complete("Hello")
         told = dict(script.heard)["initialize"]["clientCapabilities"]
     assert (told.get("terminal", False), any(told.get("fs", {}).values())) == (False, False)
 
 
 @pytest.mark.parametrize("extension", [{"chat_allow": ["Bash(python *)", "Bash("]}], indirect=True)
-async def test_rules_that_mean_nothing_or_everything_are_told(
-    users: None, api: Api, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_rules_that_mean_nothing_or_everything_are_told(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         api.app._log_problems(api.app.context.pool.settings)
     told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Copilot: ")]

@@ -37,7 +37,7 @@ async def test_streams_of_openai_and_langchain(api: Api) -> None:
             await script.say(piece)
         return {"stopReason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 5, "totalTokens": 35}}
 
-    async with scripted(api, session_prompt=prompt), client(api) as ai, langchain(api) as model:
+    async with scripted(api.pool, session_prompt=prompt), client(api) as ai, langchain(api) as model:
         ask: Any = ai.chat.completions.create
         options = {"stream": True, "stream_options": {"include_usage": True}}
         chunks = [chunk async for chunk in await ask(model="x", messages=user("Hello"), **options)]

@@ -1,10 +1,13 @@
 """`POST /v1/chat/completions`."""
 
+import asyncio
 import base64
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.errors import (
     AgentError,
     AgentExited,
@@ -20,7 +23,8 @@ from copilot_kernel.server.openai import prompt
 from copilot_kernel.server.openai.conversations import NO_IMAGES
 from copilot_kernel.server.openai.schema import chat_usage, read_chat, tokens_of_turn
 
-from .api import CHAT, Api, prompts, raw, recorder, scripted, user
+from ..acp.scripted import Script
+from .api import CHAT, COPILOT, Answered, Api, prompts, recorder, scripted, user
 
 PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
@@ -70,7 +74,7 @@ async def test_the_agents_mode_is_plan_if_it_has_it(api: Api, mode: str) -> None
     chosen: list[Any] = []
     modes = {"currentModeId": "agent", "availableModes": [{"id": "agent", "name": "A"}, {"id": "plan", "name": "P"}]}
     set_mode = recorder("modeId", chosen)
-    async with scripted(api, session_new={"sessionId": "s1", "modes": modes}, session_set_mode=set_mode):
+    async with scripted(api.pool, session_new={"sessionId": "s1", "modes": modes}, session_set_mode=set_mode):
         await api.complete("Hello")
     assert (chosen or ["agent"])[-1] == mode
 
@@ -85,7 +89,7 @@ async def test_all_messages_of_all_roles_reach_the_agent_in_order_and_marked(api
         ({"role": "tool", "content": "2", "tool_call_id": "c1"}, ' role="tool" tool_call_id="c1">\n2\n</'),
         ({"role": "user", "content": [{"type": "text", "text": text} for text in "ab"]}, ' role="user">\na\nb\n</'),
     ]
-    async with scripted(api) as script:
+    async with scripted(api.pool) as script:
         await api.complete([message for message, _ in sent])
         await api.complete("Hello")
         (block,), alone = prompts(script)
@@ -108,7 +112,7 @@ async def test_an_image_goes_to_an_agent_that_takes_images(api: Api, takes: bool
     url = {"url": f"data:image/png;base64,{PIXEL}"}
     content = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": url}]
     can = {"promptCapabilities": {"image": takes}}
-    async with scripted(api, initialize={"protocolVersion": 1, "agentCapabilities": can}) as script:
+    async with scripted(api.pool, initialize={"protocolVersion": 1, "agentCapabilities": can}) as script:
         got = await api.complete([{"role": "user", "content": content}])
         image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
         assert prompts(script) == ([[{"type": "text", "text": "What is this?"}, image]] if takes else [])
@@ -167,6 +171,7 @@ def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
 
 
 async def test_what_cannot_be_sent_to_an_agent_starts_none(api: Api) -> None:
+    await api.stop()
     got = await api.complete("")
     assert (got.status, got.error["param"], "no text to answer" in got.error["message"]) == (400, "messages", True)
     assert api.agents == 0
@@ -200,7 +205,7 @@ def test_tokens_are_what_came_since_the_turn_before_and_add_up_to_the_total(
 @pytest.mark.parametrize("stream", [False, True])
 async def test_tokens_are_those_that_the_agent_tells(api: Api, stream: bool) -> None:
     options = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
-    async with scripted(api, session_prompt={"stopReason": "end_turn", "usage": TOLD}):
+    async with scripted(api.pool, session_prompt={"stopReason": "end_turn", "usage": TOLD}):
         got = await api.complete("Hello", **options)
     usage = got.events[-2]["usage"] if stream else got.body["usage"]
     assert usage == {
@@ -219,23 +224,45 @@ async def test_how_the_turn_ended_has_openais_word(api: Api) -> None:
         assert got.body["choices"][0]["finish_reason"] == finish
 
 
+async def failing(api: Api, fail: Callable[[Script], Awaitable[Any]]) -> tuple[list[Answered], Answered]:
+    """What clients get of an agent that fails at once, as a whole and as a stream; and where the stream has begun."""
+    has_begun = asyncio.Event()
+
+    async def prompt(script: Script, params: Any) -> Any:
+        if params["prompt"][0]["text"] == "later":
+            await script.say("Hello")
+            await has_begun.wait()
+        return await fail(script)
+
+    async with scripted(api.pool, initialize=COPILOT, session_prompt=prompt):
+        at_once = [await api.complete("at once", stream=stream) for stream in (False, True)]
+        async with api.streaming("later") as response:
+            has_begun.set()
+            await response.aread()
+    return at_once, Answered(response)
+
+
 async def test_a_refused_turn_is_a_500_and_the_log_says_why(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(script: Script) -> None:
+        raise RequestFailed(-32603, "no luck")
+
     told = {"message": f"The agent failed. {SEE_LOG}", "type": "server_error", "param": None, "code": 500}
-    got = await api.complete("demo: error -32603 no luck", stream=True)
-    assert (got.status, got.error) == (500, told)
-    assert "no luck" in caplog.text
-    later = await api.complete("demo: say Hello\nsilent 2.1\nerror -32603 no luck", stream=True)
-    assert (later.status, later.streamed[:5], later.events[-1]["error"]) == (200, "Hello", told)
+    at_once, later = await failing(api, fail)
+    assert [(each.status, each.error) for each in at_once] == [(500, told)] * 2
+    assert (later.status, later.streamed, later.events[-1]["error"]) == (200, "Hello", told)
     assert "[DONE]" not in later.events
+    assert caplog.text.count("no luck") >= 3
 
 
-@pytest.mark.parametrize("demo", ["name=Copilot"], indirect=True)
 @pytest.mark.parametrize(("words", "status"), [("402 You have no quota", 429), ("401 unauthorized", 503)])
 async def test_a_failure_that_copilot_reports_as_text_is_an_error(api: Api, words: str, status: int) -> None:
-    whole = await api.complete(f"demo: say Error: {words}")
-    streamed = await api.complete(f"demo: say Hello\nsilent 2.1\nsay Error: {words}", stream=True)
-    assert (whole.status, whole.error["code"], streamed.events[-1]["error"]["code"]) == (status, status, status)
-    assert (streamed.streamed[:5], words in streamed.streamed + whole.error["message"]) == ("Hello", False)
+    async def fail(script: Script) -> None:
+        await script.say(f"Error: {words}")
+
+    at_once, later = await failing(api, fail)
+    assert [(each.status, each.error["code"]) for each in at_once] == [(status, status)] * 2
+    assert (later.streamed, later.events[-1]["error"]["code"]) == ("Hello", status)
+    assert words not in at_once[0].text + later.text
 
 
 # -- what is wrong, in our words ---------------------------------------------------------------------------------------
@@ -282,9 +309,9 @@ async def test_so_is_a_body_that_is_no_json_object(api: Api) -> None:
         ("application/json", "[" * 100_000, 400, "is nested too deeply"),
         ("application/json", '{"x": ' + "1" * 5000 + "}", 400, "contains a number with too many digits"),
     ):
-        got = await raw(api, "POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
-        error = got.json()["error"]
-        assert (got.status_code, error["code"], error["type"]) == (status, status, "invalid_request_error")
+        got = await api.raw("POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
+        error = got.error
+        assert (got.status, error["code"], error["type"]) == (status, status, "invalid_request_error")
         assert error["message"].startswith(f"The body {words}")
     got = await api.complete("Hello", metadata={"session": 5})
     assert (got.status, got.error["param"]) == (400, "metadata")

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from itertools import count
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.jsonrpc import RequestFailed
 
-from ..acp.scripted import Script
+from ..acp.scripted import Script, numbered
 from .api import Api, Json, prompts, scripted, until, user
 
 
@@ -30,11 +29,8 @@ def answers() -> Json:
         tokens = {"inputTokens": 10 * count, "outputTokens": count, "totalTokens": 11 * count}
         return {"stopReason": "end_turn", "usage": tokens}
 
-    async def new(script: Any, params: Any) -> Json:
-        return {"sessionId": f"s{sum(method == 'session/new' for method, _ in script.heard)}"}
-
     can = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}}}}
-    return {"initialize": can, "session_new": new, "session_prompt": prompt, "session_close": {}}
+    return {"initialize": can, "session_new": numbered(), "session_prompt": prompt, "session_close": {}}
 
 
 def texts(script: Any) -> list[str]:
@@ -47,7 +43,7 @@ def sessions(script: Any) -> list[str]:
 
 async def test_the_header_counts_before_metadata_and_metadata_before_the_user(api: Api, answers: Json) -> None:
     named = [("header", "metadata", "user"), ("", "metadata", "user"), ("", "", "user")]
-    async with scripted(api, **answers) as script:
+    async with scripted(api.pool, **answers) as script:
         states = []
         for header, metadata, user_name in (*named, *named):
             got = await api.complete("One", header, metadata={"session": metadata}, user=user_name)
@@ -58,7 +54,7 @@ async def test_the_header_counts_before_metadata_and_metadata_before_the_user(ap
 
 
 async def test_of_a_history_that_the_agent_knows_only_the_new_part_goes_to_it(api: Api, answers: Json) -> None:
-    async with scripted(api, **answers) as script:
+    async with scripted(api.pool, **answers) as script:
         history = user("One")
         for text in ("Two", "Three"):
             got = await api.complete(history, "a")
@@ -72,7 +68,7 @@ async def test_a_history_that_comes_back_as_parts_is_the_same(api: Api, answers:
     def parts(*texts: str) -> list[Json]:
         return [{"type": "text", "text": text} for text in texts]
 
-    async with scripted(api, **answers) as script:
+    async with scripted(api.pool, **answers) as script:
         got = await api.complete("One", "a")
         history = [{"role": "user", "content": parts("One")}, {"role": "assistant", "content": parts(got.said)}]
         await api.complete([*history, *user("Two")], "a")
@@ -87,7 +83,7 @@ async def test_a_history_that_comes_back_as_parts_is_the_same(api: Api, answers:
 async def test_another_history_or_session_begins_anew_and_the_agent_gets_the_whole(
     api: Api, answers: Json, is_lost: bool
 ) -> None:
-    async with scripted(api, **answers) as script:
+    async with scripted(api.pool, **answers) as script:
         first = (await api.complete("One", "a")).said
         history = [*user("One"), said(first)] if is_lost else [*user("Eins"), said("Erste Antwort")]
         if is_lost:
@@ -101,7 +97,7 @@ async def test_another_history_or_session_begins_anew_and_the_agent_gets_the_who
 
 
 async def test_requests_to_one_session_wait_for_one_another(api: Api, answers: Json) -> None:
-    async with scripted(api, **answers) as script:
+    async with scripted(api.pool, **answers) as script:
         got = await asyncio.gather(*(api.complete(f"Prompt {number}", "a") for number in range(5)))
         assert sessions(script) == ["s1"] * 5
     assert sorted(each.said for each in got) == [f"Answer {number}" for number in range(1, 6)]
@@ -128,14 +124,11 @@ async def never(script: Script, params: Any) -> None:
 
 @pytest.mark.parametrize("deletes", [True, False])
 async def test_a_request_without_a_name_leaves_nothing_in_the_agents_list(api: Api, deletes: bool) -> None:
-    sessions = (f"s{number}" for number in count())
-
-    async def new(script: Any, params: Any) -> dict[str, Any]:
-        return {"sessionId": next(sessions)}
-
     can = CAN if deletes else {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}}}}
     last, ways = ("delete", ("close", "delete")) if deletes else ("close", ("close",))
-    async with scripted(api, initialize=can, session_new=new, session_close={}, session_delete={}) as script:
+    async with scripted(
+        api.pool, initialize=can, session_new=numbered(0), session_close={}, session_delete={}
+    ) as script:
         await api.ask("v1/models")
         await api.complete("Hello")
         await api.complete("Hello", "kept")
@@ -154,7 +147,7 @@ def ended(script: Script) -> list[tuple[str, str]]:
 async def test_a_session_that_cannot_be_deleted_costs_no_answer(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "copilot_kernel.server.pool")
     no_luck = RequestFailed(-32603, "no luck")
-    async with scripted(api, initialize=CAN, session_close={}, session_delete=no_luck) as script:
+    async with scripted(api.pool, initialize=CAN, session_close={}, session_delete=no_luck) as script:
         got = [await api.complete("Hello"), await api.complete("Hello", stream=True)]
         await until(lambda: len(ended(script)) == 4)
         await until(lambda: api.sessions == 0)
@@ -166,7 +159,7 @@ async def test_a_session_that_cannot_be_deleted_costs_no_answer(api: Api, caplog
 
 @pytest.mark.parametrize("extension", [{"concurrency": 1}], indirect=True)
 async def test_an_agent_that_takes_its_time_to_delete_keeps_nobody_waiting(api: Api) -> None:
-    async with scripted(api, initialize=CAN, session_close={}, session_delete=never) as script:
+    async with scripted(api.pool, initialize=CAN, session_close={}, session_delete=never) as script:
         assert (await api.complete("Hello")).status == 200
         await until(lambda: [method for method, _ in ended(script)] == ["session/close", "session/delete"])
         assert (await api.complete("Hello", "kept")).status == 200

@@ -10,7 +10,7 @@ from copilot_kernel.acp.messages import Block, EmbeddedResource, ImageBlock
 from copilot_kernel.server.chat import media
 from copilot_kernel.server.chat.media import MediaStore
 
-from .api import Api, raw
+from .api import Api
 
 PNG = base64.b64decode("iVBORw0KGgo=")
 PAGE = "<script>alert(1)</script>"
@@ -84,17 +84,17 @@ def test_the_oldest_go_when_there_is_too_much() -> None:
 async def test_files_are_shown_in_a_sandbox_or_saved_for_those_who_are_logged_in(api: Api) -> None:
     media = api.context.media
     page = media.save(EmbeddedResource("evil.html", text=PAGE, mime_type="text/html"))
-    answer = await raw(api, "GET", f"api/media/{page.url.rpartition('/')[2]}", headers=api.bearer)
+    answer = await api.raw("GET", f"api/media/{page.url.rpartition('/')[2]}", headers=api.bearer)
     assert answer.text == PAGE
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="evil.html"'
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     picture = f"api/media/{media.save(ImageBlock(data(b'<svg/>'), 'image/svg+xml')).url.rpartition('/')[2]}"
-    shown = await raw(api, "GET", picture, headers=api.bearer)
+    shown = await api.raw("GET", picture, headers=api.bearer)
     assert shown.headers["Content-Type"] == "image/svg+xml"
     assert shown.headers["Content-Disposition"].startswith("inline")
     for each in (answer, shown):
         assert each.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
-    assert (await raw(api, "GET", picture)).status_code == 401
+    assert (await api.raw("GET", picture)).status == 401
     for name in ("nothing.png", "..%2f..%2fetc%2fpasswd"):
-        assert (await raw(api, "GET", f"api/media/{name}", headers=api.bearer)).status_code == 404
+        assert (await api.raw("GET", f"api/media/{name}", headers=api.bearer)).status == 404

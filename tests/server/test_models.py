@@ -71,7 +71,7 @@ async def test_an_id_that_was_sanitised_leads_to_the_agents_own(api: Api) -> Non
     offered = [{"modelId": each, "name": f"{each}\n\u2066!"} for each in own]
     models = {"currentModelId": "big-one", "availableModels": offered}
     new = {"sessionId": "s1", "models": models}
-    async with scripted(api, session_new=new, session_set_model=recorder("modelId", chosen)):
+    async with scripted(api.pool, session_new=new, session_set_model=recorder("modelId", chosen)):
         listed = (await api.ask("v1/models")).body["data"]
         for model in listed:
             assert (await api.ask(f"v1/models/{model['id']}")).body == model
@@ -95,7 +95,7 @@ async def test_the_list_has_every_member(api: Api) -> None:
 
 
 async def test_an_agent_without_models_is_one(api: Api) -> None:
-    async with scripted(api):
+    async with scripted(api.pool):
         (model,) = (await api.ask("v1/models")).body["data"]
         got = await api.complete("Hello", model="gpt-9")
     assert (model["id"], model["owned_by"]) == ("script", "script")
@@ -113,7 +113,7 @@ async def test_models_that_are_told_after_the_session_was_opened_are_offered_and
     chosen: list[str] = []
 
     async def tell(script: Any, id: str) -> None:
-        await until(lambda: id in api.context.pool.open_sessions)
+        await until(lambda: id in api.pool.open_sessions)
         await script.update(update, id)
 
     async def new(script: Any, params: Any) -> dict[str, Any]:
@@ -121,7 +121,7 @@ async def test_models_that_are_told_after_the_session_was_opened_are_offered_and
         tasks.append(asyncio.create_task(tell(script, id)))
         return {"sessionId": id}
 
-    async with scripted(api, session_new=new, session_set_config_option=recorder("value", chosen)):
+    async with scripted(api.pool, session_new=new, session_set_config_option=recorder("value", chosen)):
         assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["m1", "m2"]
         assert (await api.complete("Hello", model="m2")).body["model"] == "m2"
     assert chosen == ["m2"]
@@ -139,10 +139,10 @@ async def test_the_list_follows_what_the_agent_changes(api: Api) -> None:
     option = {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "n1"}
     update = {"sessionUpdate": "config_option_update", "configOptions": [{**option, "options": [{"value": "n1"}]}]}
     models = {"currentModelId": "m3", "availableModels": [RICH]}
-    async with scripted(api, session_new={"sessionId": "s1", "models": models}) as script:
+    async with scripted(api.pool, session_new={"sessionId": "s1", "models": models}) as script:
         (model,) = (await api.ask("v1/models")).body["data"]
         told = {"id": "m3", "family": "threes", "version": "3.1", "maxInputTokens": 64000}
         assert {name: model[name] for name in told} == told
         await script.update(update)
-        await until(lambda: [*api.context.pool.catalogue.models] == ["n1"])
+        await until(lambda: [*api.pool.catalogue.models] == ["n1"])
         assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["n1"]

@@ -36,7 +36,7 @@ async def test_the_api_does_what_its_document_says(api: Api) -> None:
     document = (await api.ask("copilot/openapi.json")).body
     schemathesis.openapi.from_dict(document).validate()
     assert [each["operationId"] for methods in document["paths"].values() for each in methods.values()] == [*OPERATIONS]
-    async with scripted(api):  # the demo agent would act on some words
+    async with scripted(api.pool):  # the demo agent would act on some words
         for operation in OPERATIONS:
             await asyncio.to_thread(try_out, api, document, operation)
 

@@ -5,7 +5,6 @@ import json
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,10 +13,10 @@ from copilot_kernel.server.errors import LimitExceeded
 from copilot_kernel.server.limits import Activity, Limits
 from copilot_kernel.server.openai import completions
 
+from ..acp.scripted import Script
 from ..agent.command import COMMAND
 from ..agent.signin import log_in
-from .api import LIMIT, Api, scripted, until, user
-from .sockets import ChatEndpoint
+from .api import COPILOT, LIMIT, Api, scripted, until, user
 
 
 def agents() -> list[psutil.Process]:
@@ -90,7 +89,7 @@ async def test_a_client_that_leaves_before_the_end_cancels_the_turn(api: Api, st
         cancelled.set()
         return {"stopReason": "cancelled"}
 
-    async with scripted(api, session_prompt=prompt), asyncio.timeout(LIMIT):
+    async with scripted(api.pool, session_prompt=prompt), asyncio.timeout(LIMIT):
         reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
         writer.write(posted(api, {"messages": user("Hello"), "stream": stream}))
         await begun.wait()
@@ -120,7 +119,7 @@ async def test_a_client_that_never_reads_is_sent_away(api: Api, monkeypatch: pyt
         cancelled.set()
         return {"stopReason": "cancelled"}
 
-    async with scripted(api, session_prompt=prompt):
+    async with scripted(api.pool, session_prompt=prompt):
         with socket.create_connection(("127.0.0.1", api.port)) as stalled:
             stalled.sendall(posted(api, {"messages": user("Hello"), "stream": True, "user": "kept"}))
             async with asyncio.timeout(LIMIT):
@@ -135,9 +134,21 @@ async def test_a_client_that_never_reads_is_sent_away(api: Api, monkeypatch: pyt
 
 async def test_a_comment_comes_while_the_agent_is_silent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(completions, "FIRST_TEXT_SECONDS", 0.01)
-    monkeypatch.setattr(completions, "KEEP_ALIVE_SECONDS", 0.05)
-    got = await api.complete("demo: silent 0.5\nsay Hello", stream=True)
-    assert (got.text.count("\n: the agent is working\n") > 1, got.streamed[-5:]) == (True, "Hello")
+    monkeypatch.setattr(completions, "KEEP_ALIVE_SECONDS", 0.01)
+    is_heard = asyncio.Event()
+
+    async def prompt(script: Script, params: Any) -> None:
+        await is_heard.wait()
+        await script.say("Hello")
+
+    comment = completions.KEEP_ALIVE.decode().strip()
+    lines: list[str] = []
+    async with scripted(api.pool, session_prompt=prompt), api.streaming("Hello") as response, asyncio.timeout(LIMIT):
+        async for line in response.aiter_lines():
+            lines.append(line)
+            if lines.count(comment) == 2:
+                is_heard.set()
+    assert '"Hello"' in "".join(lines)
 
 
 # -- many at once -----------------------------------------------------------------------------------------------------
@@ -168,6 +179,7 @@ async def test_an_agent_that_dies_ends_all_its_streams_and_is_started_again(api:
 
 
 async def test_no_agent_is_started_before_it_is_needed_and_none_is_left(api: Api) -> None:
+    await api.stop()
     for path in ("health", "copilot/status", "copilot/metrics", "copilot/openapi.json", "v1/nothing"):
         await api.ask(path)
     assert agents() == []
@@ -187,11 +199,8 @@ async def test_a_conversation_and_an_agent_that_are_idle_are_ended(api: Api) -> 
     assert (await api.complete("demo: say x")).status == 200
 
 
-@pytest.mark.parametrize("demo", ["signed-out"], indirect=True)
-async def test_after_a_sign_in_another_agent_is_asked(
-    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
+@pytest.mark.parametrize("environment", [{"DEMO": "signed-out"}], indirect=True)
+async def test_after_a_sign_in_another_agent_is_asked(api: Api) -> None:
     assert [(await api.complete("demo: say x")).status for _ in range(3)] == [503] * 3
     assert len(agents()) <= 2
     log_in()
@@ -199,12 +208,10 @@ async def test_after_a_sign_in_another_agent_is_asked(
 
 
 async def test_so_it_is_after_a_sign_in_that_the_agent_asked_for_in_its_text(api: Api) -> None:
-    async def prompt(script: Any, params: Any) -> dict[str, Any]:
+    async def prompt(script: Any, params: Any) -> None:
         await script.say("Error: 401 unauthorized" if len(script.connections) == 1 else "Hello")
-        return {"stopReason": "end_turn"}
 
-    copilot = {"protocolVersion": 1, "agentInfo": {"name": "Copilot", "version": "1"}}
-    async with scripted(api, initialize=copilot, session_prompt=prompt):
+    async with scripted(api.pool, initialize=COPILOT, session_prompt=prompt):
         assert (await api.complete("Hello")).status == 503
         assert (await api.complete("Hello")).said == "Hello"
 
@@ -212,6 +219,7 @@ async def test_so_it_is_after_a_sign_in_that_the_agent_asked_for_in_its_text(api
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("extension", [{}], indirect=True)  # a server that was asked nothing before
 async def test_figures_and_status_are_those_of_what_happened(api: Api) -> None:
     for text in ("say x", "error -32603 x", "slow 0"):  # of which one has a first text
         await api.complete(f"demo: {text}", "a", stream=True)
@@ -288,13 +296,13 @@ async def test_a_turn_over_http_for_the_time_of_the_setting(api: Api, counts: bo
     assert not await is_active(api)
 
 
-async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api, endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as client:
+async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api) -> None:
+    async with api.chat() as client:
         session = await client.begin()
         await client.act("send", text="demo: ask Shall I?")
         asked = await client.event("tool_approval_request")
     assert await is_active(api)
-    async with endpoint.client() as client:
+    async with api.chat() as client:
         await client.act("resume_session", session_id=session)
         await client.act("approve_tool", call_id=asked["call_id"], response="yes")
         await client.kind("done")

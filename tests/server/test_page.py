@@ -1,22 +1,18 @@
 """The chat page's files, and the answers beside the WebSocket."""
 
-import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from copilot_kernel.server.chat.page import FILES, POLICY, STATIC, SUGGESTIONS
-from tornado.httpclient import HTTPClientError
 
 from .api import Api
-from .sockets import ChatEndpoint
+from .sockets import Client
 
 
-async def test_the_page_names_its_place_and_loads_nothing_from_elsewhere(jp_fetch: Any, jp_base_url: str) -> None:
-    answer = await jp_fetch("copilot", "chat")
-    page = answer.body.decode()
-    assert f'data-base="{jp_base_url}copilot/chat"' in page
+async def test_the_page_names_its_place_and_loads_nothing_from_elsewhere(api: Api) -> None:
+    answer = await api.ask("copilot/chat")
+    page = answer.text
+    assert f'data-base="{api.base_url}copilot/chat"' in page
     assert re.findall(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|https?://", page) == []
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
@@ -25,42 +21,34 @@ async def test_the_page_names_its_place_and_loads_nothing_from_elsewhere(jp_fetc
     assert "_xsrf" in [cookie.partition("=")[0] for cookie in answer.headers.get_list("Set-Cookie")]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COPILOT_KERNEL_CWD", str(tmp_path / "<b>{mode}\u202e"))
-
-
-async def test_the_page_tells_the_folder_that_the_agent_works_in(folder: None, api: Api) -> None:
+@pytest.mark.parametrize("environment", [{"CWD": "/<b>{mode}\u202e"}], indirect=True)
+async def test_the_page_tells_the_folder_that_the_agent_works_in(api: Api) -> None:
     page = (await api.ask("copilot/chat")).text
     assert "in the folder <b title" in page
     assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. Permission mode default: " in page
 
 
-async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, endpoint: ChatEndpoint) -> None:
+async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, client: Client) -> None:
     await api.complete("demo: say over HTTP", "kept")
-    async with endpoint.client() as client:
-        here = await client.begin()
-        await client.say("demo: say hello")
-        listed = json.loads((await api.ask("copilot/chat/sessions")).text)
+    here = await client.begin()
+    await client.say("demo: say hello")
+    listed = (await api.ask("copilot/chat/sessions")).body
     assert [(each["id"], each["open"]) for each in listed] == [(here, True)]
     await api.close_conversations()
-    await api.context.chats.close()
-    listed = json.loads((await api.ask("copilot/chat/sessions")).text)
+    listed = (await api.ask("copilot/chat/sessions")).body
     assert [each["open"] for each in listed] == [False, False]
 
 
-async def test_its_files_are_served_with_their_types_and_no_others(jp_fetch: Any, jp_serverapp: Any) -> None:
+async def test_its_files_are_served_with_their_types_and_no_others(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """They need no login: a browser cannot send one for a module."""
-    jp_serverapp.web_app.settings["allow_unauthenticated_access"] = False
+    monkeypatch.setitem(api.serverapp.web_app.settings, "allow_unauthenticated_access", False)
     for name, kind in FILES.items():
-        answer = await jp_fetch("copilot", "chat", "static", name, headers={"Authorization": ""})
-        assert answer.body == (STATIC / name).read_bytes()
+        answer, head = [await api.raw(method, f"copilot/chat/static/{name}") for method in ("GET", "HEAD")]
+        assert answer.text == (STATIC / name).read_text()
         assert (answer.headers["Content-Type"], answer.headers["X-Content-Type-Options"]) == (kind, "nosniff")
-        head = await jp_fetch("copilot", "chat", "static", name, method="HEAD", headers={"Authorization": ""})
-        assert head.code == 200
+        assert head.status == 200
     for name in ("chat.html", "..%2fpage.py", "secret", "chat.js%00"):
-        with pytest.raises(HTTPClientError, match="404"):
-            await jp_fetch("copilot", "chat", "static", name)
+        assert (await api.ask(f"copilot/chat/static/{name}")).status == 404
 
 
 def test_nothing_of_the_page_comes_from_elsewhere_and_each_request_has_the_xsrf_token() -> None:
@@ -76,7 +64,7 @@ def test_nothing_of_the_page_comes_from_elsewhere_and_each_request_has_the_xsrf_
 ], indirect=["extension"])  # fmt: skip
 async def test_suggestions_and_models_for_those_who_are_logged_in(api: Api, active: str) -> None:
     for path in ("api/chat/suggestions", "copilot/api/chat/suggestions"):
-        assert json.loads((await api.ask(path)).text) == list(SUGGESTIONS)
+        assert (await api.ask(path)).body == list(SUGGESTIONS)
     for path in ("api/models", "api/chat/models"):
         found = (await api.ask(path)).body
         assert ([each["id"] for each in found["models"]], found["active"]) == (["scripted", "scripted-large"], active)

@@ -16,8 +16,7 @@ from copilot_kernel.server.errors import SEE_LOG
 from copilot_kernel.server.handler import UNKNOWN_HOST, XSRF
 from copilot_kernel.server.status import StatusHandler
 
-from .api import CHAT, JSON, LIMIT, Api, raw, user
-from .sockets import ChatEndpoint
+from .api import CHAT, JSON, LIMIT, Answered, Api, user, web
 
 HELLO = json.dumps({"messages": user("demo: say Hello")})
 GOOD, EVIL = "https://good.example", "https://evil.example"
@@ -32,31 +31,32 @@ EVERYTHING = [
 
 
 async def test_without_the_token_there_is_nothing(api: Api) -> None:
+    await api.stop()
     for method, path in EVERYTHING:
         for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}):
             content = HELLO if method == "POST" else None
-            got = await raw(api, method, path, headers={**JSON, **header}, content=content)
-            assert (got.status_code, got.json()["error"]["type"]) == (401, "authentication_error"), path
+            got = await api.raw(method, path, headers={**JSON, **header}, content=content)
+            assert (got.status, got.error["type"]) == (401, "authentication_error"), path
             assert got.headers["WWW-Authenticate"] == "Bearer"
     assert api.agents == 0
     for scheme in ("Bearer", "bearer", "token"):
-        got = await raw(api, "GET", "copilot/status", headers={"Authorization": f"{scheme} {api.token}"})
-        assert got.status_code == 200
+        got = await api.raw("GET", "copilot/status", headers={"Authorization": f"{scheme} {api.token}"})
+        assert got.status == 200
 
 
 async def test_a_cookie_alone_may_read_but_not_ask_and_nothing_from_elsewhere(api: Api) -> None:
-    async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
+    async with web() as client:
         await client.get(f"{api.url}copilot/status", headers=api.bearer)
         client.cookies.set("_xsrf", "abc", domain="127.0.0.1")
 
-        async def ask(method: str = "POST", path: str = CHAT, **headers: str) -> httpx.Response:
+        async def ask(method: str = "POST", path: str = CHAT, **headers: str) -> Answered:
             more = {name.replace("_", "-"): value for name, value in headers.items()}
-            return await client.request(method, f"{api.url}{path}", content=HELLO, headers={**JSON, **more})
+            return Answered(await client.request(method, f"{api.url}{path}", content=HELLO, headers={**JSON, **more}))
 
         read, asked = await ask("GET", "copilot/status"), await ask()
-        assert (read.status_code, asked.status_code, (await ask(X_XSRFToken="abc")).status_code) == (200, 403, 200)
-        assert (asked.json()["error"]["type"], asked.json()["error"]["message"]) == ("permission_error", XSRF)
-        assert (await ask(X_XSRFToken="abc", Origin=EVIL)).status_code == 403
+        assert (read.status, asked.status, (await ask(X_XSRFToken="abc")).status) == (200, 403, 200)
+        assert (asked.error["type"], asked.error["message"]) == ("permission_error", XSRF)
+        assert (await ask(X_XSRFToken="abc", Origin=EVIL)).status == 403
         for path in EVERYWHERE:
             require_error(await ask("GET", path, Origin=EVIL), 403)
 
@@ -67,21 +67,21 @@ async def test_a_cookie_alone_may_read_but_not_ask_and_nothing_from_elsewhere(ap
 @pytest.mark.parametrize("extension", [{"cors_origins": [GOOD], "rate_limit": 1}], indirect=True)
 async def test_only_pages_of_origins_in_the_settings_may_ask_and_read_even_errors(api: Api) -> None:
     wanted = {"Access-Control-Request-Method": "POST"}
-    asked = await raw(api, "OPTIONS", CHAT, headers={"Origin": GOOD, **wanted})
+    asked = await api.raw("OPTIONS", CHAT, headers={"Origin": GOOD, **wanted})
     allowed = [asked.headers[f"Access-Control-Allow-{name}"] for name in ("Origin", "Methods", "Headers")]
-    assert (asked.status_code, allowed) == (204, [GOOD, "GET, POST, OPTIONS", "Authorization, *"])
-    evil = await raw(api, "OPTIONS", CHAT, headers={**api.bearer, "Origin": EVIL, **wanted})
+    assert (asked.status, allowed) == (204, [GOOD, "GET, POST, OPTIONS", "Authorization, *"])
+    evil = await api.raw("OPTIONS", CHAT, headers={**api.bearer, "Origin": EVIL, **wanted})
     assert [name for name in evil.headers if name.lower().startswith("access-control-allow")] == []
     bad = json.dumps({"messages": user("x"), "n": 2})
-    await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, **api.bearer})
+    await api.raw("POST", CHAT, content=HELLO, headers={**JSON, **api.bearer})
     for origin, may, exposed in ((GOOD, GOOD, "Retry-After, X-Copilot-Session-State"), (EVIL, None, None)):
         headers = {**JSON, **api.bearer, "Origin": origin}
-        got = [await raw(api, "POST", CHAT, content=body, headers=headers) for body in (bad, HELLO)]
-        got += [await raw(api, "GET", path, headers=headers) for path in (CHAT, "health")]
+        got = [await api.raw("POST", CHAT, content=body, headers=headers) for body in (bad, HELLO)]
+        got += [await api.raw("GET", path, headers=headers) for path in (CHAT, "health")]
         assert [each.headers.get("Access-Control-Allow-Origin") for each in got] == [may] * 4
         assert [each.headers.get("Access-Control-Expose-Headers") for each in got] == [exposed] * 4
-        assert [each.status_code for each in got] == [400, 429, 405, 200]
-    assert (await raw(api, "POST", CHAT, content=HELLO, headers={**JSON, "Origin": GOOD})).status_code == 401
+        assert [each.status for each in got] == [400, 429, 405, 200]
+    assert (await api.raw("POST", CHAT, content=HELLO, headers={**JSON, "Origin": GOOD})).status == 401
 
 
 # -- bodies -----------------------------------------------------------------------------------------------------------
@@ -99,17 +99,17 @@ async def test_a_body_that_is_too_large_is_refused_and_not_kept(api: Api) -> Non
     for count, chunked in [(count, chunked) for count in (101, 5000) for chunked in (False, True)]:
         body: Any = chunks(count) if chunked else b" " * (1000 * count)
         try:
-            got = await raw(api, "POST", CHAT, content=body, headers={**JSON, **api.bearer})
+            got = await api.raw("POST", CHAT, content=body, headers={**JSON, **api.bearer})
         except httpx.TransportError:
             assert count == 5000
         else:
-            assert (got.status_code, got.json()["error"]["type"]) == (413, "invalid_request_error")
+            assert (got.status, got.error["type"]) == (413, "invalid_request_error")
     for method, path in [(method, path) for method in ("GET", "PUT") for path in EVERYWHERE]:
-        got = await raw(api, method, path, content=b" " * 101_000, headers={**api.bearer, **JSON})
+        got = await api.raw(method, path, content=b" " * 101_000, headers={**api.bearer, **JSON})
         require_error(got, 413)
     assert api.agents == 0
-    at_limit = await raw(api, "POST", CHAT, content=HELLO.ljust(100_000), headers={**JSON, **api.bearer})
-    assert at_limit.status_code == 200
+    at_limit = await api.raw("POST", CHAT, content=HELLO.ljust(100_000), headers={**JSON, **api.bearer})
+    assert at_limit.status == 200
 
 
 # -- forms of errors --------------------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ async def test_what_is_not_there_is_told_in_the_same_form(api: Api) -> None:
         ("PUT", CHAT, 405, "method_not_allowed"),
         ("POST", "v1/embeddings", 501, "not_implemented"),
     ):
-        got = await raw(api, method, path, headers=api.bearer)
+        got = await api.raw(method, path, headers=api.bearer)
         require_error(got, status)
-        assert got.json()["error"]["type"] == kind
+        assert got.error["type"] == kind
         if status == 405:
             assert got.headers["Allow"] == ("POST" if path == CHAT else "GET, HEAD")
-    page = await raw(api, "GET", "copilot/chat")
-    assert (page.status_code, page.headers["Location"].split("?")[0]) == (302, f"{api.base_url}login")
-    require_error(await raw(api, "POST", "copilot/chat"), 401)
+    page = await api.raw("GET", "copilot/chat")
+    assert (page.status, page.headers["Location"].split("?")[0]) == (302, f"{api.base_url}login")
+    require_error(await api.raw("POST", "copilot/chat"), 401)
 
 
 EVERYWHERE = [
@@ -141,10 +141,10 @@ EVERYWHERE = [
 ]  # fmt: skip
 
 
-def require_error(got: httpx.Response, *statuses: int) -> None:
-    assert got.status_code in statuses, got.text
+def require_error(got: Answered, *statuses: int) -> None:
+    assert got.status in statuses, got.text
     assert (got.headers["Content-Type"], got.headers["X-Content-Type-Options"]) == ("application/json", "nosniff")
-    assert got.json()["error"]["code"] == got.status_code
+    assert got.error["code"] == got.status
     assert "Traceback" not in got.text
 
 
@@ -152,10 +152,10 @@ async def test_odd_methods_and_hosts_are_told_in_the_same_form_everywhere(api: A
     """A name may have been rebound to this machine."""
     for path in EVERYWHERE:
         for method in ("PUT", "BREW"):
-            require_error(await raw(api, method, path, headers=api.bearer), 405, 404)
-        got = await raw(api, "GET", path, headers={**api.bearer, "Host": f"evil.example:{api.port}"})
+            require_error(await api.raw(method, path, headers=api.bearer), 405, 404)
+        got = await api.raw("GET", path, headers={**api.bearer, "Host": f"evil.example:{api.port}"})
         require_error(got, 403)
-        assert got.json()["error"]["message"] == UNKNOWN_HOST
+        assert got.error["message"] == UNKNOWN_HOST
 
 
 @pytest.mark.parametrize("extension", [{"body_seconds": 0.3}], indirect=True)
@@ -184,11 +184,11 @@ async def test_what_is_no_handshake_is_told_in_the_same_form(api: Api) -> None:
         ({**upgrade, "Sec-WebSocket-Version": "99"}, 426),
         (upgrade, 400),
     ):
-        got = await raw(api, "GET", "api/chat/ws", headers={**api.bearer, **headers})
+        got = await api.raw("GET", "api/chat/ws", headers={**api.bearer, **headers})
         require_error(got, status)
         assert ("Upgrade" in got.headers or "Sec-WebSocket-Version" in got.headers) == (status == 426)
     more = {**upgrade, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
-    require_error(await raw(api, "GET", "api/chat/ws", headers={**api.bearer, **more}, content=b"body"), 400)
+    require_error(await api.raw("GET", "api/chat/ws", headers={**api.bearer, **more}, content=b"body"), 400)
 
 
 async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,18 +202,18 @@ async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypat
     })  # fmt: skip
 
 
-@pytest.mark.parametrize(("agent", "demo", "words", "after"), [
-    ("no-such-agent --acp", "", f"No agent was found. {SEE_LOG}", "60"),
-    ("demo", "signed-out", "Sign in", "60"),
-    ("demo", "exit-at-start", SEE_LOG, "10"),
-], indirect=["agent", "demo"])  # fmt: skip
+@pytest.mark.parametrize(("environment", "words", "after"), [
+    ({"AGENT": "no-such-agent --acp"}, f"No agent was found. {SEE_LOG}", "60"),
+    ({"DEMO": "signed-out"}, "Sign in", "60"),
+    ({"DEMO": "exit-at-start"}, SEE_LOG, "10"),
+], indirect=["environment"])  # fmt: skip
 async def test_where_no_agent_can_start_it_is_a_503(api: Api, words: str, after: str) -> None:
     for stream in (False, True):
         got = await api.complete("Hello", stream=stream)
         assert (got.status, got.error["type"], got.headers["Retry-After"]) == (503, "service_unavailable", after)
         assert words in got.error["message"]
     assert (await api.ask("v1/models")).status == 503
-    assert (await raw(api, "GET", "copilot/health")).json() == {"status": "ok", "models_available": 0}
+    assert (await api.raw("GET", "copilot/health")).body == {"status": "ok", "models_available": 0}
 
 
 # -- HEAD: what GET answers, without its body (RFC 9110, 9.3.2) ------------------------------------------------------
@@ -227,39 +227,37 @@ ALL = [
 
 
 async def test_head_is_get_without_a_body(api: Api) -> None:
-    await raw(api, "GET", "v1/models", headers=api.bearer)  # so that as much is known of them as later
+    await api.raw("GET", "v1/models", headers=api.bearer)  # so that as much is known of them as later
     for path, headers in [*((path, api.bearer) for path in ALL), *((path, {}) for path in ALL[:2])]:
-        get, head = [await raw(api, method, path, headers=headers) for method in ("GET", "HEAD")]
-        assert (path, head.status_code, head.content) == (path, get.status_code, b"")
+        get, head = [await api.raw(method, path, headers=headers) for method in ("GET", "HEAD")]
+        assert (path, head.status, head.text) == (path, get.status, "")
         assert told_in(head) == told_in(get)
 
 
-def told_in(got: httpx.Response) -> dict[str, str]:
+def told_in(got: Answered) -> dict[str, str]:
     """Its headers, without the time and what is made up for each answer."""
     return {name: value for name, value in got.headers.items() if name not in ("date", "set-cookie")}
 
 
 async def test_the_socket_has_no_head(api: Api) -> None:
-    got = await raw(api, "HEAD", "api/chat/ws", headers=api.bearer)
-    assert (got.status_code, got.headers["Allow"], got.content) == (405, "GET", b"")
+    got = await api.raw("HEAD", "api/chat/ws", headers=api.bearer)
+    assert (got.status, got.headers["Allow"], got.text) == (405, "GET", "")
 
 
 # -- the log ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("extension", [{}, {"request_log": True}], indirect=True)
-async def test_the_log_holds_neither_prompts_nor_tokens(
-    api: Api, extension: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_log_holds_neither_prompts_nor_tokens(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     """Neither of HTTP nor of the chat."""
     with caplog.at_level(logging.DEBUG):
         query = {"prompt": SECRET, "token": api.token}
         for path in (CHAT, "v1/nothing", "copilot/status"):
-            await raw(api, "POST", path, params=query, headers=JSON, content=json.dumps({"messages": user(SECRET)}))
-            await raw(api, "GET", path, params=query)
+            await api.raw("POST", path, params=query, headers=JSON, content=json.dumps({"messages": user(SECRET)}))
+            await api.raw("GET", path, params=query)
         await api.complete(f"demo: say {SECRET}")
         got = await api.complete([{"role": SECRET, "content": SECRET}])
-        async with ChatEndpoint(api.port, api.base_url, api.token).client(f"api/chat/ws?token={api.token}") as client:
+        async with api.chat(f"api/chat/ws?token={api.token}") as client:
             await client.begin()
             for text in (f"demo: say {SECRET}", f"demo: error -32603 {SECRET}", f"/{SECRET}"):
                 await client.say(text)
@@ -270,7 +268,7 @@ async def test_the_log_holds_neither_prompts_nor_tokens(
     said = [record.getMessage() + str(record.exc_text or "") for record in caplog.records if ours(record)]
     assert [line for line in [*said, got.text] if SECRET in line or api.token in line] == []
     lines = [line.partition(" in ")[0] for line in said if line.endswith(" s")]
-    assert ("POST /v1/chat/completions: 200" in lines) is bool(extension)
+    assert ("POST /v1/chat/completions: 200" in lines) is api.app.request_log
     assert said != []
 
 

@@ -1,36 +1,38 @@
 """A server of its own: started, looked at and stopped from the command line."""
 
 import json
-import os
 import signal
 import socket
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
+from copilot_kernel.cli import main
 from copilot_kernel.cli.serve import OTHER_PORT, STOPPED
 from jupyter_server.serverapp import list_running_servers
 from websockets.sync.client import connect
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
 
-"""Six processes, each of which imports Jupyter Server."""
-
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 TOKEN = "secret"
+Here = Callable[..., tuple[int, str]]
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    private = {f"JUPYTER{key}": str(tmp_path / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
-    return {**os.environ, **private, "JUPYTER_TOKEN": TOKEN, "COPILOT_KERNEL_AGENT": "demo"}
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR"):
+        monkeypatch.setenv(f"JUPYTER{name}", str(tmp_path / name))
+    monkeypatch.setenv("JUPYTER_TOKEN", TOKEN)
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
 
 
 @pytest.fixture
@@ -43,8 +45,14 @@ def port(tmp_path: Path) -> Iterator[int]:
     assert psutil.wait_procs(left, timeout=LIMIT)[1] == []
 
 
-def serve(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, "serve", *arguments], env=environment, capture_output=True, text=True, timeout=100)
+def serve(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, "serve", *arguments], capture_output=True, text=True, timeout=LIMIT)
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str]) -> Here:
+    """The same in this process, for all but `start`, whose process ends before the server's."""
+    return lambda *arguments: (main(["serve", *arguments]), capsys.readouterr().out)
 
 
 def ask(port: int, path: str) -> httpx.Response:
@@ -52,12 +60,11 @@ def ask(port: int, path: str) -> httpx.Response:
     return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=LIMIT)
 
 
-def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Path) -> None:
-    before = serve(environment, "status")
-    assert (before.returncode, before.stdout) == (1, f"{STOPPED}\n")
-    assert json.loads(serve(environment, "status", "--json").stdout) == {"servers": []}
+def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
+    assert here("status") == (1, f"{STOPPED}\n")
+    assert here("status", "--json") == (1, '{"servers": []}\n')
 
-    started = serve(environment, "start", f"--port={port}")
+    started = serve("start", f"--port={port}")
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
     assert ask(port, "health").json() == {"status": "ok", "models_available": 0}
     assert [model["id"] for model in ask(port, "v1/models").json()["data"]] == ["scripted", "scripted-large"]
@@ -66,89 +73,77 @@ def test_start_status_stop(environment: dict[str, str], port: int, tmp_path: Pat
         assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found")
     assert ask(port, "").headers["Location"].rstrip("?") == "/copilot/chat"
 
-    (server,) = json.loads(serve(environment, "status", "--json").stdout)["servers"]
+    (server,) = json.loads(here("status", "--json")[1])["servers"]
     agents = psutil.Process(server["pid"]).children()
-    assert {name: server[name] for name in ("state", "alone", "port", "models", "agents")} == {
-        "state": "running",
-        "alone": True,
-        "port": port,
-        "models": ["scripted", "scripted-large"],
-        "agents": 1,
-    }
+    expected = {"state": "running", "alone": True, "port": port, "models": ["scripted", "scripted-large"], "agents": 1}
+    assert {name: server[name] for name in expected} == expected
     assert TOKEN not in json.dumps(server)
     (log,) = (tmp_path / "_RUNTIME_DIR").glob("copilot-serve-*.log")
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
-    again = serve(environment, "start", f"--port={port}")
-    assert (again.returncode, again.stdout.startswith("Already running")) == (0, True)
-
-    stopped = serve(environment, "stop", f"--port={port}")
-    assert (stopped.returncode, stopped.stdout) == (0, f"Stopped: port {port}\n")
+    status, told = here("start", f"--port={port}")
+    assert (status, told.startswith("Already running")) == (0, True)
+    assert here("stop", f"--port={port}") == (0, f"Stopped: port {port}\n")
     assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
-    assert serve(environment, "stop").returncode == 1
+    assert here("stop") == (1, "")
 
 
 def test_without_a_port_it_is_that_of_the_settings_and_no_log_holds_the_token(
-    environment: dict[str, str], port: int, tmp_path: Path
+    here: Here, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del environment["JUPYTER_TOKEN"]
+    monkeypatch.delenv("JUPYTER_TOKEN")
     log = tmp_path / "_RUNTIME_DIR" / "copilot-serve.log"
     for folder in ("_CONFIG_DIR", "_RUNTIME_DIR"):
         (tmp_path / folder).mkdir()
     (tmp_path / "_CONFIG_DIR" / "jupyter_copilot_config.py").write_text(f"c.CopilotApp.port = {port}\n")
     log.write_text("older, and longer than it should be " * 1000)
     log.chmod(0o644)
-    started = serve(environment, "start")
+    started = serve("start")
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
     (info,) = list_running_servers(str(log.parent))  # what `jupyter server list` shows
     assert len(info["token"]) == 48
     assert "?token=..." in log.read_text()
-    said = log.read_text() + started.stdout + serve(environment, "status", "--json").stdout
+    said = log.read_text() + started.stdout + here("status", "--json")[1]
     assert info["token"] not in said
     assert "older" not in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("action", [(), ("start",)], ids=["here", "start"])
-def test_a_port_in_use_is_a_clear_error(environment: dict[str, str], action: tuple[str, ...]) -> None:
+def test_a_port_in_use_is_a_clear_error(action: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
-        done = serve(environment, *action, f"--port={number}")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [
+        assert main(["serve", *action, f"--port={number}"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.splitlines()) == ("", [
         f"copilot-kernel: Port {number} cannot be used: Address already in use.",
         OTHER_PORT,
-    ]
+    ])  # fmt: skip
 
 
-def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(environment: dict[str, str], port: int) -> None:
+def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(port: int) -> None:
     """So JupyterHub ends servers; while a question waits, the agent's task and its threads are there."""
     command = [PROGRAM, "serve", f"--port={port}"]
-    server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        until_it_answers(port)
+        until(lambda: answers(port), "the server answers", LIMIT)
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with connect(f"ws://127.0.0.1:{port}/copilot/chat/ws", additional_headers=headers, proxy=None) as chat:
             chat.send(json.dumps({"action": "new_session"}))
             chat.send(json.dumps({"action": "send", "text": "demo: create poem.txt roses"}))
-            while json.loads(chat.recv(20)).get("event") != "tool_approval_request":
+            while json.loads(chat.recv(LIMIT)).get("event") != "tool_approval_request":
                 pass
             agents = psutil.Process(server.pid).children()
             server.send_signal(signal.SIGINT)
-            assert server.wait(20) == 0
+            assert server.wait(LIMIT) == 0
     finally:
         server.kill()
-        server.wait(20)
+        server.wait(LIMIT)
     assert agents
     assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
 
 
-def until_it_answers(port: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            ask(port, "health")
-            return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise TimeoutError("the server does not start")
+def answers(port: int) -> bool:
+    with suppress(httpx.TransportError):
+        return ask(port, "health").status_code == 200
+    return False

@@ -15,15 +15,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from ..limits import LIMIT
 from .api import Api, Json, until
-from .sockets import ChatEndpoint, Client, text_of
+from .sockets import Client, text_of
 
 QUESTION = "demo: shell echo hi"
 
 
-async def test_a_prompt_and_its_answer_at_each_of_the_addresses(endpoint: ChatEndpoint) -> None:
-    here = {"Origin": f"http://127.0.0.1:{endpoint.port}"}
+async def test_a_prompt_and_its_answer_at_each_of_the_addresses(api: Api) -> None:
+    here = {"Origin": f"http://127.0.0.1:{api.port}"}
     for path, headers in (("api/chat/ws", {}), ("copilot/chat/ws", here), ("copilot/api/chat/ws", {})):
-        async with endpoint.client(path, headers=headers) as client:
+        async with api.chat(path, headers=headers) as client:
             assert await client.begin()
             told = await client.say("demo: say Hello")
         assert text_of(told) == "Hello"
@@ -31,18 +31,18 @@ async def test_a_prompt_and_its_answer_at_each_of_the_addresses(endpoint: ChatEn
 
 
 async def test_no_connection_without_a_token_from_another_origin_or_for_who_may_only_read(
-    endpoint: ChatEndpoint, api: Api
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await _refused(endpoint) == 401
-    assert await _refused(endpoint, {"Authorization": "token wrong"}) == 401
-    key = {"Authorization": f"token {endpoint.token}"}
-    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{endpoint.port + 1}"):
-        assert await _refused(endpoint, {**key, "Origin": origin}) == 403
+    assert await _refused(api) == 401
+    assert await _refused(api, {"Authorization": "token wrong"}) == 401
+    key = {"Authorization": f"token {api.token}"}
+    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{api.port + 1}"):
+        assert await _refused(api, {**key, "Origin": origin}) == 403
     # DNS rebinding: a name of the attacker's leads to this machine.
-    evil = f"ws://evil.example{endpoint.base}api/chat/ws"
-    assert await _refused(endpoint, {**key, "Origin": "http://evil.example"}, evil) == 403
-    api.serverapp.web_app.settings["authorizer"] = OnlyReading(parent=api.serverapp)
-    assert await _refused(endpoint, key) == 403
+    evil = f"ws://evil.example{api.base_url}api/chat/ws"
+    assert await _refused(api, {**key, "Origin": "http://evil.example"}, evil) == 403
+    monkeypatch.setitem(api.serverapp.web_app.settings, "authorizer", OnlyReading(parent=api.serverapp))
+    assert await _refused(api, key) == 403
     assert (await api.ask("api/chat/suggestions")).status == 200
 
 
@@ -53,10 +53,10 @@ class OnlyReading(Authorizer):
         return action == "read"
 
 
-async def _refused(endpoint: ChatEndpoint, headers: dict[str, str] | None = None, url: str = "") -> int:
-    place = {"host": "127.0.0.1", "port": endpoint.port}
+async def _refused(api: Api, headers: dict[str, str] | None = None, url: str = "") -> int:
+    place = {"host": "127.0.0.1", "port": api.port}
     with pytest.raises(InvalidStatus) as error:
-        async with connect(url or endpoint.url(), additional_headers=headers or {}, proxy=None, **place):
+        async with connect(url or api.socket_url(), additional_headers=headers or {}, proxy=None, **place):
             pass
     return error.value.response.status_code
 
@@ -66,27 +66,26 @@ def failure(told: list[Json]) -> str:
     return str(next(each["content"] for each in told if each["type"] == "error"))
 
 
-async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as client:
-        for frame, words in (
-            ("{", "not JSON"),
-            ('"send"', "not a JSON object"),
-            ("{}", "names no action"),
-            ('{"action": ["send"]}', "Unknown action ['send']"),
-            ('{"action": "send"}', "text is missing"),
-            ('{"action": "send", "text": 1}', "text must be a string"),
-            ('{"action": "resume_session", "session_id": ""}', "session_id is empty"),
-            ('{"action": "resume_session", "session_id": "unknown"}', "Session not found"),
-            ('{"action": "send", "text": "hi"}', "No session is open yet"),
-            ('{"action": "stop"}', "No session is open yet"),
-            (b"\x00\x01", "binary"),
-            ("[" * 100_000, "nested too deeply"),
-        ):
-            await client.raw(frame)
-            assert words in (await client.kind("error"))["content"]
-        assert await client.begin()
-        with pytest.raises(ConnectionClosed):
-            await client.say("x" * (8 * MAX_CHARS + 1))
+async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: Client) -> None:
+    for frame, words in (
+        ("{", "not JSON"),
+        ('"send"', "not a JSON object"),
+        ("{}", "names no action"),
+        ('{"action": ["send"]}', "Unknown action ['send']"),
+        ('{"action": "send"}', "text is missing"),
+        ('{"action": "send", "text": 1}', "text must be a string"),
+        ('{"action": "resume_session", "session_id": ""}', "session_id is empty"),
+        ('{"action": "resume_session", "session_id": "unknown"}', "Session not found"),
+        ('{"action": "send", "text": "hi"}', "No session is open yet"),
+        ('{"action": "stop"}', "No session is open yet"),
+        (b"\x00\x01", "binary"),
+        ("[" * 100_000, "nested too deeply"),
+    ):
+        await client.raw(frame)
+        assert words in (await client.kind("error"))["content"]
+    assert await client.begin()
+    with pytest.raises(ConnectionClosed):
+        await client.say("x" * (8 * MAX_CHARS + 1))
 
 
 ENDS = {
@@ -95,21 +94,20 @@ ENDS = {
 }  # fmt: skip
 
 
-async def test_every_send_has_one_end(endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as client:
-        assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
-        first = await client.begin()
-        await client.say("demo: say in the first")
-        for text, reason in ENDS.items():
-            told = await client.say(text.replace("FIRST", first[:13]))
-            assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
-        for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
-            await client.raw(wrong)
-            assert (await client.kind("done"))["stop_reason"] == "error"
-        await client.act("new_session")
-        await client.kind("session_created")
-        await client.act("dance")
-        await client.kind("error")
+async def test_every_send_has_one_end(client: Client) -> None:
+    assert (await client.say("demo: say x"))[-1]["stop_reason"] == "error", "there is no session yet"
+    first = await client.begin()
+    await client.say("demo: say in the first")
+    for text, reason in ENDS.items():
+        told = await client.say(text.replace("FIRST", first[:13]))
+        assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
+    for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
+        await client.raw(wrong)
+        assert (await client.kind("done"))["stop_reason"] == "error"
+    await client.act("new_session")
+    await client.kind("session_created")
+    await client.act("dance")
+    await client.kind("error")
     assert len([each for each in client.heard if each["type"] == "done"]) == len(ENDS) + 4
     opened = [each["session_id"] for each in client.heard if each["type"] == "session_created"]
     assert (len(opened), len({*opened}), opened[2]) == (4, 3, first)
@@ -117,14 +115,14 @@ async def test_every_send_has_one_end(endpoint: ChatEndpoint) -> None:
     assert history[-1]["content"] == "in the first"
 
 
-async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as first:
+async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(api: Api) -> None:
+    async with api.chat() as first:
         id = await first.begin()
         await first.act("send", text="demo: say one\nshell echo hi\nsay two")
         question = await first.event("tool_approval_request")
     call, about = question["call_id"], question["about"]
     assert about == "echo hi"
-    async with endpoint.client() as second:
+    async with api.chat() as second:
         await second.act("resume_session", session_id=id)
         assert (await second.kind("session_created"))["resumed"] == "live"
         history = await second.event("history")
@@ -135,35 +133,33 @@ async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(e
     assert text_of(second.heard) == "\n\ntwo"
 
 
-async def test_only_so_many_sockets_are_connected_at_once(
-    endpoint: ChatEndpoint, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_so_many_sockets_are_connected_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sessions.MAX_SOCKETS == 200
     monkeypatch.setattr(sessions, "MAX_SOCKETS", 1)
-    async with endpoint.client() as first:
+    async with api.chat() as first:
         await first.begin()
-        async with endpoint.client() as more:
+        async with api.chat() as more:
             with pytest.raises(ConnectionClosed, match="1 chats are already connected") as closed:
                 await more.next()
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == sessions.TRY_AGAIN_LATER
         assert text_of(await first.say("demo: say still here")) == "still here"
     await until(lambda: not api.context.chats._sockets)
-    async with endpoint.client() as next_one:
+    async with api.chat() as next_one:
         assert await next_one.begin()
 
 
 async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
-    endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The agent says more than may wait and the system's own buffers hold."""
     opened: list[ChatSocket] = []
     open = ChatSocket.open
     monkeypatch.setattr(ChatSocket, "open", lambda self: (opened.append(self), open(self))[1])
-    idle = socket.create_connection(("127.0.0.1", endpoint.port))
+    idle = socket.create_connection(("127.0.0.1", api.port))
     idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    headers = {"Authorization": f"token {endpoint.token}"}
-    slow = await connect(endpoint.url(), additional_headers=headers, sock=idle, max_queue=1, proxy=None)
+    headers = {"Authorization": f"token {api.token}"}
+    slow = await connect(api.socket_url(), additional_headers=headers, sock=idle, max_queue=1, proxy=None)
     client = Client(slow)
     await client.begin()
     await client.act("send", text="demo: long 20000000 500 0")
@@ -176,28 +172,26 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
 
 
 @pytest.mark.parametrize("extension", [{"rate_limit": 1, "defaultModel": "large"}], indirect=True)
-async def test_the_model_and_the_rate_limit_are_those_of_the_server(endpoint: ChatEndpoint) -> None:
-    async with endpoint.client() as client:
-        await client.act("new_session")
-        assert (await client.kind("session_created"))["model"] == "scripted-large"
-        await client.say("demo: say one")
-        told = await client.say("demo: say two")
-        assert "requests a minute" in failure(told)
-        assert told[-1] == {"type": "done", "stop_reason": "error"}
+async def test_the_model_and_the_rate_limit_are_those_of_the_server(client: Client) -> None:
+    await client.act("new_session")
+    assert (await client.kind("session_created"))["model"] == "scripted-large"
+    await client.say("demo: say one")
+    told = await client.say("demo: say two")
+    assert "requests a minute" in failure(told)
+    assert told[-1] == {"type": "done", "stop_reason": "error"}
 
 
 @pytest.mark.parametrize("extension", [{"pool_size": 1}, {"pool_size": 2}], indirect=True)
-async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(endpoint: ChatEndpoint, api: Api) -> None:
+async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(api: Api, client: Client) -> None:
     """Its rules would decide about what the chat does, and what is said here would be said there."""
     assert (await api.complete("demo: say over HTTP", "kept")).status == 200
     taken = api.context.conversations.store.find("kept")._session
-    async with endpoint.client() as client:
-        await client.act("resume_session", session_id=taken)
-        told = (await client.kind("error"))["content"]
-        assert "already open in the HTTP endpoint" in told
-        assert "begin a new one" in told
-        assert await client.begin() != taken
-        for command in (f"/resume {taken}", f"/delete {taken}"):
-            assert "already open in the HTTP endpoint" in failure(await client.say(command))
+    await client.act("resume_session", session_id=taken)
+    told = (await client.kind("error"))["content"]
+    assert "already open in the HTTP endpoint" in told
+    assert "begin a new one" in told
+    assert await client.begin() != taken
+    for command in (f"/resume {taken}", f"/delete {taken}"):
+        assert "already open in the HTTP endpoint" in failure(await client.say(command))
     got = await api.complete("demo: say still there", "kept")
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")

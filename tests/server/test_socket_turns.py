@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,235 +14,209 @@ from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import html
 from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.session import MAX_WAITING
+from copilot_kernel.server.chat.sessions import ChatSessionManager
+from copilot_kernel.server.pool import AgentPool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ..acp.scripted import listening
 from ..rendering.allowed import text_of as shown_text
-from .api import LIMIT, Json
-from .chatting import Listener, answered, chat_manager, conversation, said
+from .api import LIMIT, Json, scripted
+from .chatting import Listener, Speaker, chat_manager
 from .sockets import text_of
 
-pytestmark = pytest.mark.anyio
+
+async def test_deltas_add_up_and_done_ends_the_response(speaker: Speaker) -> None:
+    told = await speaker.say("demo: say Here\nsay  it is\nthink why\nsay more")
+    assert text_of(told) == "Hereit is\n\nmore"
+    assert next(each for each in told if each["type"] == "delta") == {"type": "delta", "content": "Here"}
+    assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
+    assert speaker.events("thought")[0]["content"] == "why"
 
 
-async def test_deltas_add_up_and_done_ends_the_response(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        told = await said(session, listener, "demo: say Here\nsay  it is\nthink why\nsay more")
-        assert text_of(told) == "Hereit is\n\nmore"
-        assert next(each for each in told if each["type"] == "delta") == {"type": "delta", "content": "Here"}
-        assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
-        assert listener.events("thought")[0]["content"] == "why"
-
-
-async def test_events_of_ours_tell_the_rest(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
-        change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
-        text = "demo: link https://example.org/a\nnotice warning Careful of this"
-        text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
-        text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
-        session.join(html := Listener(with_html=True))
-        await said(session, listener, text)
-        await said(session, listener, "/status")
-        for words in ("Looking", "Looking", "Found"):
-            session.broadcaster.status(words)
+async def test_events_of_ours_tell_the_rest(speaker: Speaker) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
+    change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
+    text = "demo: link https://example.org/a\nnotice warning Careful of this"
+    text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
+    text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
+    speaker.session.join(html := Listener(with_html=True))
+    await speaker.say(text)
+    await speaker.say("/status")
+    for words in ("Looking", "Looking", "Found"):
+        speaker.session.broadcaster.status(words)
     kinds = {each["kind"] for each in html.events("entry")}
     assert kinds == {"prompt", "attachment", "notice", "tool", "plan", "thought", "message"}
-    assert listener.events("prompt")[0]["content"] == text
-    assert listener.events("command")[0]["content"] == "/status"
-    assert [each["running"] for each in listener.events("running")] == [True, False] * 2
-    assert [each["uri"] for each in listener.events("resource_link")] == ["https://example.org/a"]
-    assert [each["severity"] for each in listener.events("notice") if each["title"] == "Careful"] == ["warning"]
-    assert listener.events("tool_update")[0] == {
+    assert speaker.events("prompt")[0]["content"] == text
+    assert speaker.events("command")[0]["content"] == "/status"
+    assert [each["running"] for each in speaker.events("running")] == [True, False] * 2
+    assert [each["uri"] for each in speaker.events("resource_link")] == ["https://example.org/a"]
+    assert [each["severity"] for each in speaker.events("notice") if each["title"] == "Careful"] == ["warning"]
+    assert speaker.events("tool_update")[0] == {
         "type": "event", "event": "tool_update", "call_id": "t1", "title": "Look here", "arguments": "{}",
         "status": "pending",
     }  # fmt: skip
-    entries = [(each["content"], each["status"]) for each in listener.events("plan")[0]["entries"]]
+    entries = [(each["content"], each["status"]) for each in speaker.events("plan")[0]["entries"]]
     assert entries == [("A", "completed"), ("B", "in_progress")]
-    assert listener.events("mode")[-1]["mode"] == "plan"
-    assert (500, 2000) in [(each["used"], each["size"]) for each in listener.events("usage")]
-    assert [each["content"] for each in listener.events("status")][-2:] == ["Looking", "Found"]
+    assert speaker.events("mode")[-1]["mode"] == "plan"
+    assert (500, 2000) in [(each["used"], each["size"]) for each in speaker.events("usage")]
+    assert [each["content"] for each in speaker.events("status")][-2:] == ["Looking", "Found"]
 
 
-async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_of_it(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: shell echo out; exit 3")
-        asked = await listener.event("tool_approval_request")
-        answered(session, asked["call_id"], "yes")
-        await listener.done()
-        start, end = listener.events("tool_start")[0], listener.events("tool_done")[0]
-        assert start["tool"] == "execute"
-        assert start["call_id"] == asked["call_id"] == end["call_id"]
-        assert json.loads(asked["arguments"])["command"] == "echo out; exit 3"
-        assert (end["result"], end["status"]) == ("out", "completed")
-        result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": end["call_id"]}
-        assert listener.of("sandbox_result") == [{"type": "sandbox_result", **result}]
-        assert listener.events("approval_resolved")[0]["approved"] is True
+async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_of_it(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: shell echo out; exit 3")
+    speaker.answer(asked["call_id"], "yes")
+    await speaker.done()
+    start, end = speaker.events("tool_start")[0], speaker.events("tool_done")[0]
+    assert start["tool"] == "execute"
+    assert start["call_id"] == asked["call_id"] == end["call_id"]
+    assert json.loads(asked["arguments"])["command"] == "echo out; exit 3"
+    assert (end["result"], end["status"]) == ("out", "completed")
+    result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": end["call_id"]}
+    assert speaker.of("sandbox_result") == [{"type": "sandbox_result", **result}]
+    assert speaker.events("approval_resolved")[0]["approved"] is True
 
 
-async def test_the_end_says_what_changed_and_ran_if_anything_did(settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("old\n")
-    allowed = replace(settings, cwd=str(tmp_path), allow=("Edit",))
-    async with conversation(allowed) as (session, listener):
-        session.join(page := Listener(with_html=True))
-        text = "demo: edit a.txt old => new\nunasked echo out; exit 3"
-        assert (await said(session, listener, text))[-1]["changes"] == (
-            "Changed a.txt  +1 −1\nRan echo out; exit 3 → exit 3\n⚠ 1 not asked: 1 command"
-        )
-        assert page.of("done")[0]["html"].count("<details>") == 1
-        assert "changes" not in (await said(session, listener, "demo: say Yes."))[-1]
-        facts = re.sub("<.*?>", "", page.of("done")[1]["html"])
-        assert re.fullmatch(r"demo agent, scripted · \d+\.\d s", facts)
-        session.join(late := Listener(with_html=True))
-        summary, _ = [each for each in late.events("entry") if each["kind"] == "footer"]
-        last = max(each["entry"] for each in late.events("entry") if each["kind"] == "tool")
-        assert (summary["entry"], summary["html"]) == (last, page.of("done")[0]["html"])
+@pytest.mark.parametrize("settings", [{"allow": ("Edit",)}], indirect=True)
+async def test_the_end_says_what_changed_and_ran_if_anything_did(speaker: Speaker, environment: Path) -> None:
+    (environment / "a.txt").write_text("old\n")
+    speaker.session.join(page := Listener(with_html=True))
+    assert (await speaker.say("demo: edit a.txt old => new\nunasked echo out; exit 3"))[-1]["changes"] == (
+        "Changed a.txt  +1 −1\nRan echo out; exit 3 → exit 3\n⚠ 1 not asked: 1 command"
+    )
+    assert page.of("done")[0]["html"].count("<details>") == 1
+    assert "changes" not in (await speaker.say("demo: say Yes."))[-1]
+    facts = re.sub("<.*?>", "", page.of("done")[1]["html"])
+    assert re.fullmatch(r"demo agent, scripted · \d+\.\d s", facts)
+    speaker.session.join(late := Listener(with_html=True))
+    summary, _ = [each for each in late.events("entry") if each["kind"] == "footer"]
+    last = max(each["entry"] for each in late.events("entry") if each["kind"] == "tool")
+    assert (summary["entry"], summary["html"]) == (last, page.of("done")[0]["html"])
 
 
-async def test_the_end_says_what_the_turn_cost_where_the_agent_does(settings: Settings) -> None:
+async def test_the_end_says_what_the_turn_cost_where_the_agent_does(pool: AgentPool, settings: Settings) -> None:
     async def prompt(script: Any, params: Any) -> Json:
         usage = {"used": 90_000, "size": 100_000, "cost": {"amount": 0.125, "currency": "USD"}}
         await script.update({"sessionUpdate": "usage_update", **usage}, params["sessionId"])
         return {"stopReason": "end_turn", "usage": {"inputTokens": 1200, "outputTokens": 34, "totalTokens": 1234}}
 
-    async with listening(session_prompt=prompt) as (_, launch):
-        assert launch.address is not None
-        address = "tcp://{}:{}".format(*launch.address)
-        async with conversation(replace(settings, agent=address)) as (session, listener):
-            session.join(page := Listener(with_html=True))
-            await said(session, listener, "Hello")
+    async with scripted(pool, session_prompt=prompt), chat_manager(pool, settings) as chats:
+        session = await chats.new(page := Listener(with_html=True))
+        session.send("Hello")
+        await page.done()
     facts = re.sub("<.*?>", "", page.of("done")[0]["html"])
     assert re.fullmatch(r"context 90 % full · .* · 1,234 tokens · 0\.125 USD so far · \d+\.\d s", facts), facts
     assert page.events("usage")[-1]["used"] == 90_000
 
 
-async def test_also_a_turn_that_fails_says_what_it_changed(settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("old\n")
-    async with conversation(replace(settings, cwd=str(tmp_path), allow=("Edit",))) as (session, listener):
-        session.join(page := Listener(with_html=True))
-        done = (await said(session, listener, "demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
-        assert (done["stop_reason"], done["changes"]) == ("error", "Changed a.txt  +1 −1")
-        kinds = [each["type"] for each in page.of("error") + page.of("done")]
-        assert (kinds, page.of("done")[0]["html"].count("<details>")) == (["error", "done"], 1)
+@pytest.mark.parametrize("settings", [{"allow": ("Edit",)}], indirect=True)
+async def test_also_a_turn_that_fails_says_what_it_changed(speaker: Speaker, environment: Path) -> None:
+    (environment / "a.txt").write_text("old\n")
+    speaker.session.join(page := Listener(with_html=True))
+    done = (await speaker.say("demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
+    assert (done["stop_reason"], done["changes"]) == ("error", "Changed a.txt  +1 −1")
+    kinds = [each["type"] for each in page.of("error") + page.of("done")]
+    assert (kinds, page.of("done")[0]["html"].count("<details>")) == (["error", "done"], 1)
 
 
-async def test_an_error_comes_after_the_html_of_what_led_to_it(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.join(page := Listener(with_html=True))
-        await said(session, listener, "demo: error -32603 No such luck")
-        kinds = [told.get("kind", told["type"]) for told in page.heard if told["type"] in ("event", "error", "done")]
-        assert [kind for kind in kinds if kind in ("prompt", "error", "done")] == ["prompt", "error", "done"]
+async def test_an_error_comes_after_the_html_of_what_led_to_it(speaker: Speaker) -> None:
+    speaker.session.join(page := Listener(with_html=True))
+    await speaker.say("demo: error -32603 No such luck")
+    kinds = [told.get("kind", told["type"]) for told in page.heard if told["type"] in ("event", "error", "done")]
+    assert [kind for kind in kinds if kind in ("prompt", "error", "done")] == ["prompt", "error", "done"]
 
 
-async def test_titles_and_names_of_options_show_what_hides_in_them(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: options allow_once=Deny\u202e;reject_once=No\nask Shall\u200b I")
-        asked = await listener.event("tool_approval_request")
-        answered(session, asked["call_id"], "yes")
-        await listener.done()
-    titles = [each["title"] for each in (*listener.events("tool_start"), asked)]
+async def test_titles_and_names_of_options_show_what_hides_in_them(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: options allow_once=Deny\u202e;reject_once=No\nask Shall\u200b I")
+    speaker.answer(asked["call_id"], "yes")
+    await speaker.done()
+    titles = [each["title"] for each in (*speaker.events("tool_start"), asked)]
     assert (titles, asked["options"][0]["name"]) == (["Shall⟨U+200B⟩ I"] * 2, "Deny⟨U+202E⟩")
 
 
-async def test_only_yes_and_y_approve(settings: Settings) -> None:
+async def test_only_yes_and_y_approve(speaker: Speaker) -> None:
     tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
-    async with conversation(settings) as (session, listener):
-        for response, approved in [*tried.items(), (["yes"], False)]:
-            session.send("demo: ask")
-            asked = await listener.nth("tool_approval_request", len(listener.events("approval_resolved")) + 1)
-            answered(session, asked["call_id"], response)
-            await listener.done(len(listener.of("done")) + 1)
-            assert listener.events("approval_resolved")[-1]["approved"] is approved, response
+    for response, approved in [*tried.items(), (["yes"], False)]:
+        speaker.session.send("demo: ask")
+        asked = await speaker.nth("tool_approval_request", len(speaker.events("approval_resolved")) + 1)
+        speaker.answer(asked["call_id"], response)
+        await speaker.done(len(speaker.of("done")) + 1)
+        assert speaker.events("approval_resolved")[-1]["approved"] is approved, response
 
 
-async def test_yes_never_gives_a_standing_grant_and_an_option_is_given_by_its_id(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: options allow_always=Always;reject_once=No\nask")
-        asked = await listener.event("tool_approval_request")
-        with pytest.raises(UsageError, match="does not offer to allow this once"):
-            answered(session, asked["call_id"], "yes")
-        with pytest.raises(UsageError, match="no such option"):
-            answered(session, asked["call_id"], "yes", "made-up")
-        always = next(each["id"] for each in asked["options"] if each["kind"] == "allow_always")
-        answered(session, asked["call_id"], "no", always)
-        await listener.done()
-        assert listener.events("approval_resolved")[0]["approved"] is True
+async def test_yes_never_gives_a_standing_grant_and_an_option_is_given_by_its_id(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: options allow_always=Always;reject_once=No\nask")
+    with pytest.raises(UsageError, match="does not offer to allow this once"):
+        speaker.answer(asked["call_id"], "yes")
+    with pytest.raises(UsageError, match="no such option"):
+        speaker.answer(asked["call_id"], "yes", option_id="made-up")
+    always = next(each["id"] for each in asked["options"] if each["kind"] == "allow_always")
+    speaker.answer(asked["call_id"], "no", option_id=always)
+    await speaker.done()
+    assert speaker.events("approval_resolved")[0]["approved"] is True
 
 
-async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: shell echo hi")
-        call = (await listener.event("tool_approval_request"))["call_id"]
-        with pytest.raises(UsageError, match="only for a rejection"):
-            answered(session, call, "yes", reason="because")
-        answered(session, call, "no", reason=" demo: say heard ")
-        await listener.done()
-        assert listener.events("approval_resolved")[0]["reason"] == "denied by you: “demo: say heard”"
-        assert listener.events("tool_done")[0]["status"] == "rejected"
-        assert listener.text.endswith("heard")
-        assert len(listener.of("done")) == 1
+async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(speaker: Speaker) -> None:
+    call = (await speaker.ask("demo: shell echo hi"))["call_id"]
+    with pytest.raises(UsageError, match="only for a rejection"):
+        speaker.answer(call, "yes", reason="because")
+    speaker.answer(call, "no", reason=" demo: say heard ")
+    await speaker.done()
+    assert speaker.events("approval_resolved")[0]["reason"] == "denied by you: “demo: say heard”"
+    assert speaker.events("tool_done")[0]["status"] == "rejected"
+    assert speaker.text.endswith("heard")
+    assert len(speaker.of("done")) == 1
 
 
-async def test_no_rule_is_suggested_for_what_is_alarming(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: shell git push --force")
-        asked = await listener.event("tool_approval_request")
-        assert asked["suggestion"] == ""
-        answered(session, asked["call_id"], "no")
-        await listener.done()
+async def test_no_rule_is_suggested_for_what_is_alarming(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: shell git push --force")
+    assert asked["suggestion"] == ""
+    speaker.answer(asked["call_id"], "no")
+    await speaker.done()
 
 
-async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: shell echo hi")
-        asked = await listener.event("tool_approval_request")
-        assert asked["suggestion"] == "Bash(echo hi)"
-        with pytest.raises(UsageError, match="only for allowing this once"):
-            answered(session, asked["call_id"], "no", rule="Bash(echo *)")
-        answered(session, asked["call_id"], "yes", rule="Bash(echo *)")
-        await listener.done()
-        resolved = listener.events("approval_resolved")[0]["reason"]
-        assert resolved == "allowed by you; rule `Bash(echo *)` added for this session"
-        session.send("demo: shell echo you")
-        await listener.done(2)
-        done = [each["decision"] for each in listener.events("tool_done")]
-        assert (done[-1], len(listener.events("tool_approval_request"))) == ("allowed by rule `Bash(echo *)`", 1)
+async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: shell echo hi")
+    assert asked["suggestion"] == "Bash(echo hi)"
+    with pytest.raises(UsageError, match="only for allowing this once"):
+        speaker.answer(asked["call_id"], "no", rule="Bash(echo *)")
+    speaker.answer(asked["call_id"], "yes", rule="Bash(echo *)")
+    await speaker.done()
+    resolved = speaker.events("approval_resolved")[0]["reason"]
+    assert resolved == "allowed by you; rule `Bash(echo *)` added for this session"
+    speaker.session.send("demo: shell echo you")
+    await speaker.done(2)
+    done = [each["decision"] for each in speaker.events("tool_done")]
+    assert (done[-1], len(speaker.events("tool_approval_request"))) == ("allowed by rule `Bash(echo *)`", 1)
 
 
-async def test_a_rule_that_is_none_is_refused_and_a_doubtful_one_until_it_comes_again(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: shell echo hi")
-        call = (await listener.event("tool_approval_request"))["call_id"]
-        for rule in ("Bash(", "Bash(", "Bash", "Bash(ls)", "Bash"):
-            answered(session, call, "yes", rule=rule)
-        refused = [(each["call_id"], each["content"]) for each in listener.events("rule_refused")]
-        assert [name for name, _ in refused] == [call] * 5
-        assert ["Save it again" in words for _, words in refused] == [False, False, True, True, True]
-        answered(session, call, "yes", rule="Bash")
-        await listener.done()
-        assert listener.events("approval_resolved")[0]["approved"] is True
+async def test_a_rule_that_is_none_is_refused_and_a_doubtful_one_until_it_comes_again(speaker: Speaker) -> None:
+    call = (await speaker.ask("demo: shell echo hi"))["call_id"]
+    for rule in ("Bash(", "Bash(", "Bash", "Bash(ls)", "Bash"):
+        speaker.answer(call, "yes", rule=rule)
+    refused = [(each["call_id"], each["content"]) for each in speaker.events("rule_refused")]
+    assert [name for name, _ in refused] == [call] * 5
+    assert ["Save it again" in words for _, words in refused] == [False, False, True, True, True]
+    speaker.answer(call, "yes", rule="Bash")
+    await speaker.done()
+    assert speaker.events("approval_resolved")[0]["approved"] is True
 
 
-async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: options allow_once=Deny;allow_always=Always;reject_once=No\nask")
-        asked = await listener.event("tool_approval_request")
-        told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
-        assert told == [
-            ("Deny", "this allows it", False),
-            ("Always", "the agent remembers it", True),
-            ("No", "", False),
-        ]
+async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: options allow_once=Deny;allow_always=Always;reject_once=No\nask")
+    told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
+    assert told == [
+        ("Deny", "this allows it", False),
+        ("Always", "the agent remembers it", True),
+        ("No", "", False),
+    ]
 
 
-async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.join(page := Listener(with_html=True))
-        session.send("demo: shell echo hi")
-        asked, plain = await page.event("tool_approval_request"), await listener.event("tool_approval_request")
-        answered(session, asked["call_id"], "no")
-        await listener.done()
+async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(speaker: Speaker) -> None:
+    speaker.session.join(page := Listener(with_html=True))
+    speaker.session.send("demo: shell echo hi")
+    asked, plain = await page.event("tool_approval_request"), await speaker.event("tool_approval_request")
+    speaker.answer(asked["call_id"], "no")
+    await speaker.done()
     options, answers = asked["options"], asked["answers"]
     buttons = [(options[each["option"]]["kind"], each["label"], each["is_suggested"]) for each in answers["choices"]]
     assert buttons == [("allow_once", "Allow once", True), ("reject_once", "Deny", False)]
@@ -252,153 +225,131 @@ async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(set
     assert {"html", "headline", "answers"} & set(plain) == set()
 
 
-async def test_an_answer_counts_once_and_for_its_own_question(settings: Settings) -> None:
-    """Whether questions come one after the other or at once."""
-    for text, at_once in (("demo: ask\nask", 1), ("demo: ask2", 2)):
-        async with conversation(settings) as (session, listener):
-            session.send(text)
-            one = (await listener.nth("tool_approval_request", at_once))["call_id"]
-            answered(session, one, "yes")
-            await listener.nth("tool_approval_request", 2)
-            (other,) = {each["call_id"] for each in listener.events("tool_approval_request")} - {one}
-            with pytest.raises(UsageError, match="No open question"):
-                answered(session, one, "yes")
-            answered(session, other, "no")
-            await listener.done()
-            found = {each["call_id"]: each["approved"] for each in listener.events("approval_resolved")}
-            assert found == {one: True, other: False}
+@pytest.mark.parametrize(("text", "at_once"), [("demo: ask\nask", 1), ("demo: ask2", 2)], ids=["in a row", "at once"])
+async def test_an_answer_counts_once_and_for_its_own_question(speaker: Speaker, text: str, at_once: int) -> None:
+    speaker.session.send(text)
+    one = (await speaker.nth("tool_approval_request", at_once))["call_id"]
+    speaker.answer(one, "yes")
+    await speaker.nth("tool_approval_request", 2)
+    (other,) = {each["call_id"] for each in speaker.events("tool_approval_request")} - {one}
+    with pytest.raises(UsageError, match="No open question"):
+        speaker.answer(one, "yes")
+    speaker.answer(other, "no")
+    await speaker.done()
+    found = {each["call_id"]: each["approved"] for each in speaker.events("approval_resolved")}
+    assert found == {one: True, other: False}
 
 
-async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(settings: Settings) -> None:
-    async with conversation(settings, question=0.2) as (session, listener):
-        session.send("demo: shell echo hi")
-        await listener.event("tool_approval_request")
-        session.leave(listener)
-        session.join(late := Listener())
-        await late.done()
-        resolved = late.events("approval_resolved")[0]
-        assert (resolved["approved"], "no answer within 0.2 s" in resolved["reason"]) == (False, True)
-        assert late.of("sandbox_result") == []
+@pytest.mark.parametrize("chats", [{"question": 0.2}], indirect=True)
+async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(speaker: Speaker) -> None:
+    await speaker.ask("demo: shell echo hi")
+    speaker.session.leave(speaker)
+    speaker.session.join(late := Listener())
+    await late.done()
+    resolved = late.events("approval_resolved")[0]
+    assert (resolved["approved"], "no answer within 0.2 s" in resolved["reason"]) == (False, True)
+    assert late.of("sandbox_result") == []
 
 
-async def test_stop_cancels_the_turn_its_question_and_what_waits(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: ask")
-        session.send("demo: say never")
-        await listener.event("tool_approval_request")
-        session.stop()
-        await listener.done(2)
-        assert [each["stop_reason"] for each in listener.of("done")] == ["cancelled"] * 2
-        assert listener.events("approval_resolved")[0]["approved"] is False
-        assert "1 waiting" in listener.events("notice")[0]["title"]
-        assert text_of(await said(session, listener, "demo: say next")) == "next"
-        assert "never" not in listener.text
+async def test_stop_cancels_the_turn_its_question_and_what_waits(speaker: Speaker) -> None:
+    speaker.session.send("demo: ask")
+    await speaker.ask("demo: say never")
+    speaker.session.stop()
+    await speaker.done(2)
+    assert [each["stop_reason"] for each in speaker.of("done")] == ["cancelled"] * 2
+    assert speaker.events("approval_resolved")[0]["approved"] is False
+    assert "1 waiting" in speaker.events("notice")[0]["title"]
+    assert text_of(await speaker.say("demo: say next")) == "next"
+    assert "never" not in speaker.text
 
 
-async def test_prompts_wait_for_one_another_and_only_so_many(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: ask")
-        asked = await listener.event("tool_approval_request")
-        for number in range(MAX_WAITING):
-            session.send(f"demo: say {number},")
-        with pytest.raises(UsageError, match="already waiting"):
-            session.send("demo: say too much")
-        assert [each["waiting"] for each in listener.events("queued")] == list(range(1, MAX_WAITING + 1))
-        answered(session, asked["call_id"], "no")
-        await listener.done(MAX_WAITING + 1)
-        assert listener.text.endswith("".join(f"{number}," for number in range(MAX_WAITING)))
+async def test_prompts_wait_for_one_another_and_only_so_many(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: ask")
+    for number in range(MAX_WAITING):
+        speaker.session.send(f"demo: say {number},")
+    with pytest.raises(UsageError, match="already waiting"):
+        speaker.session.send("demo: say too much")
+    assert [each["waiting"] for each in speaker.events("queued")] == list(range(1, MAX_WAITING + 1))
+    speaker.answer(asked["call_id"], "no")
+    await speaker.done(MAX_WAITING + 1)
+    assert speaker.text.endswith("".join(f"{number}," for number in range(MAX_WAITING)))
 
 
-async def test_a_command_that_only_reads_does_not_wait_and_others_keep_their_place(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        session.send("demo: ask")
-        asked = await listener.event("tool_approval_request")
-        session.send("/model scripted-large")
-        session.send("/status")
-        told = await listener.until(lambda told: told["type"] == "message")
-        assert "demo agent" in told["content"]
-        answered(session, asked["call_id"], "yes")
-        await listener.done(3)
-        assert [each["stop_reason"] for each in listener.of("done")] == ["command", "end_turn", "command"]
-        assert listener.events("mode")[-1]["model"] == "scripted-large"
+async def test_a_command_that_only_reads_does_not_wait_and_others_keep_their_place(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: ask")
+    speaker.session.send("/model scripted-large")
+    speaker.session.send("/status")
+    told = await speaker.until(lambda told: told["type"] == "message")
+    assert "demo agent" in told["content"]
+    speaker.answer(asked["call_id"], "yes")
+    await speaker.done(3)
+    assert [each["stop_reason"] for each in speaker.of("done")] == ["command", "end_turn", "command"]
+    assert speaker.events("mode")[-1]["model"] == "scripted-large"
 
 
-async def test_cards_are_told_as_they_are_and_what_only_says_that_it_is_one_is_a_file(settings: Settings) -> None:
+async def test_cards_are_told_as_they_are_and_what_only_says_that_it_is_one_is_a_file(speaker: Speaker) -> None:
     kind = "application/vnd.microsoft.card.adaptive"
     content = {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Hello"}]}
-    async with conversation(settings) as (session, listener):
-        for text in (json.dumps(content), "no json"):
-            block = {"type": "resource", "resource": {"uri": "demo://card", "mimeType": kind, "text": text}}
-            update = {"sessionUpdate": "agent_message_chunk", "content": block}
-            await said(session, listener, f"demo: raw {json.dumps(update)}")
-        assert [each["cards"] for each in listener.of("cards")] == [[{"contentType": kind, "content": content}]]
-        assert len(listener.of("media")) == 1
+    for text in (json.dumps(content), "no json"):
+        block = {"type": "resource", "resource": {"uri": "demo://card", "mimeType": kind, "text": text}}
+        update = {"sessionUpdate": "agent_message_chunk", "content": block}
+        await speaker.say(f"demo: raw {json.dumps(update)}")
+    assert [each["cards"] for each in speaker.of("cards")] == [[{"contentType": kind, "content": content}]]
+    assert len(speaker.of("media")) == 1
 
 
-async def test_media_of_messages_and_tools_are_told_with_their_addresses(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        await said(session, listener, "demo: image\ntool svg audio blob link")
-        files = [[(each["mime"], each["url"][:11]) for each in told["files"]] for told in listener.of("media")]
-        kinds = ["image/svg+xml", "audio/wav", "application/octet-stream"]
-        assert files == [[("image/png", "/api/media/")], [(kind, "/api/media/") for kind in kinds]]
-        session.join(late := Listener(with_html=True))
-        assert [each["files"] for each in late.of("media")] == [each["files"] for each in listener.of("media")]
+async def test_media_of_messages_and_tools_are_told_with_their_addresses(speaker: Speaker) -> None:
+    await speaker.say("demo: image\ntool svg audio blob link")
+    files = [[(each["mime"], each["url"][:11]) for each in told["files"]] for told in speaker.of("media")]
+    kinds = ["image/svg+xml", "audio/wav", "application/octet-stream"]
+    assert files == [[("image/png", "/api/media/")], [(kind, "/api/media/") for kind in kinds]]
+    speaker.session.join(late := Listener(with_html=True))
+    assert [each["files"] for each in late.of("media")] == [each["files"] for each in speaker.of("media")]
 
 
-async def test_the_agent_s_forms_are_declined_and_it_says_so(settings: Settings) -> None:
-    async with conversation(settings) as (session, listener):
-        assert "decline" in text_of(await said(session, listener, "demo: elicit form"))
-        assert "cannot show" in listener.events("notice")[0]["title"]
+async def test_the_agent_s_forms_are_declined_and_it_says_so(speaker: Speaker) -> None:
+    assert "decline" in text_of(await speaker.say("demo: elicit form"))
+    assert "cannot show" in speaker.events("notice")[0]["title"]
 
 
-async def test_no_agent_is_an_error(settings: Settings) -> None:
-    async with chat_manager(replace(settings, agent="no-such-agent-program")) as chats:
-        with pytest.raises(AgentNotFound):
-            await chats.new(Listener())
+@pytest.mark.parametrize("environment", [{"AGENT": "no-such-agent-program"}], indirect=True)
+async def test_no_agent_is_an_error(chats: ChatSessionManager) -> None:
+    with pytest.raises(AgentNotFound):
+        await chats.new(Listener())
 
 
 # -- subscribers that get HTML -----------------------------------------------------------------------------------------
 
 
-async def test_readers_of_pictures_get_safe_html_and_no_deltas(settings: Settings) -> None:
-    async with chat_manager(settings) as chats:
-        plain, html = Listener(), Listener(with_html=True)
-        session = await chats.new(plain)
-        session.join(html, "live")
-        evil = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"
-        await said(session, plain, f"demo: say **bold** {evil}")
-        await html.done()
-        (answer,) = [each for (entry, _), each in _drawn(html).items() if entry == 1]
-        assert "<strong>bold</strong>" in answer
-        assert "&lt;script&gt;" in answer
-        assert "href" not in answer
-        assert "<img" not in answer
-        assert html.of("delta") == []
-        assert plain.events("entry") == []
+async def test_readers_of_pictures_get_safe_html_and_no_deltas(speaker: Speaker) -> None:
+    speaker.session.join(page := Listener(with_html=True), "live")
+    evil = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"
+    await speaker.say(f"demo: say **bold** {evil}")
+    (answer,) = [each for (entry, _), each in _drawn(page).items() if entry == 1]
+    assert [part in answer for part in ("<strong>bold</strong>", "&lt;script&gt;")] == [True, True]
+    assert [part in answer for part in ("href", "<img")] == [False, False]
+    assert (page.of("delta"), speaker.events("entry")) == ([], [])
 
 
-async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(settings: Settings) -> None:
-    async with chat_manager(settings) as chats:
-        first, late = Listener(with_html=True), Listener(with_html=True)
-        session = await chats.new(first)
-        session.send("demo: long 40000 100 0\nplan A;B\nsay begun\nask\nread nothing.txt\nsay ended")
-        asked = await first.event("tool_approval_request")
-        session.join(late, "live")
-        assert late.heard[0]["running"] is True
-        assert late.events("tool_approval_request") == [asked]
-        answered(session, asked["call_id"], "yes")
-        await asyncio.wait_for(late.done(), LIMIT)
-        session.join(last := Listener(with_html=True), "live")
-        assert _drawn(last) == _drawn(late) == _drawn(first) != {}
+async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(speaker: Speaker) -> None:
+    first, late, last = (Listener(with_html=True) for _ in range(3))
+    speaker.session.join(first, "live")
+    asked = await speaker.ask("demo: long 40000 100 0\nplan A;B\nsay begun\nask\nread nothing.txt\nsay ended")
+    speaker.session.join(late, "live")
+    assert late.heard[0]["running"] is True
+    assert late.events("tool_approval_request") == first.events("tool_approval_request") != []
+    speaker.answer(asked["call_id"], "yes")
+    await late.done()
+    speaker.session.join(last, "live")
+    assert _drawn(last) == _drawn(late) == _drawn(first) != {}
 
 
-async def test_lookups_in_a_row_are_drawn_as_one_also_for_who_comes_later(settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("A")
-    async with chat_manager(replace(settings, cwd=str(tmp_path))) as chats:
-        first, late = Listener(with_html=True), Listener(with_html=True)
-        session = await chats.new(first)
-        await said(session, first, "demo: say First\nread a.txt\nthink Hm\nread a.txt\nread none.txt\nsay Done")
-        session.join(late, "live")
+async def test_lookups_in_a_row_are_drawn_as_one_also_for_who_comes_later(speaker: Speaker, environment: Path) -> None:
+    (environment / "a.txt").write_text("A")
+    first, late = Listener(with_html=True), Listener(with_html=True)
+    speaker.session.join(first, "live")
+    await speaker.say("demo: say First\nread a.txt\nthink Hm\nread a.txt\nread none.txt\nsay Done")
+    speaker.session.join(late, "live")
     drawn = _drawn(first)
     assert drawn == _drawn(late)
     texts = [shown_text(drawn[number, 0]) for number in range(2, 6)]
@@ -439,19 +390,16 @@ def _entry(number: int, kind: str) -> Entry:
 
 
 async def test_who_joins_a_huge_conversation_is_not_sent_away(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    speaker: Speaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(html, "MAX_REPLAY_CHARS", 100_000)
-    async with chat_manager(settings) as chats:
-        first = Listener()
-        session = await chats.new(first)
-        await said(session, first, "demo: long 1000000 100 0")
-        for with_html in (False, True):
-            reader, box = Listener(with_html), Outbox(with_html, 500_000)
-            reader.receive = box.put  # type: ignore[method-assign]
-            session.join(reader, "live")
-            assert not box.overflowed
-            assert len(box) > 1
+    await speaker.say("demo: long 1000000 100 0")
+    for with_html in (False, True):
+        reader, box = Listener(with_html), Outbox(with_html, 500_000)
+        reader.receive = box.put  # type: ignore[method-assign]
+        speaker.session.join(reader, "live")
+        assert not box.overflowed
+        assert len(box) > 1
 
 
 def _drawn(listener: Listener) -> dict[tuple[int, int], str]:

@@ -25,8 +25,6 @@ from copilot_kernel.server.chat.wire import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.anyio
-
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["action", "text", "call_id"]), inner),
